@@ -1,0 +1,94 @@
+"""The engine contract: who is nearest, and sufficient statistics of the answer. The engine owns the rows.
+
+Anything that can run these passes (threads here; files, clusters of machines or GPUs elsewhere) can run every
+algorithm of kfree, with the same labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.stats import Floats, Stats
+
+Labels = NDArray[np.int32]
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The coordinates that engines compute in: z = (x − anchor) − shift, or x over its length when ``unit``.
+
+    With the anchor a row of the data, x − anchor is the same for ``X`` and ``X + 1e6``, and so is every label.
+    """
+
+    anchor: Floats
+    shift: Floats
+    unit: bool = False
+
+    @classmethod
+    def plain(cls, n_features: int, unit: bool = False) -> Frame:
+        """No shift: for sparse rows, which centring would fill up, and for unit vectors."""
+        return cls(np.zeros(n_features), np.zeros(n_features), unit)
+
+    def inward(self, points: Floats) -> Floats:
+        """From the user's coordinates to the engine's."""
+        return (points - self.anchor) - self.shift
+
+    def outward(self, z: Floats) -> Floats:
+        """From the engine's coordinates to the user's."""
+        return (z + self.shift) + self.anchor
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one pass over the rows found.
+
+    ``labels`` and ``sq_dist`` (n,) say which of ``centres`` (k, d) each row went to and how far it lies from it,
+    ``stats`` is about those centres, and ``far`` lists, in row order, the rows for which weight·sq_dist > lam.
+    """
+
+    centres: Floats
+    labels: Labels
+    sq_dist: Floats
+    stats: Stats
+    far: Index
+
+
+class Engine(Protocol):
+    """Passes over rows that the engine holds; all coordinates are those of ``frame``."""
+
+    name: str
+    frame: Frame
+    weight: Floats | None
+    n_rows: int
+    n_features: int
+
+    def nearest(self, centres: Floats, lam: float = np.inf) -> Pass:
+        """Every row goes to its nearest centre, the first one on ties."""
+
+    def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
+        """Let the far rows of a pass open up to ``room`` clusters, as if rows had come one by one in ``order``.
+
+        A row that is farther than lam from all that exists when it comes opens a cluster centred on itself, and
+        rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``far`` of the result lists the rows
+        that found no room. The arrays of ``done`` are reused: it must not be looked at afterwards.
+        """
+
+    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
+        """Statistics of labels that did not come from a pass."""
+
+    def rows(self, index: Index) -> Floats:
+        """Coordinates of a few rows."""
+
+    def approach(self, site: Floats, sq_dist: Floats) -> None:
+        """Lower ``sq_dist`` (n,) in place to the squared distance to ``site`` (d,) where that is less."""
+
+    def potentials(self, candidates: Floats, sq_dist: Floats) -> Floats:
+        """Σ weight·min(sq_dist, squared distance to the candidate), for each of them."""
+
+    def sq_distances(self, centres: Floats) -> Floats:
+        """All squared distances, (n, k): the one answer that is as large as that."""

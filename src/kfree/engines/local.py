@@ -1,0 +1,151 @@
+"""Rows in the memory of this process, handed to compiled passes or to their NumPy twins without a copy."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.engines.base import Frame, Index, Labels, Pass
+from kfree.stats import Floats, Stats
+
+ISA_VARIABLE = "KFREE_ISA"
+
+
+class LocalEngine:
+    """The engine contract over a module of passes: ``kfree.native._core`` or ``kfree.native.reference``."""
+
+    def __init__(
+        self,
+        name: str,
+        passes: Any,
+        X: Any,
+        weight: Floats | None,
+        unit: bool,
+        frame: Frame | None,
+        n_threads: int | None,
+    ):
+        self.name = name
+        self.weight = weight
+        self.n_rows, self.n_features = X.shape
+        self._passes = passes
+        self._n_threads = n_threads or available_cpus()
+        if frame is None and (unit or sp.issparse(X)):
+            frame = Frame.plain(self.n_features, unit)
+        self.frame = self._centred_frame(X) if frame is None else frame
+        self._rows = self._hold(X, self.frame)
+        _require_directions(np.asarray(self._rows.lengths))
+
+    def nearest(self, centres: Floats, lam: float = np.inf) -> Pass:
+        centres = np.ascontiguousarray(centres, dtype=np.float64)
+        labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
+        stats = Stats.empty(*centres.shape)
+        far = self._passes.nearest(
+            self._rows, centres, lam, self._n_threads, labels, sq_dist, stats.n, stats.sum, stats.sse
+        )
+        return Pass(centres, labels, sq_dist, stats, far)
+
+    def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
+        labels, sq_dist, k = done.labels, done.sq_dist, len(done.centres)
+        far, places = _in_visiting_order(done.far, order, self.n_rows)
+        founders = self._passes.found(self._rows, far, k, lam, room, self._n_threads, labels, sq_dist)
+        newborn = self.rows(far[founders])
+        if len(founders):
+            self._passes.adopt(
+                self._rows, order, newborn, places[founders], k, self._n_threads, labels, sq_dist
+            )
+        centres = np.vstack([done.centres, newborn])
+        stats = self.stats_of(labels, sq_dist, len(centres))
+        return Pass(centres, labels, sq_dist, stats, self._still_far(far, sq_dist, lam))
+
+    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
+        stats = Stats.empty(n_clusters, self.n_features)
+        self._passes.accumulate(
+            self._rows, labels, sq_dist, self._n_threads, stats.n, stats.sum, stats.sse
+        )
+        return stats
+
+    def rows(self, index: Index) -> Floats:
+        z = np.empty((len(index), self.n_features))
+        self._passes.copy(self._rows, np.ascontiguousarray(index, dtype=np.int64), z)
+        return z
+
+    def approach(self, site: Floats, sq_dist: Floats) -> None:
+        self._passes.approach(self._rows, np.ascontiguousarray(site)[None, :], self._n_threads, sq_dist)
+
+    def potentials(self, candidates: Floats, sq_dist: Floats) -> Floats:
+        potential = np.empty(len(candidates))
+        self._passes.potentials(self._rows, candidates, sq_dist, self._n_threads, potential)
+        return potential
+
+    def sq_distances(self, centres: Floats) -> Floats:
+        out = np.empty((self.n_rows, len(centres)))
+        self._passes.distances(self._rows, np.ascontiguousarray(centres), self._n_threads, out)
+        return out
+
+    def _hold(self, X: Any, frame: Frame) -> Any:
+        if sp.issparse(X):
+            return self._passes.csr_rows(
+                X.data, X.indices, X.indptr, self.n_features, frame.unit, self.weight
+            )
+        isa = chosen_instruction_set(self._passes.instruction_sets())
+        return self._passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, isa)
+
+    def _centred_frame(self, X: Any) -> Frame:
+        """Anchor at the first row that counts, shift by the weighted mean: rows of weight zero leave no trace."""
+        first = 0 if self.weight is None else int(np.argmax(self.weight > 0))
+        anchored = Frame(X[first].astype(np.float64), np.zeros(self.n_features))
+        self._rows = self._hold(X, anchored)
+        stats = self.nearest(np.zeros((1, self.n_features))).stats
+        if not np.isfinite(stats.sse[0]):
+            raise ValueError(
+                "squared distances between rows of X overflow float64: the values reach "
+                f"{np.abs(X).max():.3g}. Divide X by a constant first."
+            )
+        return Frame(anchored.anchor, stats.sum[0] / stats.n[0])
+
+    def _still_far(self, far: Index, sq_dist: Floats, lam: float) -> Index:
+        weight = 1.0 if self.weight is None else self.weight[far]
+        return np.sort(far[weight * sq_dist[far] > lam])
+
+
+def available_cpus() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def chosen_instruction_set(available: list[str]) -> str:
+    """The widest that this machine runs, or the one that the environment variable KFREE_ISA names."""
+    wanted = os.environ.get(ISA_VARIABLE)
+    if wanted is None:
+        return available[-1]
+    if wanted not in available:
+        raise ValueError(
+            f"{ISA_VARIABLE}={wanted!r} does not run on this machine; set it to one of {available} or unset it."
+        )
+    return wanted
+
+
+def _in_visiting_order(far: Index, order: Index | None, n_rows: int) -> tuple[Index, Index]:
+    """The far rows as they are visited, and the place of each in the order of visits."""
+    if order is None:
+        return far, far
+    is_far = np.zeros(n_rows, dtype=bool)
+    is_far[far] = True
+    places = np.flatnonzero(is_far[order])
+    return order[places], places
+
+
+def _require_directions(lengths: Floats) -> None:
+    zero = np.flatnonzero(lengths == 0)
+    if len(zero):
+        raise ValueError(
+            f"X has {len(zero)} all-zero row(s), the first is row {zero[0]}: a zero vector has no direction, so "
+            "metric='cosine' cannot place it. Remove such rows or use metric='euclidean'."
+        )
+    if not np.isfinite(lengths).all():
+        raise ValueError("the length of a row of X overflows float64. Divide X by a constant first.")

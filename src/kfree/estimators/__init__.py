@@ -1,0 +1,1 @@
+"""The scikit-learn face: validate, build, search, publish. No formulas."""

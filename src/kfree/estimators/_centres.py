@@ -1,0 +1,111 @@
+"""What estimators with centres share: parameters, input, predict, transform and publication."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.engines import ENGINES, Frame, open_engine
+from kfree.estimators._validation import (
+    require_choice,
+    require_count,
+    validated_centres,
+    validated_rows,
+    validated_weights,
+)
+from kfree.objectives.dp_means import OBJECTIVES
+
+
+class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Base of the estimators that describe a cluster by its centre."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+    def predict(self, X):
+        """Give each row the label of its nearest centre; on the data of ``fit`` this is ``labels_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        return self._nearest(X).labels
+
+    def transform(self, X):
+        """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+        """
+        engine, centres = self._fitted_engine(X, weight=None)
+        sq_distances = engine.sq_distances(centres)
+        return np.sqrt(sq_distances, out=sq_distances)
+
+    @property
+    def _n_features_out(self):
+        return len(self.cluster_centers_)
+
+    def _check_shared_parameters(self):
+        require_choice("metric", self.metric, list(OBJECTIVES))
+        require_choice("engine", self.engine, list(ENGINES))
+        require_count("n_threads", self.n_threads, or_none=True)
+        require_count("max_iter", self.max_iter)
+
+    def _open(self, X, sample_weight):
+        """The rows of a fit in the hands of an engine. Nothing of an earlier fit is touched yet."""
+        rows = validated_rows(X, self)
+        weight = validated_weights(sample_weight, rows.shape[0])
+        return open_engine(
+            self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads
+        )
+
+    def _starting_centres(self, init, engine):
+        """Given centres in the engine's coordinates; under cosine, their directions."""
+        centres = validated_centres(init, engine.n_features)
+        if self.metric == "cosine":
+            return open_engine("reference", centres, unit=True).rows(np.arange(len(centres)))
+        return engine.frame.inward(centres)
+
+    def _publish(self, X, engine, state, descent):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._frame_, self._sites_ = engine.frame, state.sites
+        self.labels_ = state.labels
+        self.cluster_centers_ = engine.frame.outward(state.sites.centres)
+        self.inertia_ = state.inertia
+        self.cost_ = state.cost
+        self.cost_history_ = np.array(descent.cost_history)
+        self.n_iter_ = descent.n_iter
+        self.converged_ = descent.converged
+        self.engine_ = engine.name
+
+    def _nearest(self, X, sample_weight=None):
+        check_is_fitted(self)
+        engine, centres = self._fitted_engine(X, sample_weight)
+        return engine.nearest(centres)
+
+    def _fitted_engine(self, X, weight):
+        """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
+        check_is_fitted(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        rows = validated_rows(X, self)
+        weight = validated_weights(weight, rows.shape[0])
+        frame, centres = self._frame_, self._sites_.centres
+        if sp.issparse(rows):
+            frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
+        engine = open_engine(
+            self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads
+        )
+        return engine, centres

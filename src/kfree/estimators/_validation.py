@@ -1,0 +1,136 @@
+"""What is accepted, and what is said about the rest: what was given, what is allowed, what to do."""
+
+import difflib
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+# Rows looked at in one go when searching for bad values, so that the search needs little memory.
+_ROWS_AT_ONCE = 65536
+
+
+def validated_rows(X, estimator):
+    """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
+    columns = getattr(X, "columns", None)
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        estimator=estimator,
+        input_name="X",
+    )
+    _require_finite(X, columns)
+    if sp.issparse(X):
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+    return np.require(X, requirements="A")
+
+
+def validated_weights(sample_weight, n_rows):
+    """Weights as contiguous float64, or None where all rows count once."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
+    weight = np.ascontiguousarray(
+        check_array(
+            sample_weight,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+    )
+    if weight.ndim != 1:
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar: sample_weight has {weight.ndim} dimensions; "
+            "give one number per row of X."
+        )
+    if len(weight) != n_rows:
+        raise ValueError(
+            f"sample_weight has {len(weight)} values for {n_rows} rows of X; give one number per row."
+        )
+    bad = int((~np.isfinite(weight)).sum())
+    if bad:
+        raise ValueError(f"sample_weight contains {bad} NaN or inf value(s); weights are finite numbers ≥ 0.")
+    negative = np.flatnonzero(weight < 0)
+    if len(negative):
+        raise ValueError(
+            f"sample_weight contains {len(negative)} negative value(s), the first is "
+            f"{weight[negative[0]]:g} for row {negative[0]}; weights are finite numbers ≥ 0."
+        )
+    if not weight.any():
+        raise ValueError(
+            "Sample weights must contain at least one non-zero number: all values of sample_weight are zero, "
+            "so that no row counts."
+        )
+    return weight
+
+
+def validated_centres(init, n_features, name="init"):
+    """Starting centres as a (k, d) float64 array."""
+    centres = check_array(init, dtype=np.float64, input_name=name)
+    if centres.shape[1] != n_features:
+        raise ValueError(
+            f"{name} has {centres.shape[1]} columns and X has {n_features}; give centres of shape "
+            f"(k, {n_features})."
+        )
+    return centres
+
+
+def require(ok, name, value, allowed):
+    """Raise unless ``ok``, naming the parameter, its value and what is allowed."""
+    if not ok:
+        raise ValueError(f"{name}={value!r} is not allowed; give {allowed}.")
+
+
+def require_choice(name, value, choices):
+    """Raise unless ``value`` is one of the choices, with a guess at what was meant."""
+    guess = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
+    hint = f" (did you mean {guess[0]!r}?)" if guess else ""
+    require(
+        isinstance(value, str) and value in choices, name, value, "one of " + ", ".join(map(repr, choices)) + hint
+    )
+
+
+def require_count(name, value, or_none=False):
+    """Raise unless ``value`` is a whole number of at least 1."""
+    ok = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+    require(ok or (or_none and value is None), name, value, "a whole number ≥ 1" + (" or None" if or_none else ""))
+
+
+def is_positive_number(value):
+    """Whether ``value`` is a finite number above zero (a bool is not a number here)."""
+    return isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value) and value > 0
+
+
+def _require_finite(X, names):
+    values = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    n_bad = _bad_per_column(X)
+    columns = np.flatnonzero(n_bad)
+    if len(columns):
+        first = columns[0]
+        named = "" if names is None else f" ({names[first]!r})"
+        raise ValueError(
+            f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
+            f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with "
+            "sklearn.impute.SimpleImputer."
+        )
+
+
+def _bad_per_column(X):
+    n_bad = np.zeros(X.shape[1], dtype=np.int64)
+    if sp.issparse(X):
+        np.add.at(n_bad, X.indices[~np.isfinite(X.data)], 1)
+        return n_bad
+    for begin in range(0, len(X), _ROWS_AT_ONCE):
+        n_bad += (~np.isfinite(X[begin : begin + _ROWS_AT_ONCE])).sum(axis=0)
+    return n_bad

@@ -1,0 +1,45 @@
+"""farthest_first_lambda: a price from a wished number of clusters (Kulis & Jordan 2012, §6.1)."""
+
+from kfree.engines import open_engine
+from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.seeding import farthest_first
+
+
+def farthest_first_lambda(X, k, sample_weight=None, metric="euclidean"):
+    """The price ``lam`` at which a DP-means sweep opens about k clusters.
+
+    Starting from the mean of X, the row farthest from all points taken so far is taken, k times; the price is the
+    squared distance (times the row's weight) that the last of them lay off. It suits ``search="sweep"``: the best
+    number of clusters for a fixed price grows with the number of rows.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    k : int
+        The wished number of clusters.
+    sample_weight : array-like of shape (n_samples,), default=None
+    metric : {"euclidean", "cosine"}, default="euclidean"
+
+    Returns
+    -------
+    lam : float
+        In units of squared distance.
+
+    Raises
+    ------
+    ValueError
+        If X has too few distinct rows for k clusters.
+
+    Examples
+    --------
+    >>> from kfree import farthest_first_lambda
+    >>> farthest_first_lambda([[0.0], [0.0], [3.0], [9.0]], k=2)
+    9.0
+    """
+    require_count("k", k)
+    require_choice("metric", metric, list(OBJECTIVES))
+    rows = validated_rows(X, "farthest_first_lambda")
+    weight = validated_weights(sample_weight, rows.shape[0])
+    engine = open_engine("auto", rows, weight=weight, unit=metric == "cosine")
+    return farthest_first(engine, OBJECTIVES[metric](0.0), k)

@@ -1,0 +1,201 @@
+"""KMeans: Lloyd's algorithm on kfree's engine, for when k is known and for comparison (Lloyd 1982)."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._validation import require, require_count
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.loop import descend
+from kfree.search.moves import Lloyd
+from kfree.search.seeding import greedy_k_means_plus_plus
+from kfree.search.state import Sites, State, one_cluster
+
+
+class KMeans(CentreClusterer):
+    """K-means for a given number of clusters.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    init : "k-means++" or array-like of shape (n_clusters, n_features), default="k-means++"
+        Greedy k-means++ seeding, or centres to start from.
+    n_init : int, default=1
+        Number of seedings to try; the lowest inertia wins. Must be 1 for given centres.
+    max_iter : int, default=300
+    tol : float ≥ 0, default=1e-4
+        Stop when the centres together move by less than this share of the mean variance of the columns
+        (squared); 0 goes on until no label changes.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        ``"cosine"`` is spherical k-means.
+    engine : {"auto", "native", "reference"}, default="auto"
+    n_threads : int or None, default=None
+    random_state : int, RandomState or None, default=None
+        Seed for k-means++.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
+    inertia_, cost_ : float
+        Weighted squared distances of the rows to their centres; for k-means this is the whole cost.
+    cost_history_ : ndarray
+        Inertia after every iteration; never rises, ends with ``cost_``.
+    n_iter_ : int
+    converged_ : bool
+    engine_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    A cluster that loses all its rows is moved to the row that lies farthest from its centre, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import KMeans
+    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
+    >>> sorted(model.cluster_centers_.ravel().tolist()), model.inertia_
+    ([0.5, 9.5], 1.0)
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        init="k-means++",
+        n_init=1,
+        max_iter=300,
+        tol=1e-4,
+        metric="euclidean",
+        engine="auto",
+        n_threads=None,
+        random_state=None,
+    ):
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.metric = metric
+        self.engine = engine
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the rows of X into ``n_clusters`` clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+
+        Returns
+        -------
+        self : KMeans
+        """
+        self._check_parameters()
+        engine = self._open(X, sample_weight)
+        objective = OBJECTIVES[self.metric](0.0)
+        near_enough = self._stopping_rule(engine, objective)
+        lloyd, best = Lloyd(), None
+        for centres in self._starts(engine):
+            start = lloyd.start(Sites.of(centres), engine, objective)
+            descent = descend(start, lloyd, engine, objective, self.max_iter, near_enough)
+            if best is None or descent.state.cost < best.state.cost:
+                best = descent
+        self._warn(best)
+        self._publish(X, engine, best.state, best)
+        return self
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the inertia of the rows under this model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        done = self._nearest(X, sample_weight)
+        return -OBJECTIVES[self.metric](0.0).cost(done.stats)
+
+    def _check_parameters(self):
+        self._check_shared_parameters()
+        require_count("n_clusters", self.n_clusters)
+        require_count("n_init", self.n_init)
+        is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= self.tol < np.inf
+        require(is_tol, "tol", self.tol, "a finite number ≥ 0")
+        require(
+            not isinstance(self.init, str) or self.init == "k-means++",
+            "init",
+            self.init,
+            "'k-means++' or centres of shape (n_clusters, n_features)",
+        )
+        require(
+            isinstance(self.init, str) or self.n_init == 1,
+            "n_init",
+            self.n_init,
+            "1 with given centres, from which every start is the same",
+        )
+
+    def _starts(self, engine):
+        if engine.n_rows < self.n_clusters:
+            raise ValueError(
+                f"n_samples={engine.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or ask for "
+                "fewer clusters."
+            )
+        if not isinstance(self.init, str):
+            centres = self._starting_centres(self.init, engine)
+            require(
+                len(centres) == self.n_clusters,
+                "n_clusters",
+                self.n_clusters,
+                f"the number of centres in init, {len(centres)}",
+            )
+            yield centres
+            return
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_init):
+            yield greedy_k_means_plus_plus(engine, self.n_clusters, rng)
+
+    def _stopping_rule(self, engine, objective):
+        """States are near enough when no row changes hands, or when the centres have all but stopped."""
+        if self.tol == 0:
+            return State.same_partition
+        spread = engine.nearest(one_cluster(engine, objective).centres).stats
+        limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
+
+        def near_enough(old, new):
+            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+            return moved <= limit or old.same_partition(new)
+
+        return near_enough
+
+    def _warn(self, descent):
+        if not descent.converged:
+            warnings.warn(
+                f"KMeans did not converge within max_iter={self.max_iter} iterations. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        n_distinct = int((descent.state.stats.n > 0).sum())
+        if n_distinct < self.n_clusters:
+            warnings.warn(
+                f"KMeans found {n_distinct} clusters with rows, not n_clusters={self.n_clusters}: X has too few "
+                "distinct rows.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,180 @@
+// The Python face of the passes: arrays in, arrays filled in place. No strings, no randomness, no hidden copies:
+// every array argument is taken as it is (noconvert) or refused.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+
+#include "isa.hpp"
+#include "parallel.hpp"
+#include "passes.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Strided = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+using OptionalVector = std::optional<Vector<const double>>;
+
+// The rows, and the Python arrays whose memory they read.
+struct HeldRows {
+  std::unique_ptr<kfree::Rows> rows;
+  std::vector<nb::object> owners;
+};
+
+template <class Array>
+nb::object owner(const Array& array) {
+  return nb::cast(array);
+}
+
+const double* pointer(const OptionalVector& vector) { return vector ? vector->data() : nullptr; }
+
+std::vector<double> values(const Vector<const double>& v) { return {v.data(), v.data() + v.shape(0)}; }
+
+template <class T>
+HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
+                    OptionalVector weight, const std::string& isa) {
+  HeldRows held;
+  held.owners.push_back(owner(X));
+  if (weight) held.owners.push_back(owner(*weight));
+  held.rows = kfree::dense_rows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1), values(anchor),
+                                   values(shift), unit, pointer(weight), kfree::instruction_set(isa).rank);
+  return held;
+}
+
+template <class T, class I>
+HeldRows csr_rows(Vector<const T> data, Vector<const I> indices, Vector<const I> indptr, int64_t n_features, bool unit,
+                  OptionalVector weight) {
+  HeldRows held;
+  held.owners = {owner(data), owner(indices), owner(indptr)};
+  if (weight) held.owners.push_back(owner(*weight));
+  held.rows = kfree::csr_rows<T, I>(data.data(), indices.data(), indptr.data(),
+                                    static_cast<int64_t>(indptr.shape(0)) - 1, n_features, unit, pointer(weight));
+  return held;
+}
+
+// Runs without the interpreter lock; an interrupt becomes the exception that Python has already set.
+template <class Work>
+auto unlocked(Work work) {
+  try {
+    nb::gil_scoped_release release;
+    return work();
+  } catch (const kfree::Interrupted&) {
+    throw nb::python_error();
+  }
+}
+
+bool python_interrupt() {
+  nb::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
+kfree::Sites sites_of(const Matrix<const double>& centres) {
+  return kfree::Sites(centres.data(), centres.shape(0), centres.shape(1));
+}
+
+kfree::StatsOut stats_of(Vector<double>& n, Matrix<double>& sum, Vector<double>& sse) {
+  return {static_cast<int64_t>(n.shape(0)), n.data(), sum.data(), sse.data()};
+}
+
+auto as_array(std::vector<int64_t>&& list) {
+  auto* kept = new std::vector<int64_t>(std::move(list));
+  nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+  return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(kept->data(), {kept->size()}, free);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  kfree::interrupt_requested = python_interrupt;
+
+  m.def("instruction_sets", [] {
+    std::vector<std::string> names;
+    for (const auto& set : kfree::instruction_sets()) names.push_back(set.name);
+    return names;
+  });
+
+  nb::class_<HeldRows>(m, "Rows")
+      .def_prop_ro("shape", [](const HeldRows& r) { return nb::make_tuple(r.rows->n, r.rows->d); })
+      .def_prop_ro("lengths", [](nb::handle self) {
+        const auto& lengths = nb::cast<HeldRows&>(self).rows->lengths();
+        return nb::ndarray<nb::numpy, const double, nb::ndim<1>>(lengths.data(), {lengths.size()}, self);
+      }, nb::rv_policy::reference_internal);
+
+#define KFREE_DENSE(T)                                                                             \
+  m.def("dense_rows", &dense_rows<T>, "X"_a.noconvert(), "anchor"_a.noconvert(), "shift"_a.noconvert(), "unit"_a, \
+        "weight"_a.noconvert().none(), "isa"_a)
+  KFREE_DENSE(float);
+  KFREE_DENSE(double);
+
+#define KFREE_CSR(T, I)                                                                                      \
+  m.def("csr_rows", &csr_rows<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), \
+        "n_features"_a, "unit"_a, "weight"_a.noconvert().none())
+  KFREE_CSR(float, int32_t);
+  KFREE_CSR(float, int64_t);
+  KFREE_CSR(double, int32_t);
+  KFREE_CSR(double, int64_t);
+
+  m.def("copy", [](const HeldRows& r, Vector<const int64_t> index, Matrix<double> z) {
+    for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
+  }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
+
+  m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, double lam, int n_threads, Vector<int32_t> label,
+                      Vector<double> sq_dist, Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+    const auto stats = stats_of(n, sum, sse);
+    return as_array(unlocked([&] {
+      return kfree::nearest(*r.rows, sites_of(centres), lam, n_threads, label.data(), sq_dist.data(), stats);
+    }));
+  }, "rows"_a, "centres"_a.noconvert(), "lam"_a, "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(),
+     "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+
+  m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
+                         Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+    const auto stats = stats_of(n, sum, sse);
+    unlocked([&] { kfree::accumulate(*r.rows, label.data(), sq_dist.data(), n_threads, stats); });
+  }, "rows"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
+     "sse"_a.noconvert());
+
+  m.def("found", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
+                    int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
+    return as_array(unlocked([&] {
+      return kfree::found(*r.rows, far.data(), far.shape(0), first_label, lam, room, n_threads, label.data(),
+                          sq_dist.data());
+    }));
+  }, "rows"_a, "far"_a.noconvert(), "first_label"_a, "lam"_a, "room"_a, "n_threads"_a, "label"_a.noconvert(),
+     "sq_dist"_a.noconvert());
+
+  m.def("adopt", [](const HeldRows& r, std::optional<Vector<const int64_t>> order, Matrix<const double> newborn,
+                    Vector<const int64_t> born_at, int32_t first_label, int n_threads, Vector<int32_t> label,
+                    Vector<double> sq_dist) {
+    unlocked([&] {
+      kfree::adopt(*r.rows, order ? order->data() : nullptr, sites_of(newborn), born_at.data(), first_label, n_threads,
+                   label.data(), sq_dist.data());
+    });
+  }, "rows"_a, "order"_a.noconvert().none(), "newborn"_a.noconvert(), "born_at"_a.noconvert(), "first_label"_a,
+     "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert());
+
+  m.def("approach", [](const HeldRows& r, Matrix<const double> site, int n_threads, Vector<double> sq_dist) {
+    unlocked([&] { kfree::approach(*r.rows, sites_of(site), n_threads, sq_dist.data()); });
+  }, "rows"_a, "site"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
+
+  m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
+                         int n_threads, Vector<double> potential) {
+    unlocked([&] { kfree::potentials(*r.rows, sites_of(candidates), sq_dist.data(), n_threads, potential.data()); });
+  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
+
+  m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
+    unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
+  }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
+}

@@ -1,0 +1,46 @@
+// The canonical arithmetic: float64, coordinates in order, multiply then add, never fused (-ffp-contract=off).
+// Whatever ranks, prunes or reorders, labels and costs are decided by these few lines.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "rank.hpp"
+
+namespace kfree::exact {
+
+// Σ_t (z_t − c_t)² to each of the PANEL sites of one panel. Lanes do not mix: every bit is that of the plain loop.
+inline void sq_dist_panel(const double* z, const double* panel, int64_t d, double* out) {
+  double sum[PANEL] = {};
+  for (int64_t t = 0; t < d; ++t)
+    for (int lane = 0; lane < PANEL; ++lane) {
+      const double gap = z[t] - panel[t * PANEL + lane];
+      sum[lane] += gap * gap;
+    }
+  for (int lane = 0; lane < PANEL; ++lane) out[lane] = sum[lane];
+}
+
+// Euclidean length of the values that `each` visits, scaled by the largest so that nothing overflows on the way.
+template <class Each>
+double length(Each each) {
+  double largest = 0.0, sum = 0.0;
+  each([&largest](int64_t, double value) { largest = std::max(largest, std::fabs(value)); });
+  if (largest > 0.0) each([&sum, largest](int64_t, double value) { sum += (value / largest) * (value / largest); });
+  return largest * std::sqrt(sum);
+}
+
+// How far the score of rank.hpp, in float32, can be from the truth, plus half of what the canonical distance itself
+// can be off: two scores farther apart than twice this are in canonical order.
+// Rounding of the inputs, d products and sums, the site's norm and the last subtraction (Higham 2002, §3.1): each
+// relative to |row|·|site| or |site|². Outside float32's range nothing is claimed.
+inline double rank_error(double row_norm, double max_site_norm, int64_t d) {
+  const double unit32 = 0x1p-24 * static_cast<double>(d + 4), unit64 = 0x1p-53 * static_cast<double>(d + 4);
+  const double reach = row_norm + max_site_norm;
+  if (!(reach * reach < 1e37) || unit32 > 0.5) return std::numeric_limits<double>::infinity();
+  const double relative = unit32 / (1.0 - unit32);
+  const double underflow = 0x1p-126 * static_cast<double>(d + 4);
+  return relative * max_site_norm * reach + unit64 * reach * reach + underflow;
+}
+
+}  // namespace kfree::exact

@@ -1,0 +1,239 @@
+#include "passes.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "parallel.hpp"
+
+namespace kfree {
+namespace {
+
+constexpr int64_t FAR_BLOCK = 256;
+// Below this many coordinate differences, starting threads costs more than it saves.
+constexpr int64_t WORTH_THREADS = 1 << 20;
+
+int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// Statistics of one block, for the clusters that it touches; cleared in time proportional to those.
+class BlockStats {
+ public:
+  BlockStats(const Rows& rows, int64_t k) : rows_(rows), slot_(k, -1) {}
+
+  void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
+    for (const int32_t j : touched_) slot_[j] = -1;
+    touched_.clear();
+    n_.clear();
+    sse_.clear();
+    sum_.clear();
+    for (int64_t row = begin; row < end; ++row) {
+      const int32_t j = label[row];
+      if (slot_[j] < 0) open(j);
+      const int32_t s = slot_[j];
+      const double w = rows_.weight(row);
+      n_[s] += w;
+      sse_[s] += w * sq_dist[row];
+      rows_.add(row, w, sum_.data() + s * rows_.d);
+    }
+  }
+
+  void join(StatsOut out) const {
+    for (size_t s = 0; s < touched_.size(); ++s) {
+      const int64_t j = touched_[s];
+      out.n[j] += n_[s];
+      out.sse[j] += sse_[s];
+      for (int64_t t = 0; t < rows_.d; ++t) out.sum[j * rows_.d + t] += sum_[s * rows_.d + t];
+    }
+  }
+
+ private:
+  void open(int32_t j) {
+    slot_[j] = static_cast<int32_t>(touched_.size());
+    touched_.push_back(j);
+    n_.push_back(0.0);
+    sse_.push_back(0.0);
+    sum_.resize(sum_.size() + rows_.d, 0.0);
+  }
+
+  const Rows& rows_;
+  std::vector<int32_t> slot_, touched_;
+  std::vector<double> n_, sse_, sum_;
+};
+
+void clear(StatsOut out, int64_t d) {
+  std::fill_n(out.n, out.k, 0.0);
+  std::fill_n(out.sse, out.k, 0.0);
+  std::fill_n(out.sum, out.k * d, 0.0);
+}
+
+// Calls visit(worker, scratch, begin, end) for the tiles of every block, on all threads.
+template <class Visit>
+void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
+  Blocks(n_blocks(n - first, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t block_end = std::min(n, first + (b + 1) * BLOCK);
+      for (int64_t begin = first + b * BLOCK; begin < block_end && worker.go_on(); begin += TILE)
+        visit(scratch, begin, std::min(block_end, begin + TILE));
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<int64_t> nearest(const Rows& rows, const Sites& sites, double lam, int n_threads, int32_t* label,
+                             double* sq_dist, StatsOut stats) {
+  std::vector<int64_t> far;
+  clear(stats, rows.d);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    BlockStats block(rows, sites.k);
+    std::vector<int64_t> block_far;
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
+      for (int64_t i = begin; i < end; i += TILE) {
+        if (!worker.go_on()) return;
+        const int m = static_cast<int>(std::min<int64_t>(TILE, end - i));
+        rows.nearest({nullptr, i}, m, sites, sites.k, scratch, label + i, sq_dist + i);
+      }
+      block_far.clear();
+      for (int64_t i = begin; i < end; ++i)
+        if (rows.weight(i) * sq_dist[i] > lam) block_far.push_back(i);
+      block.gather(begin, end, label, sq_dist);
+      worker.in_turn(b, [&] {
+        block.join(stats);
+        far.insert(far.end(), block_far.begin(), block_far.end());
+      });
+    }
+  });
+  return far;
+}
+
+void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats) {
+  clear(stats, rows.d);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    BlockStats block(rows, stats.k);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      block.gather(b * BLOCK, std::min(rows.n, (b + 1) * BLOCK), label, sq_dist);
+      worker.in_turn(b, [&] { block.join(stats); });
+    }
+  });
+}
+
+std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam,
+                           int64_t room, int n_threads, int32_t* label, double* sq_dist) {
+  Sites newborn(rows.d);
+  std::vector<int64_t> founders;
+  std::vector<double> z(rows.d);
+  for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK) {
+    const int64_t end = std::min(n_far, begin + FAR_BLOCK), born_before = newborn.k;
+    // Against the clusters born in earlier blocks, all rows of this block at once …
+    const bool worth_threads = (end - begin) * born_before * rows.d >= WORTH_THREADS;
+    if (born_before > 0)
+      Blocks(n_blocks(end - begin, TILE)).run(worth_threads ? n_threads : 1, [&](Worker& worker) {
+        Scratch scratch;
+        int32_t nearest[TILE];
+        double near[TILE];
+        for (int64_t b; (b = worker.next()) >= 0;) {
+          const int64_t i0 = begin + b * TILE;
+          const int m = static_cast<int>(std::min<int64_t>(TILE, end - i0));
+          rows.nearest({far + i0, 0}, m, newborn, born_before, scratch, nearest, near);
+          for (int i = 0; i < m; ++i)
+            if (near[i] < sq_dist[far[i0 + i]]) {
+              sq_dist[far[i0 + i]] = near[i];
+              label[far[i0 + i]] = first_label + nearest[i];
+            }
+        }
+      });
+    // … then one after the other against those born in this one.
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = far[i];
+      for (int64_t j = born_before; j < newborn.k; ++j) {
+        const double near = rows.sq_dist(row, newborn, j);
+        if (near < sq_dist[row]) {
+          sq_dist[row] = near;
+          label[row] = first_label + static_cast<int32_t>(j);
+        }
+      }
+      if (rows.weight(row) * sq_dist[row] > lam && newborn.k < room) {
+        label[row] = first_label + static_cast<int32_t>(newborn.k);
+        sq_dist[row] = 0.0;
+        rows.copy(row, z.data());
+        newborn.append(z.data());
+        founders.push_back(i);
+      }
+    }
+  }
+  return founders;
+}
+
+void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const int64_t* born_at, int32_t first_label,
+           int n_threads, int32_t* label, double* sq_dist) {
+  const int64_t* born_end = born_at + newborn.k;
+  for_tiles(born_at[0] + 1, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
+    int32_t nearest[TILE];
+    double near[TILE];
+    const RowSet tile = {order ? order + begin : nullptr, begin};
+    const int m = static_cast<int>(end - begin);
+    // Born before the tile: for all of it. Born within it: for the rows after.
+    const int64_t older = std::lower_bound(born_at, born_end, begin) - born_at;
+    rows.nearest(tile, m, newborn, older, scratch, nearest, near);
+    for (int i = 0; i < m; ++i) {
+      for (int64_t j = older; j < newborn.k && born_at[j] < begin + i; ++j) {
+        const double gap = rows.sq_dist(tile[i], newborn, j);
+        if (gap < near[i]) {
+          near[i] = gap;
+          nearest[i] = static_cast<int32_t>(j);
+        }
+      }
+      if (near[i] < sq_dist[tile[i]]) {
+        sq_dist[tile[i]] = near[i];
+        label[tile[i]] = first_label + nearest[i];
+      }
+    }
+  });
+}
+
+void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist) {
+  for_tiles(0, rows.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], rows.sq_dist(i, site, 0));
+  });
+}
+
+void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential) {
+  std::fill_n(potential, candidates.k, 0.0);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    std::vector<double> sum(candidates.k);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
+        rows.focus(i, scratch);
+        for (int64_t p = 0; p < candidates.n_panels(); ++p) {
+          double gap[PANEL];
+          rows.sq_dist_panel(scratch, candidates, p, gap);
+          for (int64_t j = p * PANEL; j < std::min(candidates.k, (p + 1) * PANEL); ++j)
+            sum[j] += rows.weight(i) * std::min(sq_dist[i], gap[j - p * PANEL]);
+        }
+      }
+      worker.in_turn(b, [&] {
+        for (int64_t j = 0; j < candidates.k; ++j) potential[j] += sum[j];
+      });
+    }
+  });
+}
+
+void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist) {
+  for_tiles(0, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      rows.focus(i, scratch);
+      for (int64_t p = 0; p < sites.n_panels(); ++p) {
+        double gap[PANEL];
+        rows.sq_dist_panel(scratch, sites, p, gap);
+        for (int64_t j = p * PANEL; j < std::min(sites.k, (p + 1) * PANEL); ++j)
+          sq_dist[i * sites.k + j] = gap[j - p * PANEL];
+      }
+    }
+  });
+}
+
+}  // namespace kfree

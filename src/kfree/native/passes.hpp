@@ -1,0 +1,51 @@
+// Passes over the rows: each is one call from Python with a twin of the same name in reference.py.
+// Sums are made in fixed blocks of the global row number and joined in block order, so the number of threads
+// never shows in a result.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rows.hpp"
+
+namespace kfree {
+
+// Rows of one block of summation; part of what a result *is*, not of how fast it comes.
+constexpr int64_t BLOCK = 1024;
+
+// Per cluster: total weight (k,), weighted sum of coordinates (k, d), weighted squared distances (k,).
+struct StatsOut {
+  int64_t k;
+  double* n;
+  double* sum;
+  double* sse;
+};
+
+// out label, sq_dist (n,), stats about the sites; returns the rows whose weight·sq_dist exceeds lam, in row order
+std::vector<int64_t> nearest(const Rows& rows, const Sites& sites, double lam, int n_threads, int32_t* label,
+                             double* sq_dist, StatsOut stats);
+
+// in label, sq_dist (n,); out stats
+void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
+
+// Rows `far` (n_far,) in visiting order: each joins what is nearest or, beyond lam, opens a cluster centred on itself,
+// which the later ones may join at once; no more than `room` are opened, numbered from first_label.
+// in-out label, sq_dist (n,); returns the founders as positions in `far`
+std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam,
+                           int64_t room, int n_threads, int32_t* label, double* sq_dist);
+
+// Rows visited after a birth join the newborn cluster where it is strictly nearer.
+// in order (n,) or null: the visiting order; newborn sites, born_at (newborn.k,) their places in it, ascending
+// in-out label, sq_dist (n,)
+void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const int64_t* born_at, int32_t first_label,
+           int n_threads, int32_t* label, double* sq_dist);
+
+// in-out sq_dist (n,): lowered to the squared distance to the one site where that is less
+void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist);
+
+// out potential (k,): Σ weight·min(sq_dist, squared distance to candidate j)
+void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential);
+
+// out sq_dist (n, k)
+void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist);
+
+}  // namespace kfree

@@ -1,0 +1,152 @@
+"""What the compiled passes mean: the same functions in NumPy, same names, arguments and, for dense rows, bits.
+
+Coordinates are z = (x − anchor) − shift in float64, or x over its length when ``unit``. A squared distance is
+Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and over the blocks in order.
+``n_threads`` and ``isa`` are accepted because the compiled twins need them; here they change nothing.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+BLOCK = 1024
+
+
+class Rows:
+    """The data as the passes see them."""
+
+    def __init__(self, X, anchor, shift, unit, weight):
+        self.shape = X.shape
+        self.weight = np.ones(X.shape[0]) if weight is None else weight
+        self._X, self._anchor, self._shift = X, anchor, shift
+        self.lengths = np.empty(0)
+        if unit:
+            self.lengths = np.concatenate([_lengths(self._values(block)) for block in self.blocks()])
+
+    def blocks(self):
+        """Row numbers of each block of summation."""
+        return [
+            np.arange(begin, min(begin + BLOCK, self.shape[0])) for begin in range(0, self.shape[0], BLOCK)
+        ]
+
+    def z(self, index):
+        """Canonical coordinates of some rows."""
+        if len(self.lengths):
+            return self._values(index) / self.lengths[index, None]
+        return (self._values(index) - self._anchor) - self._shift
+
+    def _values(self, index):
+        x = self._X[index]
+        return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
+
+
+def dense_rows(X, anchor, shift, unit, weight, isa):
+    return Rows(X, anchor, shift, unit, weight)
+
+
+def csr_rows(data, indices, indptr, n_features, unit, weight):
+    X = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_features))
+    return Rows(X, 0.0, 0.0, unit, weight)
+
+
+def instruction_sets():
+    return ["baseline"]
+
+
+def copy(rows, index, z):
+    """out z (m, d): coordinates of the rows in ``index`` (m,)."""
+    z[:] = rows.z(index)
+
+
+def nearest(rows, centres, lam, n_threads, label, sq_dist, n, sum, sse):
+    """out label, sq_dist (n,) and stats about the centres (k, d); returns the far rows, weight·sq_dist > lam."""
+    for block in rows.blocks():
+        gaps = _sq_dists(rows.z(block), centres)
+        label[block] = gaps.argmin(axis=1)
+        sq_dist[block] = gaps.min(axis=1)
+    accumulate(rows, label, sq_dist, n_threads, n, sum, sse)
+    return np.flatnonzero(rows.weight * sq_dist > lam)
+
+
+def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
+    """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
+    n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
+    for block in rows.blocks():
+        z, w = rows.z(block), rows.weight[block]
+
+        def per_cluster(values, block=block):
+            return np.bincount(label[block], weights=values, minlength=len(n))
+
+        n += per_cluster(w)
+        sse += per_cluster(w * sq_dist[block])
+        for t in range(z.shape[1]):
+            sum[:, t] += per_cluster(w * z[:, t])
+
+
+def found(rows, far, first_label, lam, room, n_threads, label, sq_dist):
+    """Rows ``far`` in visiting order join what is nearest or open a cluster; returns positions of the founders.
+
+    in-out label, sq_dist (n,); clusters are numbered from first_label, no more than ``room`` are opened.
+    """
+    newborn, founders = np.empty((0, rows.shape[1])), []
+    for position, row in enumerate(far):
+        z = rows.z([row])
+        _join_nearer(z, newborn, np.array([row]), first_label, label, sq_dist)
+        if rows.weight[row] * sq_dist[row] > lam and len(newborn) < room:
+            label[row], sq_dist[row] = first_label + len(newborn), 0.0
+            newborn = np.vstack([newborn, z])
+            founders.append(position)
+    return np.array(founders, dtype=np.int64)
+
+
+def adopt(rows, order, newborn, born_at, first_label, n_threads, label, sq_dist):
+    """Rows visited after a birth join the newborn cluster where it is strictly nearer.
+
+    in order (n,) or None, newborn (b, d), born_at (b,) places in the order, ascending; in-out label, sq_dist (n,).
+    """
+    visited = np.arange(rows.shape[0]) if order is None else order
+    for j, place in enumerate(born_at):
+        later = visited[place + 1 :]
+        _join_nearer(rows.z(later), newborn[j : j + 1], later, first_label + j, label, sq_dist)
+
+
+def approach(rows, site, n_threads, sq_dist):
+    """in-out sq_dist (n,): lowered to the squared distance to the one site (1, d) where that is less."""
+    for block in rows.blocks():
+        sq_dist[block] = np.minimum(sq_dist[block], _sq_dists(rows.z(block), site)[:, 0])
+
+
+def potentials(rows, candidates, sq_dist, n_threads, potential):
+    """out potential (k,): Σ weight·min(sq_dist, squared distance to candidate j)."""
+    potential[:] = 0.0
+    for block in rows.blocks():
+        gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
+        potential += np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
+
+
+def distances(rows, centres, n_threads, sq_dist):
+    """out sq_dist (n, k)."""
+    for block in rows.blocks():
+        sq_dist[block] = _sq_dists(rows.z(block), centres)
+
+
+def _sq_dists(z, centres):
+    total = np.zeros((len(z), len(centres)))
+    for t in range(z.shape[1]):
+        gap = z[:, t, None] - centres[None, :, t]
+        total += gap * gap
+    return total
+
+
+def _join_nearer(z, centres, index, first_label, label, sq_dist):
+    if len(centres) and len(index):
+        gaps = _sq_dists(z, centres)
+        nearer = gaps.min(axis=1) < sq_dist[index]
+        label[index[nearer]] = first_label + gaps.argmin(axis=1)[nearer]
+        sq_dist[index[nearer]] = gaps.min(axis=1)[nearer]
+
+
+def _lengths(x):
+    """Row lengths, scaled by the largest value so that nothing overflows on the way."""
+    largest = np.abs(x).max(axis=1, initial=0.0)
+    shares = x / np.where(largest > 0, largest, 1.0)[:, None]
+    return largest * np.sqrt(np.add.accumulate(shares * shares, axis=1)[:, -1])

@@ -1,0 +1,68 @@
+// Rows: the data as the kernels see them, dense or sparse, float32 or float64, never copied.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sites.hpp"
+
+namespace kfree {
+
+// Some rows: consecutive ones from `first`, or those listed in `index`.
+struct RowSet {
+  const int64_t* index;
+  int64_t first;
+  int64_t operator[](int64_t i) const { return index ? index[i] : first + i; }
+};
+
+// Buffers of one thread, kept between tiles.
+struct Scratch {
+  std::vector<float> z32;  // (TILE, d)
+  std::vector<double> z;   // (d,) coordinates of the focused row
+  int64_t row = -1;        // the focused row
+};
+
+class Rows {
+ public:
+  const int64_t n, d;
+  virtual ~Rows() = default;
+
+  double weight(int64_t row) const { return weight_ ? weight_[row] : 1.0; }
+  // Lengths that rows are divided by under the cosine metric, else empty.
+  const std::vector<double>& lengths() const { return lengths_; }
+
+  // All in canonical coordinates and canonical arithmetic (exact.hpp).
+  virtual void copy(int64_t row, double* z) const = 0;
+  virtual void add(int64_t row, double w, double* sum) const = 0;
+  virtual double sq_dist(int64_t row, const Sites& sites, int64_t j) const = 0;
+  // Makes `row` the one that sq_dist_panel speaks of, until the next call with this scratch.
+  virtual void focus(int64_t row, Scratch& scratch) const = 0;
+  // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
+  virtual void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const = 0;
+  // out label, sq_dist (n_rows ≤ TILE,): the nearest of the first n_sites sites, first-born on ties
+  virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
+                       int32_t* label, double* sq_dist) const = 0;
+
+ protected:
+  Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
+  // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer.
+  void improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
+               double& sq_dist) const;
+
+  const double* weight_;
+  std::vector<double> lengths_;
+};
+
+// X (n, d) with any strides, counted in values; anchor, shift (d,); weight (n,) or null.
+// Canonical coordinates: (x − anchor) − shift, or x divided by its length when `unit`.
+template <class T>
+std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
+                                 std::vector<double> anchor, std::vector<double> shift, bool unit,
+                                 const double* weight, RankKernel rank);
+
+// data, indices (nnz,), sorted within a row; indptr (n+1,). Canonical coordinates: x, or x over its length.
+template <class T, class I>
+std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
+                               const double* weight);
+
+}  // namespace kfree

@@ -1,0 +1,29 @@
+// Sites: the centres that rows are held against, laid out for every kernel. They can only be added to.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rank.hpp"
+
+namespace kfree {
+
+struct Sites {
+  int64_t d;
+  int64_t k = 0;
+  std::vector<double> centre;     // (k, d)
+  std::vector<double> sq_norm;    // (k,)
+  std::vector<double> panels;     // (n_panels, d, PANEL), for exact distances to many sites at once
+  std::vector<float> panels32;    // the same for ranking
+  std::vector<float> half_norm32; // (n_panels·PANEL,), infinite where a panel has no site yet
+  double max_norm = 0.0;
+
+  explicit Sites(int64_t d) : d(d) {}
+  Sites(const double* centres, int64_t k, int64_t d);
+
+  int64_t n_panels() const { return static_cast<int64_t>(half_norm32.size()) / PANEL; }
+  const double* operator[](int64_t j) const { return centre.data() + j * d; }
+  const double* panel(int64_t p) const { return panels.data() + p * d * PANEL; }
+  void append(const double* c);
+};
+
+}  // namespace kfree

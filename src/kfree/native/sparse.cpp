@@ -1,0 +1,109 @@
+// Sparse rows (CSR): not centred, so that work follows the stored values alone.
+#include <utility>
+
+#include "exact.hpp"
+#include "rows.hpp"
+
+namespace kfree {
+namespace {
+
+// ‖x−c‖² = ‖c‖² + Σ x(x−2c) over the stored values cancels when x is near c; below this share of ‖c‖² all
+// coordinates are summed instead.
+constexpr double CANCELLED = 0.1;
+
+template <class T, class I>
+class CsrRows final : public Rows {
+ public:
+  CsrRows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit, const double* weight)
+      : Rows(n, d, weight), data_(data), indices_(indices), indptr_(indptr) {
+    if (!unit) return;
+    std::vector<double> lengths(n);
+    for (int64_t row = 0; row < n; ++row)
+      lengths[row] = exact::length([this, row](auto visit) { each(row, visit); });
+    lengths_ = std::move(lengths);
+  }
+
+  void copy(int64_t row, double* z) const override {
+    for (int64_t t = 0; t < d; ++t) z[t] = 0.0;
+    each(row, [z](int64_t t, double value) { z[t] = value; });
+  }
+
+  void add(int64_t row, double w, double* sum) const override {
+    each(row, [w, sum](int64_t t, double value) { sum[t] += w * value; });
+  }
+
+  double sq_dist(int64_t row, const Sites& sites, int64_t j) const override {
+    double sum = 0.0;
+    const double* c = sites[j];
+    each(row, [&sum, c](int64_t t, double value) { sum += value * (value - 2.0 * c[t]); });
+    return settle(row, sites, j, sum);
+  }
+
+  void focus(int64_t row, Scratch& scratch) const override { scratch.row = row; }
+
+  void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const override {
+    double sum[PANEL] = {};
+    const double* panel = sites.panel(p);
+    each(scratch.row, [&sum, panel](int64_t t, double value) {
+      for (int lane = 0; lane < PANEL; ++lane) sum[lane] += value * (value - 2.0 * panel[t * PANEL + lane]);
+    });
+    const int64_t first = p * PANEL;
+    for (int lane = 0; lane < PANEL && first + lane < sites.k; ++lane)
+      sq_dist[lane] = settle(scratch.row, sites, first + lane, sum[lane]);
+  }
+
+  void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
+               double* sq_dist) const override {
+    for (int i = 0; i < n_rows; ++i) {
+      label[i] = 0;
+      sq_dist[i] = std::numeric_limits<double>::infinity();
+      improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i]);
+    }
+  }
+
+ private:
+  template <class Visit>
+  void each(int64_t row, Visit visit) const {
+    const double length = lengths_.empty() ? 1.0 : lengths_[row];
+    for (int64_t s = indptr_[row]; s < static_cast<int64_t>(indptr_[row + 1]); ++s)
+      visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / length);
+  }
+
+  double settle(int64_t row, const Sites& sites, int64_t j, double sum) const {
+    const double quick = sites.sq_norm[j] + sum;
+    return quick > CANCELLED * sites.sq_norm[j] ? quick : sq_dist_all(row, sites[j]);
+  }
+
+  double sq_dist_all(int64_t row, const double* c) const {
+    double sum = 0.0;
+    int64_t next = 0;
+    each(row, [&](int64_t t, double value) {
+      for (; next < t; ++next) sum += c[next] * c[next];
+      sum += (value - c[t]) * (value - c[t]);
+      next = t + 1;
+    });
+    for (; next < d; ++next) sum += c[next] * c[next];
+    return sum;
+  }
+
+  const T* data_;
+  const I* indices_;
+  const I* indptr_;
+};
+
+}  // namespace
+
+template <class T, class I>
+std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
+                               const double* weight) {
+  return std::make_unique<CsrRows<T, I>>(data, indices, indptr, n, d, unit, weight);
+}
+
+#define KFREE_CSR(T, I)                                                                                           \
+  template std::unique_ptr<Rows> csr_rows<T, I>(const T*, const I*, const I*, int64_t, int64_t, bool, const double*);
+KFREE_CSR(float, int32_t)
+KFREE_CSR(float, int64_t)
+KFREE_CSR(double, int32_t)
+KFREE_CSR(double, int64_t)
+
+}  // namespace kfree

@@ -1,0 +1,1 @@
+"""What is minimised: frozen dataclasses of formulas on additive statistics."""

@@ -1,0 +1,1 @@
+"""Moves that lower an objective, and the one loop that drives them."""

@@ -1,0 +1,73 @@
+"""Moves: each takes a state to one that costs no more. The loop decides whether to go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kfree.engines.base import Engine, Index
+from kfree.search.state import Objective, Sites, State, recentred, state_of
+from kfree.stats import Stats
+
+
+class Move(Protocol):
+    """A step of a search."""
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State: ...
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One sweep of DP-means (Kulis & Jordan 2012, Algorithm 1).
+
+    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than lam from every
+    centre opens a cluster at once. No cluster is opened beyond ``max_clusters``.
+    """
+
+    order: Index | None = None
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        return self.start(recentred(state, objective), engine, objective)
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The sweep from given sites."""
+        done = engine.nearest(sites.centres, objective.lam)
+        if len(done.far):
+            room = engine.n_rows if self.max_clusters is None else self.max_clusters - len(sites.uids)
+            done = engine.open_far(done, objective.lam, self.order, max(room, 0))
+        return state_of(sites, done, objective)
+
+
+@dataclass(frozen=True)
+class Lloyd:
+    """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        stats = state.stats if (state.stats.n > 0).all() else _relocated(state, engine)
+        centres = objective.centres(stats, previous=state.sites.centres)
+        return self.start(state.sites.moved(centres), engine, objective)
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The iteration from given sites."""
+        return state_of(sites, engine.nearest(sites.centres), objective)
+
+
+def _relocated(state: State, engine: Engine) -> Stats:
+    """Statistics after each empty cluster took the farthest row that is not alone in its cluster.
+
+    With fewer distinct rows than clusters nothing is left to take, and some stay empty.
+    """
+    done = engine.nearest(state.sites.centres)
+    weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
+    left, empty = done.stats.n.copy(), list(np.flatnonzero(done.stats.n == 0))
+    gain = np.where(weight > 0, done.sq_dist, 0.0)
+    for row in np.argsort(-gain, kind="stable"):
+        if not empty or gain[row] == 0:
+            break
+        if left[done.labels[row]] > weight[row]:
+            left[done.labels[row]] -= weight[row]
+            done.labels[row], done.sq_dist[row] = empty.pop(0), 0.0
+    return engine.stats_of(done.labels, done.sq_dist, len(left))

@@ -1,0 +1,61 @@
+"""Where to start: greedy k-means++ (Arthur & Vassilvitskii 2007) and farthest-first prices (Kulis & Jordan 2012)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kfree.engines.base import Engine, Index
+from kfree.search.state import Objective, one_cluster
+from kfree.stats import Floats
+
+
+def greedy_k_means_plus_plus(engine: Engine, n_clusters: int, rng: np.random.RandomState) -> Floats:
+    """Centres at rows drawn in proportion to weight·squared distance, each the best of 2 + log k draws."""
+    weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
+    sq_dist = np.full(engine.n_rows, np.inf)
+    centres = engine.rows(_draw(weight, 1, rng))
+    engine.approach(centres[0], sq_dist)
+    n_trials = 2 + int(math.log(n_clusters))
+    while len(centres) < n_clusters:
+        saving = weight * sq_dist
+        # Every row already is a centre: more of the same is all there is.
+        candidates = engine.rows(_draw(saving if saving.any() else weight, n_trials, rng))
+        best = candidates[np.argmin(engine.potentials(candidates, sq_dist))]
+        engine.approach(best, sq_dist)
+        centres = np.vstack([centres, best])
+    return centres
+
+
+def _draw(mass: Floats, size: int, rng: np.random.RandomState) -> Index:
+    """Row numbers drawn in proportion to mass; rows without mass are never drawn."""
+    cumulated = np.cumsum(mass)
+    drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
+    last_with_mass = np.searchsorted(cumulated, cumulated[-1])
+    return np.minimum(drawn, last_with_mass)
+
+
+def farthest_first(engine: Engine, objective: Objective, target_k: int) -> float:
+    """The price at which a sweep opens about ``target_k`` clusters (Kulis & Jordan 2012, §6.1).
+
+    T starts as the global mean; ``target_k`` times, the row farthest from T joins it. The price is what the last
+    of them would save by opening a cluster: weight·squared distance, so that lam scales with the weights as J does.
+    """
+    weight = 1.0 if engine.weight is None else engine.weight
+    sq_dist = np.full(engine.n_rows, np.inf)
+    site = one_cluster(engine, objective).centres[0]
+    lam = 0.0
+    for found in range(target_k):
+        engine.approach(site, sq_dist)
+        saving = weight * sq_dist
+        farthest = int(np.argmax(saving))
+        lam = float(saving[farthest])
+        if lam == 0.0:
+            raise ValueError(
+                f"farthest-first cannot find {target_k} clusters: after {found} round(s) every row of X "
+                f"(n_samples = {engine.n_rows}) coincides with one already taken. Give a smaller number of "
+                "clusters, or lam as a positive number."
+            )
+        site = engine.rows(np.array([farthest]))[0]
+    return lam

@@ -1,0 +1,114 @@
+"""A clustering in the course of a search: where the clusters are, which rows they hold, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.engines.base import Engine, Index, Labels, Pass
+from kfree.stats import Floats, Stats
+
+
+class Objective(Protocol):
+    """What a search needs to know of an objective."""
+
+    @property
+    def lam(self) -> float: ...
+
+    def cost(self, stats: Stats) -> float: ...
+
+    def centres(self, stats: Stats, previous: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Centres (k, d), oldest first, and the ids that stay with them for life; ids are never used twice."""
+
+    centres: Floats
+    uids: Index
+    next_uid: int
+
+    @classmethod
+    def of(cls, centres: Floats) -> Sites:
+        """New sites, numbered from zero."""
+        return cls(centres, np.arange(len(centres)), len(centres))
+
+    def moved(self, centres: Floats) -> Sites:
+        return Sites(centres, self.uids, self.next_uid)
+
+    def kept(self, keep: NDArray[np.bool_]) -> Sites:
+        return Sites(self.centres[keep], self.uids[keep], self.next_uid)
+
+    def born(self, centres: Floats) -> Sites:
+        """These sites and, after them, what ``centres`` holds beyond them."""
+        n_new = len(centres) - len(self.uids)
+        newborn = np.arange(self.next_uid, self.next_uid + n_new)
+        return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
+
+
+@dataclass(frozen=True)
+class State:
+    """Rows held against sites. ``cost`` is about these sites, not about the means of the clusters.
+
+    ``settled`` says that every row is with its nearest site, which a sweep that opens clusters does not promise:
+    rows that came before a birth have not seen the newborn. ``n_refused`` counts rows that found no room to open
+    a cluster.
+    """
+
+    sites: Sites
+    labels: Labels
+    stats: Stats
+    cost: float
+    settled: bool
+    n_refused: int = 0
+
+    @property
+    def inertia(self) -> float:
+        """Squared distances alone."""
+        return math.fsum(self.stats.sse)
+
+    def same_partition(self, other: State) -> bool:
+        """Whether both hold the same rows in the same clusters."""
+        return np.array_equal(self.sites.uids, other.sites.uids) and np.array_equal(
+            self.labels, other.labels
+        )
+
+
+def one_cluster(engine: Engine, objective: Objective) -> Sites:
+    """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
+    first = int(np.argmax(engine.weight > 0)) if engine.weight is not None else 0
+    start = engine.rows(np.array([first]))
+    return Sites.of(objective.centres(engine.nearest(start).stats, previous=start))
+
+
+def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
+    """The state that a pass against ``sites`` ended in, newborn clusters included."""
+    n_born = len(done.centres) - len(sites.uids)
+    return State(
+        sites.born(done.centres),
+        done.labels,
+        done.stats,
+        objective.cost(done.stats),
+        settled=n_born == 0,
+        n_refused=len(done.far),
+    )
+
+
+def recentred(state: State, objective: Objective) -> Sites:
+    """Sites at the means of their rows; clusters without weight are deleted."""
+    moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
+    return moved.kept(state.stats.n > 0)
+
+
+def settle(state: State, engine: Engine, objective: Objective) -> State:
+    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
+    sites = recentred(state, objective)
+    while True:
+        new = state_of(sites, engine.nearest(sites.centres), objective)
+        if (new.stats.n > 0).all():
+            return new
+        sites = sites.kept(new.stats.n > 0)

@@ -1,0 +1,28 @@
+"""Additive statistics of clusters: what every objective is written in and every engine returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Per cluster: total weight ``n`` (k,), weighted ``sum`` of coordinates (k, d), and ``sse`` (k,).
+
+    ``sse`` is the weighted sum of squared distances to the site that the rows were held against, which is the
+    mean only once the mean has stopped moving.
+    """
+
+    n: Floats
+    sum: Floats
+    sse: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Stats:
+        """Statistics of clusters without rows, also the memory that engines fill in place."""
+        return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
