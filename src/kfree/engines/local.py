@@ -53,18 +53,14 @@ class LocalEngine:
         founders = self._passes.found(self._rows, far, k, lam, room, self._n_threads, labels, sq_dist)
         newborn = self.rows(far[founders])
         if len(founders):
-            self._passes.adopt(
-                self._rows, order, newborn, places[founders], k, self._n_threads, labels, sq_dist
-            )
+            self._passes.adopt(self._rows, order, newborn, places[founders], k, self._n_threads, labels, sq_dist)
         centres = np.vstack([done.centres, newborn])
         stats = self.stats_of(labels, sq_dist, len(centres))
         return Pass(centres, labels, sq_dist, stats, self._still_far(far, sq_dist, lam))
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
         stats = Stats.empty(n_clusters, self.n_features)
-        self._passes.accumulate(
-            self._rows, labels, sq_dist, self._n_threads, stats.n, stats.sum, stats.sse
-        )
+        self._passes.accumulate(self._rows, labels, sq_dist, self._n_threads, stats.n, stats.sum, stats.sse)
         return stats
 
     def rows(self, index: Index) -> Floats:
@@ -87,9 +83,7 @@ class LocalEngine:
 
     def _hold(self, X: Any, frame: Frame) -> Any:
         if sp.issparse(X):
-            return self._passes.csr_rows(
-                X.data, X.indices, X.indptr, self.n_features, frame.unit, self.weight
-            )
+            return self._passes.csr_rows(X.data, X.indices, X.indptr, self.n_features, frame.unit, self.weight)
         isa = chosen_instruction_set(self._passes.instruction_sets())
         return self._passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, isa)
 

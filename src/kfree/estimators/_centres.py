@@ -67,9 +67,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """The rows of a fit in the hands of an engine. Nothing of an earlier fit is touched yet."""
         rows = validated_rows(X, self)
         weight = validated_weights(sample_weight, rows.shape[0])
-        return open_engine(
-            self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads
-        )
+        return open_engine(self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads)
 
     def _starting_centres(self, init, engine):
         """Given centres in the engine's coordinates; under cosine, their directions."""
@@ -92,20 +90,17 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.engine_ = engine.name
 
     def _nearest(self, X, sample_weight=None):
-        check_is_fitted(self)
         engine, centres = self._fitted_engine(X, sample_weight)
         return engine.nearest(centres)
 
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
         check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
         rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])
         frame, centres = self._frame_, self._sites_.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
-        engine = open_engine(
-            self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads
-        )
+        engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

@@ -52,9 +52,7 @@ def validated_weights(sample_weight, n_rows):
             "give one number per row of X."
         )
     if len(weight) != n_rows:
-        raise ValueError(
-            f"sample_weight has {len(weight)} values for {n_rows} rows of X; give one number per row."
-        )
+        raise ValueError(f"sample_weight has {len(weight)} values for {n_rows} rows of X; give one number per row.")
     bad = int((~np.isfinite(weight)).sum())
     if bad:
         raise ValueError(f"sample_weight contains {bad} NaN or inf value(s); weights are finite numbers ≥ 0.")
@@ -77,8 +75,7 @@ def validated_centres(init, n_features, name="init"):
     centres = check_array(init, dtype=np.float64, input_name=name)
     if centres.shape[1] != n_features:
         raise ValueError(
-            f"{name} has {centres.shape[1]} columns and X has {n_features}; give centres of shape "
-            f"(k, {n_features})."
+            f"{name} has {centres.shape[1]} columns and X has {n_features}; give centres of shape (k, {n_features})."
         )
     return centres
 
@@ -94,7 +91,10 @@ def require_choice(name, value, choices):
     guess = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f" (did you mean {guess[0]!r}?)" if guess else ""
     require(
-        isinstance(value, str) and value in choices, name, value, "one of " + ", ".join(map(repr, choices)) + hint
+        isinstance(value, str) and value in choices,
+        name,
+        value,
+        "one of " + ", ".join(map(repr, choices)) + hint,
     )
 
 

@@ -30,7 +30,7 @@ class DPMeans(CentreClusterer):
         The price of a cluster, in units of squared distance: a row that is farther than √lam from every centre
         opens a cluster of its own. ``"farthest-first"`` takes the price at which about ``target_k`` clusters open
         (see :func:`kfree.farthest_first_lambda`).
-    target_k : int, default=8
+    target_k : int, default=4
         The wished number of clusters, for ``lam="farthest-first"`` only.
     search : "sweep", default="sweep"
         The published algorithm: rows are visited in order, means are recomputed after each sweep.
@@ -101,7 +101,7 @@ class DPMeans(CentreClusterer):
         self,
         lam="farthest-first",
         *,
-        target_k=8,
+        target_k=4,
         search="sweep",
         order="given",
         metric="euclidean",

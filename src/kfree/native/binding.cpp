@@ -99,6 +99,8 @@ auto as_array(std::vector<int64_t>&& list) {
 NB_MODULE(_core, m) {
   kfree::interrupt_requested = python_interrupt;
 
+  m.attr("BLOCK") = kfree::BLOCK;
+
   m.def("instruction_sets", [] {
     std::vector<std::string> names;
     for (const auto& set : kfree::instruction_sets()) names.push_back(set.name);

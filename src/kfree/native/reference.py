@@ -24,9 +24,7 @@ class Rows:
 
     def blocks(self):
         """Row numbers of each block of summation."""
-        return [
-            np.arange(begin, min(begin + BLOCK, self.shape[0])) for begin in range(0, self.shape[0], BLOCK)
-        ]
+        return [np.arange(begin, min(begin + BLOCK, self.shape[0])) for begin in range(0, self.shape[0], BLOCK)]
 
     def z(self, index):
         """Canonical coordinates of some rows."""

@@ -33,7 +33,7 @@ def _draw(mass: Floats, size: int, rng: np.random.RandomState) -> Index:
     cumulated = np.cumsum(mass)
     drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
     last_with_mass = np.searchsorted(cumulated, cumulated[-1])
-    return np.minimum(drawn, last_with_mass)
+    return np.minimum(drawn, last_with_mass).astype(np.int64)
 
 
 def farthest_first(engine: Engine, objective: Objective, target_k: int) -> float:

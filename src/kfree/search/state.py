@@ -71,11 +71,13 @@ class State:
         """Squared distances alone."""
         return math.fsum(self.stats.sse)
 
-    def same_partition(self, other: State) -> bool:
-        """Whether both hold the same rows in the same clusters."""
-        return np.array_equal(self.sites.uids, other.sites.uids) and np.array_equal(
-            self.labels, other.labels
-        )
+    def same_partition(self, later: State) -> bool:
+        """Whether ``later`` holds the same rows in the same clusters, those aside that had no weight and died."""
+        alive = self.stats.n > 0
+        if not np.array_equal(self.sites.uids[alive], later.sites.uids):
+            return False
+        renumbered = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
+        return np.array_equal(renumbered[self.labels], later.labels)
 
 
 def one_cluster(engine: Engine, objective: Objective) -> Sites:

@@ -1,0 +1,270 @@
+"""What goes in: errors that say what was given, what is allowed and what to do; and odd data that must work."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from conftest import INSTRUCTION_SETS, blobs
+
+from kfree import DPMeans, KMeans, farthest_first_lambda
+from kfree.native import _core
+
+ESTIMATORS = {"DPMeans": lambda: DPMeans(lam=30.0), "KMeans": lambda: KMeans(3, random_state=0)}
+both = pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+def with_value(value, column, times=2):
+    X = np.arange(30.0).reshape(10, 3)
+    X[:times, column] = value
+    return X
+
+
+BAD_ROWS = {
+    "NaN": (with_value(np.nan, 1), r"2 NaN or inf value\(s\) in 1 column\(s\); the first is column 1 with 2"),
+    "infinity": (with_value(np.inf, 2), "first is column 2 with 2"),
+    "minus infinity, float32": (with_value(-np.inf, 0).astype(np.float32), "first is column 0 with 2"),
+    "NaN in a frame": (
+        pd.DataFrame(with_value(np.nan, 1, 3), columns=["a", "b", "c"]),
+        r"first is column 1 \('b'\) with 3",
+    ),
+    "NaN in CSR": (sp.csr_array(with_value(np.nan, 1)), "first is column 1 with 2"),
+    "no rows": (np.empty((0, 3)), r"0 sample\(s\)"),
+    "no columns": (np.empty((3, 0)), r"0 feature\(s\)"),
+    "one dimension": (np.arange(5.0), "Reshape your data"),
+    "complex": (np.ones((4, 2)) * 1j, "Complex data not supported"),
+    "words": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string to float"),
+    "too large": (np.array([[1e200], [-1e200]]), r"overflow float64: the values reach 1e\+200. Divide X"),
+}
+
+
+@both
+@pytest.mark.parametrize("bad", BAD_ROWS)
+def test_bad_rows(make, bad):
+    X, message = BAD_ROWS[bad]
+    with pytest.raises((ValueError, TypeError), match=message):
+        make().fit(X)
+
+
+BAD_WEIGHTS = {
+    "negative": ([1, -2, 1, 1], r"1 negative value\(s\), the first is -2 for row 1"),
+    "NaN": ([1, np.nan, 1, 1], r"1 NaN or inf value\(s\)"),
+    "infinite": ([np.inf, 1, 1, 1], r"1 NaN or inf value\(s\)"),
+    "all zero": ([0, 0, 0, 0], "all values of sample_weight are zero"),
+    "too short": ([1, 1, 1], "3 values for 4 rows"),
+    "two-dimensional": (np.ones((4, 1)), "has 2 dimensions"),
+}
+
+
+@both
+@pytest.mark.parametrize("bad", BAD_WEIGHTS)
+def test_bad_weights(make, bad):
+    weight, message = BAD_WEIGHTS[bad]
+    with pytest.raises(ValueError, match=message):
+        make().fit(np.arange(8.0).reshape(4, 2), sample_weight=weight)
+
+
+BAD_PARAMETERS = [
+    (DPMeans, {"lam": 0}, "lam=0 is not allowed; give a finite number > 0"),
+    (DPMeans, {"lam": -1.0}, "lam=-1.0 is not allowed"),
+    (DPMeans, {"lam": np.nan}, "lam=nan is not allowed"),
+    (DPMeans, {"lam": np.inf}, "lam=inf is not allowed"),
+    (DPMeans, {"lam": True}, "lam=True is not allowed"),
+    (DPMeans, {"lam": "farthest_first"}, "lam='farthest_first' is not allowed; give .* 'farthest-first'"),
+    (DPMeans, {"lam": [1.0]}, r"lam=\[1.0\] is not allowed"),
+    (DPMeans, {"target_k": 0}, "target_k=0 is not allowed; give a whole number ≥ 1"),
+    (DPMeans, {"target_k": 11}, "cannot find 11 clusters"),
+    (DPMeans, {"search": "sweeps"}, r"search='sweeps' is not allowed; .* \(did you mean 'sweep'\?\)"),
+    (DPMeans, {"order": "shuffled"}, "order='shuffled' is not allowed; give one of 'given', 'random'"),
+    (DPMeans, {"metric": "cosin"}, "did you mean 'cosine'"),
+    (DPMeans, {"engine": "gpu"}, "give one of 'auto', 'native', 'reference'"),
+    (DPMeans, {"n_threads": 0}, "n_threads=0 is not allowed; give a whole number ≥ 1 or None"),
+    (DPMeans, {"max_iter": 2.5}, "max_iter=2.5 is not allowed"),
+    (DPMeans, {"max_clusters": 0}, "max_clusters=0 is not allowed"),
+    (DPMeans, {"lam": 1.0, "init": np.zeros((2, 3))}, "init has 3 columns and X has 2"),
+    (DPMeans, {"lam": 1.0, "init": np.zeros((4, 2)), "max_clusters": 3}, "at least the 4 centres of init"),
+    (KMeans, {"n_clusters": 0}, "n_clusters=0 is not allowed"),
+    (KMeans, {"n_clusters": 11}, "n_samples=10 should be >= n_clusters=11"),
+    (KMeans, {"init": "random"}, r"init='random' is not allowed; give 'k-means\+\+' or centres"),
+    (KMeans, {"init": np.zeros((2, 2))}, "give the number of centres in init, 2"),
+    (KMeans, {"n_clusters": 2, "init": np.zeros((2, 2)), "n_init": 3}, "n_init=3 is not allowed; give 1"),
+    (KMeans, {"tol": -1e-3}, "tol=-0.001 is not allowed; give a finite number ≥ 0"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "parameters", "message"), BAD_PARAMETERS)
+def test_bad_parameters(estimator, parameters, message):
+    X = np.arange(20.0).reshape(10, 2) ** 1.5
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(X)
+
+
+@pytest.mark.parametrize(("k", "metric"), [(0, "euclidean"), (2, "manhattan"), (1.5, "euclidean"), (9, "cosine")])
+def test_bad_arguments_of_farthest_first(k, metric):
+    with pytest.raises(ValueError, match="is not allowed|cannot find"):
+        farthest_first_lambda([[1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], k, metric=metric)
+
+
+@both
+def test_wrong_number_of_features_in_predict(make, rng):
+    model = make().fit(rng.normal(size=(20, 3)))
+    for method in (model.predict, model.transform, model.score):
+        with pytest.raises(ValueError, match="4 features, but .* is expecting 3 features"):
+            method(np.zeros((2, 4)))
+
+
+@both
+def test_a_failed_fit_loses_nothing(make, rng):
+    X, _ = blobs(rng)
+    model = make().fit(X)
+    before = model.labels_.copy()
+    for bad in (np.full((5, 2), np.nan), np.empty((0, 7))):
+        with pytest.raises(ValueError, match=r"NaN or inf|0 sample\(s\)"):
+            model.fit(bad)
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.n_features_in_ == 3
+
+
+CONTAINERS = {
+    "F order": np.asfortranarray,
+    "strided view": lambda X: np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3],
+    "reversed view": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "list": lambda X: X.tolist(),
+    "numeric objects": lambda X: X.astype(object),
+    "big-endian": lambda X: X.astype(">f8"),
+    "unaligned": lambda X: _unaligned(X),
+    "read-only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "CSR": sp.csr_matrix,
+    "CSR unsorted": lambda X: _unsorted(X),
+    "COO": sp.coo_array,
+}
+
+
+def _unaligned(X):
+    memory = np.empty(X.nbytes + 1, dtype=np.uint8)
+    view = memory[1:].view(X.dtype).reshape(X.shape)
+    view[:] = X
+    return view
+
+
+def _unsorted(X):
+    """Columns in reverse, each value stored as two halves."""
+    n, d = X.shape
+    values, columns = np.repeat(X[:, ::-1], 2, axis=1) / 2, np.tile(np.repeat(np.arange(d)[::-1], 2), n)
+    return sp.csr_array((values.ravel(), columns, np.arange(n + 1) * 2 * d), shape=X.shape)
+
+
+@pytest.mark.filterwarnings("ignore:X (has|does not have).*feature names")
+@both
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers_give_the_same_answer(make, container, rng):
+    X, _ = blobs(rng)
+    plain = make().fit(X)
+    held = CONTAINERS[container](X)
+    model = make().fit(held)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, plain.cluster_centers_, rtol=1e-9, atol=1e-9)
+    assert model.cost_ == pytest.approx(plain.cost_, rel=1e-9)
+    np.testing.assert_array_equal(model.predict(held), plain.labels_)
+    np.testing.assert_array_equal(plain.predict(held), plain.labels_)
+    np.testing.assert_array_equal(model.predict(X), plain.labels_)
+
+
+@both
+def test_memory_maps_and_frames_keep_their_names(make, rng, tmp_path):
+    X = blobs(rng)[0].astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(make().fit(mapped).labels_, make().fit(X).labels_)
+    for frame in (pd.DataFrame(X, columns=["u", "v", "w"]), pl.DataFrame(X, schema=["u", "v", "w"])):
+        model = make().set_output(transform="pandas").fit(frame)
+        assert model.feature_names_in_.tolist() == ["u", "v", "w"]
+        distances = model.transform(frame)
+        assert distances.columns.tolist() == model.get_feature_names_out().tolist()
+        assert distances.shape == (len(X), len(model.cluster_centers_))
+
+
+@both
+def test_a_contiguous_array_is_not_copied(make, rng, monkeypatch):
+    held = []
+    original = _core.dense_rows
+    monkeypatch.setattr(_core, "dense_rows", lambda X, *rest: held.append(X) or original(X, *rest))
+    for dtype in (np.float32, np.float64):
+        for order in "CF":
+            X = np.asarray(blobs(rng)[0], dtype=dtype, order=order)
+            make().fit(X)
+            assert all(np.shares_memory(X, rows) and rows.dtype == dtype for rows in held)
+            assert len(held)
+            held.clear()
+
+
+@both
+@pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array])
+def test_all_rows_equal(make, as_input):
+    X = np.full((7, 2), 3.25)
+    model = make()
+    if isinstance(model, KMeans):
+        model.set_params(n_clusters=1)
+    model.fit(as_input(X))
+    assert model.labels_.tolist() == [0] * 7
+    assert model.inertia_ == 0
+    assert model.cluster_centers_.tolist() == [[3.25, 3.25]]
+
+
+def test_all_rows_equal_has_no_farthest_row():
+    with pytest.raises(ValueError, match="after 0 round.s. every row of X .* coincides"):
+        DPMeans().fit(np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (5, 1)])
+def test_one_row_and_one_column(shape, metric, rng):
+    X = rng.normal(size=shape) + 3
+    model = DPMeans(lam=1e-3, metric=metric).fit(X)
+    assert model.n_clusters_ == (1 if metric == "cosine" or shape[0] == 1 else 5)
+    assert KMeans(1, metric=metric).fit(X).labels_.tolist() == [0] * shape[0]
+
+
+@both
+def test_offset_data_in_float32(make, rng):
+    A = blobs(rng, spread=20.0)[0].astype(np.float32) + np.float32(1e6)
+    exact = A - np.float32(1e6)
+    model, shifted = make().fit(A), make().fit(exact)
+    np.testing.assert_array_equal(model.labels_, shifted.labels_)
+    assert model.cost_ == shifted.cost_
+    np.testing.assert_array_equal(make().fit(exact.astype(np.float64)).labels_, model.labels_)
+
+
+@both
+def test_bits_do_not_depend_on_threads_or_instruction_set(make, rng, monkeypatch):
+    X = rng.normal(size=(5000, 7)).astype(np.float32)
+    for rows in (X, sp.csr_array(X)):
+        fits = []
+        for isa in INSTRUCTION_SETS:
+            monkeypatch.setenv("KFREE_ISA", isa)
+            fits += [make().set_params(n_threads=n).fit(rows) for n in (1, 2, 4, 8)]
+        for model in fits[1:]:
+            assert model.cluster_centers_.tobytes() == fits[0].cluster_centers_.tobytes()
+            assert model.labels_.tobytes() == fits[0].labels_.tobytes()
+            assert model.cost_ == fits[0].cost_
+
+
+def test_an_unknown_instruction_set_is_refused(monkeypatch):
+    monkeypatch.setenv("KFREE_ISA", "mmx")
+    with pytest.raises(ValueError, match=r"KFREE_ISA='mmx' does not run on this machine; set it to one of \['base"):
+        DPMeans(lam=1.0).fit([[1.0]])
+
+
+@pytest.mark.huge
+def test_more_values_than_fit_in_31_bits():
+    rng = np.random.default_rng(0)
+    X = np.empty((2_200_000, 1000), dtype=np.float32)
+    for begin in range(0, len(X), 100_000):
+        X[begin : begin + 100_000] = rng.standard_normal(size=(100_000, 1000), dtype=np.float32) * 0.1
+    X[-1] += 50  # beyond the reach of a 32-bit index
+    model = DPMeans(lam=1000.0).fit(X)
+    assert model.n_clusters_ == 2
+    assert np.flatnonzero(model.labels_).tolist() == [len(X) - 1]
+    np.testing.assert_array_equal(model.predict(X[-5:]), model.labels_[-5:])

@@ -1,0 +1,193 @@
+"""Every compiled pass against its NumPy twin: all row kinds × all instruction sets × several thread counts."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import INSTRUCTION_SETS
+
+from kfree.native import _core, reference
+
+THREADS = [1, 2, 4, 8]
+N_ROWS, N_FEATURES, N_SITES = 2 * reference.BLOCK + 77, 5, 37
+
+
+def dense(passes, X, weight, unit, isa):
+    anchor, shift = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    if not unit:
+        anchor, shift = X[0].astype(np.float64), np.linspace(-1, 1, X.shape[1])
+    return passes.dense_rows(X, anchor, shift, unit, weight, isa)
+
+
+def csr(passes, X, weight, unit, isa):
+    S = sp.csr_array(X * (np.abs(X) > 0.7) + 1e-3)
+    S.data[::3] = 0  # stored zeros are values like others
+    return passes.csr_rows(S.data, S.indices, S.indptr, S.shape[1], unit, weight)
+
+
+def csr64(passes, X, weight, unit, isa):
+    S = sp.csr_array(X)
+    indices, indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    return passes.csr_rows(S.data, indices, indptr, S.shape[1], unit, weight)
+
+
+LAYOUTS = {
+    "C": lambda X: X,
+    "F": np.asfortranarray,
+    "rows apart": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "columns reversed": lambda X: np.ascontiguousarray(X[:, ::-1])[:, ::-1],
+    "read-only": lambda X: _read_only(X),
+}
+KINDS = [
+    *[(dense, layout, dtype) for layout, dtype in itertools.product(LAYOUTS, [np.float32, np.float64])],
+    *[(make, "C", dtype) for make, dtype in itertools.product([csr, csr64], [np.float32, np.float64])],
+]
+
+
+def _read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+class Case:
+    """The same rows held by the compiled passes and by their twins."""
+
+    def __init__(self, kind, unit, weighted, rng):
+        make, layout, dtype = kind
+        self.exact = make is dense
+        X = LAYOUTS[layout]((rng.normal(size=(N_ROWS, N_FEATURES)) * 3).astype(dtype))
+        self.weight = rng.integers(0, 4, N_ROWS).astype(float) if weighted else None
+        self.twin = make(reference, X, self.weight, unit, "baseline")
+        self.native = {isa: make(_core, X, self.weight, unit, isa) for isa in INSTRUCTION_SETS}
+        self.centres = self.twin.z(rng.choice(N_ROWS, N_SITES)) + 0.1
+        self.centres[5] = self.centres[3]  # ties
+
+    def same(self, a, b):
+        if self.exact:
+            np.testing.assert_array_equal(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0].__name__}-{kind[1]}-{np.dtype(kind[2])}")
+def case(request, unit, weighted, rng):
+    return Case(request.param, unit, weighted, rng)
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "unit"])
+def unit(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["unweighted", "weighted"])
+def weighted(request):
+    return request.param
+
+
+def outputs(k=N_SITES):
+    stats = np.empty(k), np.empty((k, N_FEATURES)), np.empty(k)
+    return np.empty(N_ROWS, np.int32), np.empty(N_ROWS), *stats
+
+
+def runs(case, threads=THREADS):
+    for isa, n_threads in itertools.product(INSTRUCTION_SETS, threads):
+        yield case.native[isa], n_threads
+
+
+def test_blocks_agree():
+    assert _core.BLOCK == reference.BLOCK
+
+
+def test_nearest(case):
+    expected, lam = outputs(), 0.1 if len(case.twin.lengths) else 4.0
+    far = reference.nearest(case.twin, case.centres, lam, 1, *expected)
+    assert 0 < len(far) < N_ROWS
+    for rows, n_threads in runs(case):
+        found = outputs()
+        found_far = _core.nearest(rows, case.centres, lam, n_threads, *found)
+        np.testing.assert_array_equal(found_far, far)
+        np.testing.assert_array_equal(found[0], expected[0])
+        for a, b in zip(found[1:], expected[1:], strict=True):
+            case.same(a, b)
+
+
+@pytest.mark.parametrize("order", ["given", "random"])
+@pytest.mark.parametrize("room", [1000, 3])
+def test_found_and_adopt(case, order, room, rng):
+    order = rng.permutation(N_ROWS) if order == "random" else None
+    lam, k = 0.4 if len(case.twin.lengths) else 1.5, 4
+
+    def sweep(passes, rows, n_threads):
+        label, sq_dist, *stats = outputs(k)
+        far = passes.nearest(rows, case.centres[:k], lam, n_threads, label, sq_dist, *stats)
+        places = far if order is None else np.flatnonzero(np.isin(order, far))
+        far = far if order is None else order[places]
+        founders = passes.found(rows, far, k, lam, room, n_threads, label, sq_dist)
+        newborn = np.empty((len(founders), N_FEATURES))
+        passes.copy(rows, far[founders], newborn)
+        passes.adopt(rows, order, newborn, places[founders], k, n_threads, label, sq_dist)
+        return founders, newborn, label, sq_dist
+
+    expected = sweep(reference, case.twin, 1)
+    assert len(expected[0]) == min(room, len(expected[0])) > 1
+    for rows, n_threads in runs(case, [1, 4]):
+        found = sweep(_core, rows, n_threads)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[2], expected[2])
+        case.same(found[1], expected[1])
+        case.same(found[3], expected[3])
+
+
+def test_accumulate_approach_potentials_distances(case, rng):
+    label = rng.integers(0, N_SITES, N_ROWS).astype(np.int32)
+    sq_dist = rng.exponential(size=N_ROWS)
+
+    def everything(passes, rows, n_threads):
+        stats = outputs()[2:]
+        passes.accumulate(rows, label, sq_dist, n_threads, *stats)
+        nearer = sq_dist.copy()
+        passes.approach(rows, case.centres[7:8], n_threads, nearer)
+        potential, table = np.empty(N_SITES), np.empty((N_ROWS, N_SITES))
+        passes.potentials(rows, case.centres, sq_dist, n_threads, potential)
+        passes.distances(rows, case.centres, n_threads, table)
+        return *stats, nearer, potential, table, rows.lengths
+
+    expected = everything(reference, case.twin, 1)
+    for rows, n_threads in runs(case):
+        for a, b in zip(everything(_core, rows, n_threads), expected, strict=True):
+            case.same(a, b)
+
+
+@pytest.mark.parametrize("isa", INSTRUCTION_SETS)
+@pytest.mark.parametrize("scale", [1e-30, 1e-18, 1.0, 1e15, 1e19, 1e60])
+@pytest.mark.parametrize("spread", [1e-7, 1e-3, 1.0])
+def test_labels_are_exact_at_any_scale(scale, spread, isa, rng):
+    """Tight clusters, where float32 cannot tell the sites apart, and values outside float32's range."""
+    centres = rng.normal(size=(20, 3))
+    centres[10:] = centres[:10] + spread * rng.normal(size=(10, 3))
+    X = (centres[rng.integers(20, size=500)] + 0.5 * spread * rng.normal(size=(500, 3))) * scale
+    rows = _core.dense_rows(X, np.zeros(3), np.zeros(3), False, None, isa)
+    twin = reference.dense_rows(X, np.zeros(3), np.zeros(3), False, None, isa)
+    label, sq_dist = np.empty(500, np.int32), np.empty(500)
+    expected = np.empty(500, np.int32), np.empty(500)
+    stats = np.empty(20), np.empty((20, 3)), np.empty(20)
+    _core.nearest(rows, centres * scale, np.inf, 1, label, sq_dist, *stats)
+    reference.nearest(twin, centres * scale, np.inf, 1, *expected, *stats)
+    np.testing.assert_array_equal(label, expected[0])
+    np.testing.assert_array_equal(sq_dist, expected[1])
+
+
+@pytest.mark.parametrize("wrong", ["dtype", "order", "read-only output"])
+def test_arrays_are_taken_as_they_are_or_refused(wrong, rng):
+    rows = _core.dense_rows(rng.normal(size=(10, 2)), np.zeros(2), np.zeros(2), False, None, "baseline")
+    centres, sq_dist = np.zeros((1, 2)), np.zeros(10)
+    if wrong == "dtype":
+        centres = centres.astype(np.float32)
+    elif wrong == "order":
+        centres = np.zeros((2, 3)).T[:2]
+    else:
+        sq_dist.flags.writeable = False
+    with pytest.raises(TypeError):
+        _core.approach(rows, centres, 1, sq_dist)

@@ -1,0 +1,102 @@
+"""kfree as a guest in a process: quick import, Ctrl-C, fork, memory. Each test runs an interpreter of its own."""
+
+import subprocess
+import sys
+import textwrap
+
+
+def run(script, timeout=120):
+    """Run a script, fail with its output unless it succeeds, and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=timeout
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_import_is_light():
+    loaded = run("import sys, kfree; print(dir(kfree)); print(*sys.modules)")
+    assert "DPMeans" in loaded
+    assert "numpy" not in loaded.split("\n")[1].split()
+
+
+def test_unknown_names_are_refused():
+    assert "it offers DPMeans" in run(
+        """
+        import kfree
+        try:
+            kfree.DPmeans
+        except AttributeError as error:
+            print(error)
+        """
+    )
+
+
+def test_ctrl_c_stops_a_long_fit_within_a_second_and_leaves_no_damage():
+    """One pass of this fit takes many seconds, so the interrupt must be noticed inside of it."""
+    waited = run(
+        """
+        import signal, time
+        import numpy as np
+        from kfree import KMeans
+        X = np.random.default_rng(0).normal(size=(300_000, 64)).astype(np.float32)
+        pressed = []
+        def press(*_):
+            pressed.append(time.monotonic())
+            signal.raise_signal(signal.SIGINT)
+        model = KMeans(20_000, init=X[:20_000], tol=0)
+        KMeans(2, init=X[:2], max_iter=300, tol=1.0).fit(X[:1000])
+        signal.signal(signal.SIGALRM, press)
+        signal.setitimer(signal.ITIMER_REAL, 1.5)
+        try:
+            model.fit(X)
+            raise SystemExit("the fit was not interrupted")
+        except KeyboardInterrupt:
+            print(time.monotonic() - pressed[0])
+        assert not hasattr(model, "labels_")
+        again = KMeans(5, init=X[:5], tol=1.0).fit(X[:5000])
+        assert (again.predict(X[:5000]) == again.labels_).all()
+        """
+    )
+    assert float(waited) < 1.0
+
+
+def test_a_forked_child_can_fit_after_its_parent_did():
+    run(
+        """
+        import os
+        import numpy as np
+        from kfree import DPMeans
+        X = np.random.default_rng(0).normal(size=(20_000, 3))
+        parent = DPMeans(lam=2.0, n_threads=4).fit(X)
+        child = os.fork()
+        if child == 0:
+            same = (DPMeans(lam=2.0, n_threads=4).fit(X).labels_ == parent.labels_).all()
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        """
+    )
+
+
+def test_a_fit_takes_at_most_64_bytes_a_row():
+    """The most demanding path: weights, random order, and a first sweep in which most rows are far."""
+    bytes_per_row = run(
+        """
+        import resource
+        import numpy as np
+        from kfree import DPMeans
+        n = 1_500_000
+        rng = np.random.default_rng(0)
+        X, w = rng.normal(size=(n, 2)).astype(np.float32), rng.uniform(0.5, 1.5, size=n)
+        fit = lambda rows: DPMeans(lam=0.3, order="random", random_state=0, max_clusters=30).fit(
+            X[:rows], sample_weight=w[:rows])
+        import warnings
+        warnings.simplefilter("ignore")
+        fit(1000)
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        before = peak()
+        fit(n)
+        print((peak() - before) / n)
+        """
+    )
+    assert float(bytes_per_row) <= 64

@@ -1,0 +1,34 @@
+"""scikit-learn's own checks over all public estimators (run with SCIPY_ARRAY_API=1, see conftest.py)."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kfree import DPMeans, KMeans
+
+# Every public estimator, and a few settings that take another path through it.
+ESTIMATORS = [
+    DPMeans(),
+    DPMeans(order="random"),
+    DPMeans(engine="reference"),
+    KMeans(),
+    KMeans(engine="reference"),
+]
+
+
+def weights_are_not_repeats(estimator):
+    """The two checks that no seeded k-means and no sweep can pass; test_weights.py has what holds instead."""
+    reason = (
+        "k-means++ draws other seeds from repeated rows"
+        if isinstance(estimator, KMeans)
+        else "one heavy row may open a cluster where as many light ones do not"
+    )
+    return {
+        "check_sample_weight_equivalence_on_dense_data": reason,
+        "check_sample_weight_equivalence_on_sparse_data": reason,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=weights_are_not_repeats)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
