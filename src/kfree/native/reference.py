@@ -70,14 +70,10 @@ def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
     for block in rows.blocks():
         z, w = rows.z(block), rows.weight[block]
-
-        def per_cluster(values, block=block):
-            return np.bincount(label[block], weights=values, minlength=len(n))
-
-        n += per_cluster(w)
-        sse += per_cluster(w * sq_dist[block])
+        n += np.bincount(label[block], weights=w, minlength=len(n))
+        sse += np.bincount(label[block], weights=w * sq_dist[block], minlength=len(n))
         for t in range(z.shape[1]):
-            sum[:, t] += per_cluster(w * z[:, t])
+            sum[:, t] += np.bincount(label[block], weights=w * z[:, t], minlength=len(n))
 
 
 def found(rows, far, first_label, lam, room, n_threads, label, sq_dist):

@@ -31,9 +31,10 @@ def greedy_k_means_plus_plus(engine: Engine, n_clusters: int, rng: np.random.Ran
 def _draw(mass: Floats, size: int, rng: np.random.RandomState) -> Index:
     """Row numbers drawn in proportion to mass; rows without mass are never drawn."""
     cumulated = np.cumsum(mass)
-    drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
+    drawn: Index = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
     last_with_mass = np.searchsorted(cumulated, cumulated[-1])
-    return np.minimum(drawn, last_with_mass).astype(np.int64)
+    drawn[drawn > last_with_mass] = last_with_mass
+    return drawn
 
 
 def farthest_first(engine: Engine, objective: Objective, target_k: int) -> float:

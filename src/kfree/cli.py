@@ -1,0 +1,48 @@
+"""The command ``kfree``."""
+
+import argparse
+import time
+
+import numpy as np
+
+import kfree
+
+
+def main(arguments=None):
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="kfree", description="Clustering when nobody knows k.")
+    parser.add_argument("--version", action="version", version=f"kfree {kfree.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    demo_parser = commands.add_parser("demo", help="cluster a small map and draw the result")
+    demo_parser.add_argument("--output", default="kfree-demo.png", help="the picture (default: %(default)s)")
+    demo_parser.set_defaults(run=lambda options: demo(options.output))
+    options = parser.parse_args(arguments)
+    options.run(options)
+
+
+def demo(output, reach_km=12.0):
+    """Cluster the bundled map, print a summary and write a picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from kfree import DPMeans, plot
+    from kfree.datasets import load_archipelago
+
+    X = load_archipelago()
+    started = time.perf_counter()
+    model = DPMeans(lam=reach_km**2, search="sweep").fit(X)
+    seconds = time.perf_counter() - started
+    size = np.bincount(model.labels_)
+    radius = np.sqrt(np.bincount(model.labels_, model.transform(X).min(axis=1) ** 2) / size)
+
+    print(f"{len(X)} settlements on a map. How many islands? Nobody said.")
+    print(f"A settlement more than {reach_km:g} km from every centre opens a cluster: lam = {model.lam_:g} km².")
+    print(f"Found {model.n_clusters_} clusters in {model.n_iter_} sweeps, {1000 * seconds:.0f} ms.")
+    print(f"Cost {model.cost_:.0f} = {model.inertia_:.0f} (squared distances) + {model.n_clusters_} × lam.\n")
+    print("cluster  settlements   east  north   radius (km)")
+    for j, (east, north) in enumerate(model.cluster_centers_):
+        print(f"{j:7d} {size[j]:12d} {east:6.1f} {north:6.1f} {radius[j]:13.1f}")
+    ax = plot.clusters(X, model)
+    ax.set(xlabel="east (km)", ylabel="north (km)", title=f"{model.n_clusters_} clusters, and nobody gave k")
+    ax.figure.savefig(output, dpi=120)
+    print(f"\nThe picture is in {output}")

@@ -1,0 +1,51 @@
+"""The command line and the picture that it draws."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+from kfree import DPMeans, plot
+from kfree.cli import main
+
+
+def test_demo_prints_a_summary_and_writes_a_picture(tmp_path, capsys):
+    picture = tmp_path / "demo.png"
+    main(["demo", "--output", str(picture)])
+    printed = capsys.readouterr().out
+    assert "Found 14 clusters" in printed
+    assert printed.count("\n") > 20
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("arguments", [[], ["dmeo"]])
+def test_a_wrong_command_says_what_there_is(arguments, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "command" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("kfree ")
+
+
+def test_clusters_are_drawn_on_given_axes(rng):
+    from matplotlib.figure import Figure
+
+    X = rng.normal(size=(50, 2))
+    ax = Figure().add_subplot()
+    assert plot.clusters(X, DPMeans(lam=1.0).fit(X), ax=ax) is ax
+    assert np.concatenate([c.get_offsets() for c in ax.collections]).shape[0] > 50
+
+
+def test_without_matplotlib_the_error_names_the_command(monkeypatch, rng):
+    def no_matplotlib(name, *rest, real=builtins.__import__):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+    with pytest.raises(ImportError, match=r'pip install "kfree\[plot\]"'):
+        plot.clusters(rng.normal(size=(5, 2)), None)

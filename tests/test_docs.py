@@ -1,0 +1,32 @@
+"""Every example in a docstring and every Python block of the README runs."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import kfree
+
+MODULES = [m.name for m in pkgutil.walk_packages(kfree.__path__, "kfree.") if not m.name.endswith("_core")]
+
+
+@pytest.mark.parametrize("name", ["kfree", *MODULES])
+def test_docstring_examples(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("name", kfree.__all__)
+def test_public_names_have_an_example(name):
+    assert ">>> " in getattr(kfree, name).__doc__
+
+
+def test_readme_examples():
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+    assert blocks
+    names = {}
+    for block in blocks:
+        exec(block, names)

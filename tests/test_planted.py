@@ -1,0 +1,137 @@
+"""Tests that cannot fail prove nothing: each mistake planted here must make the named tests fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kfree
+
+TESTS = Path(__file__).parent
+
+# file, what is right, the mistake, the tests that must notice
+MISTAKES = {
+    "ties go to the youngest": (
+        "native/reference.py",
+        "label[block] = gaps.argmin(axis=1)",
+        "label[block] = gaps.shape[1] - 1 - gaps[:, ::-1].argmin(axis=1)",
+        ["test_passes.py", "test_nearest and C-float64-plain-unweighted"],
+    ),
+    "sums are not joined block by block": (
+        "native/reference.py",
+        "BLOCK = 1024",
+        "BLOCK = 2048",
+        ["test_passes.py", "test_accumulate and C-float64-plain-unweighted"],
+    ),
+    "a row at exactly lam opens a cluster": (
+        "native/reference.py",
+        "rows.weight[row] * sq_dist[row] > lam and",
+        "rows.weight[row] * sq_dist[row] >= lam * (1 - 1e-9) and",
+        ["test_dp_means.py", "serial_loop and grid and reference"],
+    ),
+    "newborn clusters are not seen by later far rows": (
+        "native/reference.py",
+        "_join_nearer(z, newborn, np.array([row])",
+        "_join_nearer(z, newborn[:0], np.array([row])",
+        ["test_dp_means.py", "serial_loop and blobs and reference"],
+    ),
+    "newborn clusters take rows that came before them": (
+        "native/reference.py",
+        "later = visited[place + 1 :]",
+        "later = visited",
+        ["test_dp_means.py", "serial_loop and births and reference"],
+    ),
+    "the order of visits is ignored": (
+        "engines/local.py",
+        "if order is None:",
+        "if True:",
+        ["test_dp_means.py", "serial_loop and births and random and reference"],
+    ),
+    "means stay where they were": (
+        "search/moves.py",
+        "self.start(recentred(state, objective), engine, objective)",
+        "self.start(state.sites, engine, objective)",
+        ["test_dp_means.py", "serial_loop and blobs"],
+    ),
+    "empty clusters are kept": (
+        "search/state.py",
+        "return moved.kept(state.stats.n > 0)",
+        "return moved",
+        ["test_dp_means.py", "serial_loop and births"],
+    ),
+    "the search never notices that it has ended": (
+        "search/state.py",
+        "return np.array_equal(renumbered[self.labels], later.labels)",
+        "return False",
+        ["test_dp_means.py", "serial_loop and grid"],
+    ),
+    "a fit cut short keeps the labels of its last sweep": (
+        "estimators/dp_means.py",
+        "if not state.settled or",
+        "if False and",
+        ["test_dp_means.py", "cut_short"],
+    ),
+    "the last cluster is free": (
+        "objectives/dp_means.py",
+        "self.lam * len(stats.n)",
+        "self.lam * (len(stats.n) - 1)",
+        ["test_dp_means.py", "all_partitions"],
+    ),
+    "directions are not scaled to unit length": (
+        "objectives/dp_means.py",
+        "np.where(directed, length, 1.0)",
+        "np.where(directed, stats.n, 1.0)",
+        ["test_cosine.py", "closed_form"],
+    ),
+    "coordinates are not anchored": (
+        "engines/local.py",
+        "Frame(X[first].astype(np.float64), np.zeros(self.n_features))",
+        "Frame(np.zeros(self.n_features), np.zeros(self.n_features))",
+        ["test_input.py", "offset"],
+    ),
+    "weightless rows take part in the frame": (
+        "engines/local.py",
+        "int(np.argmax(self.weight > 0))",
+        "0",
+        ["test_weights.py", "removed_row"],
+    ),
+    "weights do not count in farthest-first": (
+        "search/seeding.py",
+        "saving = weight * sq_dist\n        farthest",
+        "saving = sq_dist\n        farthest",
+        ["test_dp_means.py", "farthest_first"],
+    ),
+    "an empty cluster takes the nearest row": (
+        "search/moves.py",
+        "np.argsort(-gain",
+        "np.argsort(gain",
+        ["test_k_means.py", "relocated"],
+    ),
+    "new rows are seen in coordinates of their own": (
+        "estimators/_centres.py",
+        "frame=frame, n_threads",
+        "frame=None, n_threads",
+        ["test_dp_means.py", "allow_new"],
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_noticed(mistake, tmp_path):
+    file, right, wrong, (tests, selection) = MISTAKES[mistake]
+    package = tmp_path / "kfree"
+    shutil.copytree(Path(kfree.__file__).parent, package)
+    source = (package / file).read_text()
+    assert source.count(right) == 1, "the line to spoil has changed: spoil its successor"
+    (package / file).write_text(source.replace(right, wrong))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", TESTS / tests, "-k", selection],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
