@@ -238,6 +238,18 @@ def test_offset_data_in_float32(make, rng):
 
 
 @both
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5])
+def test_sparse_rows_equal_dense_ones_within_1e_9(make, offset, rng):
+    """Far from the origin ‖c‖² − 2x·c + ‖x‖² alone would lose all digits."""
+    X, _ = blobs(rng, spread=20.0)
+    X += offset
+    dense, sparse = make().fit(X), make().fit(sp.csr_array(X))
+    np.testing.assert_array_equal(sparse.labels_, dense.labels_)
+    np.testing.assert_allclose(sparse.cost_, dense.cost_, rtol=1e-9)
+    np.testing.assert_allclose(sparse.transform(sp.csr_array(X)), dense.transform(X), rtol=1e-9)
+
+
+@both
 def test_bits_do_not_depend_on_threads_or_instruction_set(make, rng, monkeypatch):
     X = rng.normal(size=(5000, 7)).astype(np.float32)
     for rows in (X, sp.csr_array(X)):
