@@ -160,6 +160,18 @@ def test_accumulate_approach_potentials_distances(case, rng):
             case.same(a, b)
 
 
+def nearest_of_both(X, centres, isa):
+    """Labels and squared distances by the compiled pass and by its twin."""
+    found = []
+    for passes in (_core, reference):
+        rows = passes.dense_rows(X, np.zeros(X.shape[1]), np.zeros(X.shape[1]), False, None, isa)
+        label, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
+        stats = np.empty(len(centres)), np.empty(centres.shape), np.empty(len(centres))
+        passes.nearest(rows, centres, np.inf, 1, label, sq_dist, *stats)
+        found.append((label, sq_dist))
+    return found
+
+
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
 @pytest.mark.parametrize("scale", [1e-30, 1e-18, 1.0, 1e15, 1e19, 1e60])
 @pytest.mark.parametrize("spread", [1e-7, 1e-3, 1.0])
@@ -167,16 +179,19 @@ def test_labels_are_exact_at_any_scale(scale, spread, isa, rng):
     """Tight clusters, where float32 cannot tell the sites apart, and values outside float32's range."""
     centres = rng.normal(size=(20, 3))
     centres[10:] = centres[:10] + spread * rng.normal(size=(10, 3))
-    X = (centres[rng.integers(20, size=500)] + 0.5 * spread * rng.normal(size=(500, 3))) * scale
-    rows = _core.dense_rows(X, np.zeros(3), np.zeros(3), False, None, isa)
-    twin = reference.dense_rows(X, np.zeros(3), np.zeros(3), False, None, isa)
-    label, sq_dist = np.empty(500, np.int32), np.empty(500)
-    expected = np.empty(500, np.int32), np.empty(500)
-    stats = np.empty(20), np.empty((20, 3)), np.empty(20)
-    _core.nearest(rows, centres * scale, np.inf, 1, label, sq_dist, *stats)
-    reference.nearest(twin, centres * scale, np.inf, 1, *expected, *stats)
-    np.testing.assert_array_equal(label, expected[0])
-    np.testing.assert_array_equal(sq_dist, expected[1])
+    X = centres[rng.integers(20, size=500)] + 0.5 * spread * rng.normal(size=(500, 3))
+    found, expected = nearest_of_both(X * scale, centres * scale, isa)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("isa", INSTRUCTION_SETS)
+@pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 33])
+@pytest.mark.parametrize("d", [1, 2, 3, 16, 65, 300])
+def test_labels_are_exact_for_any_shape(k, d, isa, rng):
+    """Rows about the origin, nearer to nothing than to any site: the unused places of a panel must not win."""
+    X, centres = 1e-3 * rng.normal(size=(130, d)), rng.normal(size=(k, d))
+    found, expected = nearest_of_both(X, centres, isa)
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("wrong", ["dtype", "order", "read-only output"])
