@@ -11,6 +11,7 @@ from kfree.native import _core, reference
 
 THREADS = [1, 2, 4, 8]
 N_ROWS, N_FEATURES, N_SITES = 2 * reference.BLOCK + 77, 5, 37
+UIDS = np.arange(N_SITES)
 
 
 def dense(passes, X, weight, unit, isa):
@@ -102,11 +103,11 @@ def test_blocks_agree():
 
 def test_nearest(case):
     expected, lam = outputs(), 0.1 if len(case.twin.lengths) else 4.0
-    far = reference.nearest(case.twin, case.centres, lam, 1, *expected)
+    far, _ = reference.nearest(case.twin, case.centres, UIDS, lam, 1, None, *expected)
     assert 0 < len(far) < N_ROWS
     for rows, n_threads in runs(case):
         found = outputs()
-        found_far = _core.nearest(rows, case.centres, lam, n_threads, *found)
+        found_far, _ = _core.nearest(rows, case.centres, UIDS, lam, n_threads, _core.Bounds(N_ROWS), *found)
         np.testing.assert_array_equal(found_far, far)
         np.testing.assert_array_equal(found[0], expected[0])
         for a, b in zip(found[1:], expected[1:], strict=True):
@@ -121,7 +122,8 @@ def test_found_and_adopt(case, order, room, rng):
 
     def sweep(passes, rows, n_threads):
         label, sq_dist, *stats = outputs(k)
-        far = passes.nearest(rows, case.centres[:k], lam, n_threads, label, sq_dist, *stats)
+        bounds = passes.Bounds(N_ROWS)
+        far, _ = passes.nearest(rows, case.centres[:k], UIDS[:k], lam, n_threads, bounds, label, sq_dist, *stats)
         places = far if order is None else np.flatnonzero(np.isin(order, far))
         far = far if order is None else order[places]
         founders = passes.found(rows, far, k, lam, room, n_threads, label, sq_dist)
@@ -167,7 +169,8 @@ def nearest_of_both(X, centres, isa):
         rows = passes.dense_rows(X, np.zeros(X.shape[1]), np.zeros(X.shape[1]), False, None, isa)
         label, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
         stats = np.empty(len(centres)), np.empty(centres.shape), np.empty(len(centres))
-        passes.nearest(rows, centres, np.inf, 1, label, sq_dist, *stats)
+        uids, bounds = np.arange(len(centres)), passes.Bounds(len(X))
+        passes.nearest(rows, centres, uids, np.inf, 1, bounds, label, sq_dist, *stats)
         found.append((label, sq_dist))
     return found
 

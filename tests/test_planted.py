@@ -60,7 +60,7 @@ MISTAKES = {
         "search/state.py",
         "return moved.kept(state.stats.n > 0)",
         "return moved",
-        ["test_dp_means.py", "serial_loop and births"],
+        ["test_dp_means.py", "serial_loop and every"],
     ),
     "the search never notices that it has ended": (
         "search/state.py",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from kfree.engines.base import Engine, Frame
+from kfree.engines.base import Engine, Frame, Sites
 from kfree.engines.local import LocalEngine
 from kfree.stats import Floats
+
+__all__ = ["ENGINES", "Engine", "Frame", "Sites", "open_engine"]
 
 # Name → module of passes. "auto" may change the speed, never the answer.
 ENGINES = {

@@ -44,6 +44,32 @@ class Frame:
 
 
 @dataclass(frozen=True)
+class Sites:
+    """Centres (k, d), oldest first, and the ids that stay with them for life; ids are never used twice."""
+
+    centres: Floats
+    uids: Index
+    next_uid: int
+
+    @classmethod
+    def of(cls, centres: Floats) -> Sites:
+        """New sites, numbered from zero."""
+        return cls(centres, np.arange(len(centres)), len(centres))
+
+    def moved(self, centres: Floats) -> Sites:
+        return Sites(centres, self.uids, self.next_uid)
+
+    def kept(self, keep: NDArray[np.bool_]) -> Sites:
+        return Sites(self.centres[keep], self.uids[keep], self.next_uid)
+
+    def born(self, centres: Floats) -> Sites:
+        """These sites and, after them, what ``centres`` holds beyond them."""
+        n_new = len(centres) - len(self.uids)
+        newborn = np.arange(self.next_uid, self.next_uid + n_new)
+        return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
+
+
+@dataclass(frozen=True)
 class Pass:
     """What one pass over the rows found.
 
@@ -66,9 +92,14 @@ class Engine(Protocol):
     weight: Floats | None
     n_rows: int
     n_features: int
+    n_distances: int
 
-    def nearest(self, centres: Floats, lam: float = np.inf) -> Pass:
-        """Every row goes to its nearest centre, the first one on ties."""
+    def nearest(self, sites: Sites, lam: float = np.inf) -> Pass:
+        """Every row goes to its nearest site, the oldest one on ties.
+
+        An engine may remember what it saw in earlier passes to compute less, and ``n_distances`` counts what it did
+        compute; sites with the same uid are the same site, wherever they have moved.
+        """
 
     def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
         """Let the far rows of a pass open up to ``room`` clusters, as if rows had come one by one in ``order``.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.engines.base import Frame, Index, Labels, Pass
+from kfree.engines.base import Frame, Index, Labels, Pass, Sites
 from kfree.stats import Floats, Stats
 
 ISA_VARIABLE = "KFREE_ISA"
@@ -30,21 +30,34 @@ class LocalEngine:
         self.name = name
         self.weight = weight
         self.n_rows, self.n_features = X.shape
+        self.n_distances = 0
         self._passes = passes
         self._n_threads = n_threads or available_cpus()
         if frame is None and (unit or sp.issparse(X)):
             frame = Frame.plain(self.n_features, unit)
         self.frame = self._centred_frame(X) if frame is None else frame
         self._rows = self._hold(X, self.frame)
+        self._bounds = passes.Bounds(self.n_rows)
         _require_directions(np.asarray(self._rows.lengths))
 
-    def nearest(self, centres: Floats, lam: float = np.inf) -> Pass:
-        centres = np.ascontiguousarray(centres, dtype=np.float64)
+    def nearest(self, sites: Sites, lam: float = np.inf) -> Pass:
+        centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         stats = Stats.empty(*centres.shape)
-        far = self._passes.nearest(
-            self._rows, centres, lam, self._n_threads, labels, sq_dist, stats.n, stats.sum, stats.sse
+        far, n_distances = self._passes.nearest(
+            self._rows,
+            centres,
+            uids,
+            lam,
+            self._n_threads,
+            self._bounds,
+            labels,
+            sq_dist,
+            stats.n,
+            stats.sum,
+            stats.sse,
         )
+        self.n_distances += n_distances
         return Pass(centres, labels, sq_dist, stats, far)
 
     def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
@@ -69,14 +82,17 @@ class LocalEngine:
         return z
 
     def approach(self, site: Floats, sq_dist: Floats) -> None:
+        self.n_distances += self.n_rows
         self._passes.approach(self._rows, np.ascontiguousarray(site)[None, :], self._n_threads, sq_dist)
 
     def potentials(self, candidates: Floats, sq_dist: Floats) -> Floats:
+        self.n_distances += self.n_rows * len(candidates)
         potential = np.empty(len(candidates))
         self._passes.potentials(self._rows, candidates, sq_dist, self._n_threads, potential)
         return potential
 
     def sq_distances(self, centres: Floats) -> Floats:
+        self.n_distances += self.n_rows * len(centres)
         out = np.empty((self.n_rows, len(centres)))
         self._passes.distances(self._rows, np.ascontiguousarray(centres), self._n_threads, out)
         return out
@@ -91,8 +107,8 @@ class LocalEngine:
         """Anchor at the first row that counts, shift by the weighted mean: rows of weight zero leave no trace."""
         first = 0 if self.weight is None else int(np.argmax(self.weight > 0))
         anchored = Frame(X[first].astype(np.float64), np.zeros(self.n_features))
-        self._rows = self._hold(X, anchored)
-        stats = self.nearest(np.zeros((1, self.n_features))).stats
+        self._rows, self._bounds = self._hold(X, anchored), self._passes.Bounds(self.n_rows)
+        stats = self.nearest(Sites.of(np.zeros((1, self.n_features)))).stats
         if not np.isfinite(stats.sse[0]):
             raise ValueError(
                 "squared distances between rows of X overflow float64: the values reach "

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.engines import ENGINES, Frame, open_engine
+from kfree.engines import ENGINES, Frame, Sites, open_engine
 from kfree.estimators._validation import (
     require_choice,
     require_count,
@@ -87,11 +87,12 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.cost_history_ = np.array(descent.cost_history)
         self.n_iter_ = descent.n_iter
         self.converged_ = descent.converged
+        self.n_distances_ = engine.n_distances
         self.engine_ = engine.name
 
     def _nearest(self, X, sample_weight=None):
         engine, centres = self._fitted_engine(X, sample_weight)
-        return engine.nearest(centres)
+        return engine.nearest(Sites.of(centres))
 
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""

@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kfree.engines import Sites
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.loop import descend
 from kfree.search.moves import Sweep
 from kfree.search.seeding import farthest_first
-from kfree.search.state import Sites, one_cluster, settle
+from kfree.search.state import one_cluster, settle
 
 SEARCHES = ["sweep"]
 ORDERS = ["given", "random"]
@@ -70,6 +71,8 @@ class DPMeans(CentreClusterer):
         Number of sweeps.
     converged_ : bool
         Whether another sweep would change nothing.
+    n_distances_ : int
+        Distances between a row and a centre that were really computed by passes over all rows.
     engine_ : str
         The engine that ran.
     n_features_in_ : int

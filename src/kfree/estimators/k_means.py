@@ -7,13 +7,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kfree.engines import Sites
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._validation import require, require_count
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.loop import descend
 from kfree.search.moves import Lloyd
 from kfree.search.seeding import greedy_k_means_plus_plus
-from kfree.search.state import Sites, State, one_cluster
+from kfree.search.state import State, one_cluster
 
 
 class KMeans(CentreClusterer):
@@ -47,6 +48,8 @@ class KMeans(CentreClusterer):
         Inertia after every iteration; never rises, ends with ``cost_``.
     n_iter_ : int
     converged_ : bool
+    n_distances_ : int
+        Distances between a row and a centre that were really computed, seeding included.
     engine_ : str
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
@@ -175,7 +178,7 @@ class KMeans(CentreClusterer):
         """States are near enough when no row changes hands, or when the centres have all but stopped."""
         if self.tol == 0:
             return State.same_partition
-        spread = engine.nearest(one_cluster(engine, objective).centres).stats
+        spread = engine.nearest(one_cluster(engine, objective)).stats
         limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
 
         def near_enough(old, new):

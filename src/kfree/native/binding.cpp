@@ -132,14 +132,19 @@ NB_MODULE(_core, m) {
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
   }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
 
-  m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, double lam, int n_threads, Vector<int32_t> label,
-                      Vector<double> sq_dist, Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+  nb::class_<kfree::Bounds>(m, "Bounds").def(nb::init<int64_t>(), "n_rows"_a);
+
+  m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
+                      int n_threads, kfree::Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
+                      Vector<double> n, Matrix<double> sum, Vector<double> sse) {
     const auto stats = stats_of(n, sum, sse);
-    return as_array(unlocked([&] {
-      return kfree::nearest(*r.rows, sites_of(centres), lam, n_threads, label.data(), sq_dist.data(), stats);
-    }));
-  }, "rows"_a, "centres"_a.noconvert(), "lam"_a, "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(),
-     "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+    auto passed = unlocked([&] {
+      return kfree::nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
+                            sq_dist.data(), stats);
+    });
+    return nb::make_tuple(as_array(std::move(passed.far)), passed.n_distances);
+  }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "lam"_a, "n_threads"_a, "bounds"_a,
+     "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
                          Vector<double> n, Matrix<double> sum, Vector<double> sse) {

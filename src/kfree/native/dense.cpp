@@ -1,4 +1,5 @@
 // Dense rows: coordinates are made on the fly from the caller's array, whatever its strides.
+#include <algorithm>
 #include <utility>
 
 #include "exact.hpp"
@@ -46,21 +47,23 @@ class DenseRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist) const override {
+               double* sq_dist, double* lower) const override {
     // Ranking takes whole panels; the youngest sites of a cut-off panel are held against the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
-    const int64_t n_ranked = n_panels * PANEL < n_sites ? n_panels * PANEL : n_sites;
+    const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     bool decided[TILE];
-    rank_tile(rows, n_rows, sites, n_panels, n_ranked, scratch, label, decided);
+    double second[TILE];
+    rank_tile(rows, n_rows, sites, n_panels, n_ranked, scratch, label, second, decided);
     for (int i = 0; i < n_rows; ++i) {
       if (decided[i]) {
         sq_dist[i] = this->sq_dist(rows[i], sites, label[i]);
-        if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i]);
+        if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second[i]);
       } else {
         label[i] = 0;
-        sq_dist[i] = std::numeric_limits<double>::infinity();
-        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i]);
+        sq_dist[i] = second[i] = std::numeric_limits<double>::infinity();
+        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second[i]);
       }
+      lower[i] = exact::safe_dist(second[i], d);
     }
   }
 
@@ -78,34 +81,38 @@ class DenseRows final : public Rows {
   }
 
   // Ranks a tile among the first n_ranked sites; `decided` is false where the two best are too close to call.
+  // out second (n_rows,): no other site has a smaller squared distance than this
   void rank_tile(RowSet rows, int n_rows, const Sites& sites, int64_t n_panels, int64_t n_ranked, Scratch& scratch,
-                 int32_t* label, bool* decided) const {
+                 int32_t* label, double* second, bool* decided) const {
     if (n_ranked <= 1) {
       for (int i = 0; i < n_rows; ++i) {
         label[i] = 0;
+        second[i] = std::numeric_limits<double>::infinity();
         decided[i] = n_ranked == 1;
       }
       return;
     }
     scratch.z32.resize(TILE * d);
-    double norm[TILE];
+    double sq_norm[TILE];
     for (int i = 0; i < n_rows; ++i) {
       float* z32 = scratch.z32.data() + i * d;
-      double sq_norm = 0.0;
-      each(rows[i], [z32, &sq_norm](int64_t t, double value) {
+      double sum = 0.0;
+      each(rows[i], [z32, &sum](int64_t t, double value) {
         z32[t] = static_cast<float>(value);
-        sq_norm += value * value;
+        sum += value * value;
       });
-      norm[i] = std::sqrt(sq_norm);
+      sq_norm[i] = sum;
     }
-    float best[TILE], second[TILE];
+    float best_score[TILE], second_score[TILE];
     int32_t index[TILE];
-    rank_(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), n_panels, best, second,
-          index);
+    rank_(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), n_panels, best_score,
+          second_score, index);
     for (int i = 0; i < n_rows; ++i) {
+      const double error = exact::rank_error(std::sqrt(sq_norm[i]), sites.max_norm, d);
+      const double gap = static_cast<double>(second_score[i]) - static_cast<double>(best_score[i]);
       label[i] = index[i];
-      const double gap = static_cast<double>(second[i]) - static_cast<double>(best[i]);
-      decided[i] = gap > 2.0 * exact::rank_error(norm[i], sites.max_norm, d);
+      decided[i] = gap > 2.0 * error;
+      second[i] = std::max(0.0, sq_norm[i] + 2.0 * (static_cast<double>(second_score[i]) - 2.0 * error));
     }
   }
 

@@ -43,4 +43,9 @@ inline double rank_error(double row_norm, double max_site_norm, int64_t d) {
   return relative * max_site_norm * reach + unit64 * reach * reach + underflow;
 }
 
+// A distance that is surely not more than the square root of a canonical squared distance.
+inline double safe_dist(double sq_dist, int64_t d) {
+  return std::sqrt(sq_dist) * (1.0 - 0x1p-52 * static_cast<double>(d + 8));
+}
+
 }  // namespace kfree::exact

@@ -1,7 +1,9 @@
 #include "passes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "parallel.hpp"
 
@@ -65,6 +67,19 @@ void clear(StatsOut out, int64_t d) {
   std::fill_n(out.sum, out.k * d, 0.0);
 }
 
+// Finds the nearest sites of up to TILE rows and keeps what bounds will want to know of them.
+void rank_tile(const Rows& rows, const Sites& sites, const int64_t* index, size_t n_rows, Scratch& scratch,
+               Bounds& bounds, int32_t* label, double* sq_dist) {
+  int32_t nearest[TILE];
+  double near[TILE], lower[TILE];
+  rows.nearest({index, 0}, static_cast<int>(n_rows), sites, sites.k, scratch, nearest, near, lower);
+  for (size_t i = 0; i < n_rows; ++i) {
+    label[index[i]] = nearest[i];
+    sq_dist[index[i]] = near[i];
+    bounds.keep(index[i], nearest[i], lower[i]);
+  }
+}
+
 // Calls visit(worker, scratch, begin, end) for the tiles of every block, on all threads.
 template <class Visit>
 void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
@@ -80,20 +95,39 @@ void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
 
 }  // namespace
 
-std::vector<int64_t> nearest(const Rows& rows, const Sites& sites, double lam, int n_threads, int32_t* label,
-                             double* sq_dist, StatsOut stats) {
-  std::vector<int64_t> far;
+Passed nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+               int32_t* label, double* sq_dist, StatsOut stats) {
+  Passed passed{{}, 0};
+  std::mutex adding;
   clear(stats, rows.d);
+  bounds.turn_to(sites, uids);
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     Scratch scratch;
     BlockStats block(rows, sites.k);
-    std::vector<int64_t> block_far;
+    std::vector<int64_t> doubtful, block_far;
+    int64_t n_distances = 0;
     for (int64_t b; (b = worker.next()) >= 0;) {
       const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
-      for (int64_t i = begin; i < end; i += TILE) {
+      doubtful.clear();
+      for (int64_t i = begin; i < end; ++i) {
+        const int32_t j = bounds.label(i);
+        if (j >= 0) {
+          ++n_distances;
+          sq_dist[i] = rows.sq_dist(i, sites, j);
+          const double dist = std::sqrt(sq_dist[i]), lower = bounds.lower(i, j, dist);
+          if (bounds.settled(dist, lower)) {
+            label[i] = j;
+            bounds.keep(i, j, lower);
+            continue;
+          }
+        }
+        doubtful.push_back(i);
+      }
+      n_distances += sites.k * static_cast<int64_t>(doubtful.size());
+      for (size_t i = 0; i < doubtful.size(); i += TILE) {
         if (!worker.go_on()) return;
-        const int m = static_cast<int>(std::min<int64_t>(TILE, end - i));
-        rows.nearest({nullptr, i}, m, sites, sites.k, scratch, label + i, sq_dist + i);
+        rank_tile(rows, sites, doubtful.data() + i, std::min<size_t>(TILE, doubtful.size() - i), scratch, bounds,
+                  label, sq_dist);
       }
       block_far.clear();
       for (int64_t i = begin; i < end; ++i)
@@ -101,11 +135,14 @@ std::vector<int64_t> nearest(const Rows& rows, const Sites& sites, double lam, i
       block.gather(begin, end, label, sq_dist);
       worker.in_turn(b, [&] {
         block.join(stats);
-        far.insert(far.end(), block_far.begin(), block_far.end());
+        passed.far.insert(passed.far.end(), block_far.begin(), block_far.end());
       });
     }
+    std::lock_guard lock(adding);
+    passed.n_distances += n_distances;
   });
-  return far;
+  bounds.finish();
+  return passed;
 }
 
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats) {
@@ -132,11 +169,11 @@ std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, 
       Blocks(n_blocks(end - begin, TILE)).run(worth_threads ? n_threads : 1, [&](Worker& worker) {
         Scratch scratch;
         int32_t nearest[TILE];
-        double near[TILE];
+        double near[TILE], lower[TILE];
         for (int64_t b; (b = worker.next()) >= 0;) {
           const int64_t i0 = begin + b * TILE;
           const int m = static_cast<int>(std::min<int64_t>(TILE, end - i0));
-          rows.nearest({far + i0, 0}, m, newborn, born_before, scratch, nearest, near);
+          rows.nearest({far + i0, 0}, m, newborn, born_before, scratch, nearest, near, lower);
           for (int i = 0; i < m; ++i)
             if (near[i] < sq_dist[far[i0 + i]]) {
               sq_dist[far[i0 + i]] = near[i];
@@ -171,12 +208,12 @@ void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const i
   const int64_t* born_end = born_at + newborn.k;
   for_tiles(born_at[0] + 1, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
     int32_t nearest[TILE];
-    double near[TILE];
+    double near[TILE], lower[TILE];
     const RowSet tile = {order ? order + begin : nullptr, begin};
     const int m = static_cast<int>(end - begin);
     // Born before the tile: for all of it. Born within it: for the rows after.
     const int64_t older = std::lower_bound(born_at, born_end, begin) - born_at;
-    rows.nearest(tile, m, newborn, older, scratch, nearest, near);
+    rows.nearest(tile, m, newborn, older, scratch, nearest, near, lower);
     for (int i = 0; i < m; ++i) {
       for (int64_t j = older; j < newborn.k && born_at[j] < begin + i; ++j) {
         const double gap = rows.sq_dist(tile[i], newborn, j);

@@ -13,6 +13,7 @@ namespace {
 constexpr int LANES = KFREE_VECTOR_BYTES / 4;
 constexpr int VECTORS = PANEL / LANES;
 constexpr int ROWS = KFREE_TILE_ROWS;
+constexpr int64_t CACHED_FLOATS = 8192;
 static_assert(PANEL % LANES == 0 && TILE % ROWS == 0, "tiles must divide evenly");
 
 typedef float Floats __attribute__((vector_size(KFREE_VECTOR_BYTES)));
@@ -28,11 +29,13 @@ struct Leaders {
   Ints index;
 };
 
+inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
+inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
+
 inline void offer(Leaders& row, Floats score, Ints site) {
   const Ints better = score < row.best;
-  const Floats loser = better ? row.best : score;
-  row.second = loser < row.second ? loser : row.second;
-  row.best = better ? score : row.best;
+  row.second = lower(row.second, higher(row.best, score));
+  row.best = lower(row.best, score);
   row.index = better ? site : row.index;
 }
 
@@ -52,35 +55,44 @@ inline void finish(const Leaders& row, float* best, float* second, int32_t* inde
   *index = row.index[winner];
 }
 
+// ROWS rows against the sites of one panel.
+inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, int32_t first,
+                       Ints lane_number, Leaders* leaders) {
+  Floats dot[ROWS][VECTORS] = {};
+  for (int64_t t = 0; t < d; ++t) {
+    Floats sites[VECTORS];
+    for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
+    for (int r = 0; r < ROWS; ++r)
+      for (int v = 0; v < VECTORS; ++v) dot[r][v] += z[r * d + t] * sites[v];
+  }
+  for (int v = 0; v < VECTORS; ++v) {
+    const Floats norm = load(half_norm + v * LANES);
+    const Ints site = lane_number + (first + v * LANES);
+    for (int r = 0; r < ROWS; ++r) offer(leaders[r], norm - dot[r][v], site);
+  }
+}
+
 }  // namespace
 
 void KFREE_RANK(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm,
                 int64_t n_panels, float* best, float* second, int32_t* index) {
-  const Floats infinity = spread(__builtin_inff());
+  const Floats worst = spread(FARTHEST);
   Ints lane_number;
   for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
 
-  for (int r0 = 0; r0 < n_rows; r0 += ROWS) {
-    const float* tile = z + r0 * d;
-    Leaders leaders[ROWS];
-    for (Leaders& row : leaders) row = {infinity, infinity, lane_number};
-    for (int64_t p = 0; p < n_panels; ++p) {
-      const float* panel = panels + p * d * PANEL;
-      Floats dot[ROWS][VECTORS] = {};
-      for (int64_t t = 0; t < d; ++t)
-        for (int v = 0; v < VECTORS; ++v) {
-          const Floats sites = load(panel + t * PANEL + v * LANES);
-          for (int r = 0; r < ROWS; ++r) dot[r][v] += tile[r * d + t] * sites;
-        }
-      for (int v = 0; v < VECTORS; ++v) {
-        const int64_t first = p * PANEL + v * LANES;
-        const Floats norm = load(half_norm + first);
-        const Ints site = lane_number + static_cast<int32_t>(first);
-        for (int r = 0; r < ROWS; ++r) offer(leaders[r], norm - dot[r][v], site);
-      }
-    }
-    for (int r = 0; r < ROWS; ++r) finish(leaders[r], best + r0 + r, second + r0 + r, index + r0 + r);
+  Leaders leaders[TILE];
+  for (int r = 0; r < n_rows + ROWS - 1 && r < TILE; ++r) leaders[r] = {worst, worst, lane_number};
+  // As many panels as stay in the first-level cache while all rows of the tile pass by.
+  int64_t chunk = CACHED_FLOATS / (d * PANEL);
+  if (chunk < 1) chunk = 1;
+  for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
+    const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
+    for (int r = 0; r < n_rows; r += ROWS)
+      for (int64_t p = p0; p < p1; ++p)
+        rank_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, static_cast<int32_t>(p * PANEL),
+                   lane_number, leaders + r);
   }
+  for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
 
 }  // namespace kfree

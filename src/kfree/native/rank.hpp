@@ -10,6 +10,9 @@ constexpr int PANEL = 16;
 // Rows are ranked in tiles; kernels may read and write up to this many rows whatever the tile holds.
 constexpr int TILE = 64;
 
+// The half norm of a place in a panel that holds no site: finite, so that the kernels need not know infinities.
+constexpr float FARTHEST = 3e38f;
+
 // score = half the squared norm of the site − row · site: orders sites as the squared distance does.
 // in  z (TILE, d) float32, n_rows ≤ TILE of them wanted; panels (n_panels, d, PANEL); half_norm (n_panels·PANEL,)
 // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties

@@ -50,19 +50,29 @@ def instruction_sets():
     return ["baseline"]
 
 
+class Bounds:
+    """What the compiled twin remembers between passes, to compute less. Here everything is computed."""
+
+    def __init__(self, n_rows):
+        pass
+
+
 def copy(rows, index, z):
     """out z (m, d): coordinates of the rows in ``index`` (m,)."""
     z[:] = rows.z(index)
 
 
-def nearest(rows, centres, lam, n_threads, label, sq_dist, n, sum, sse):
-    """out label, sq_dist (n,) and stats about the centres (k, d); returns the far rows, weight·sq_dist > lam."""
+def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum, sse):
+    """out label, sq_dist (n,) and stats about the centres (k, d).
+
+    Returns the far rows, those with weight·sq_dist > lam, and the number of distances computed.
+    """
     for block in rows.blocks():
         gaps = _sq_dists(rows.z(block), centres)
         label[block] = gaps.argmin(axis=1)
         sq_dist[block] = gaps.min(axis=1)
     accumulate(rows, label, sq_dist, n_threads, n, sum, sse)
-    return np.flatnonzero(rows.weight * sq_dist > lam)
+    return np.flatnonzero(rows.weight * sq_dist > lam), rows.shape[0] * len(centres)
 
 
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):

@@ -40,14 +40,15 @@ class Rows {
   // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
   virtual void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const = 0;
   // out label, sq_dist (n_rows ≤ TILE,): the nearest of the first n_sites sites, first-born on ties
+  // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
-                       int32_t* label, double* sq_dist) const = 0;
+                       int32_t* label, double* sq_dist, double* lower) const = 0;
 
  protected:
   Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
-  // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer.
+  // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer; second_sq_dist by the next.
   void improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
-               double& sq_dist) const;
+               double& sq_dist, double& second_sq_dist) const;
 
   const double* weight_;
   std::vector<double> lengths_;

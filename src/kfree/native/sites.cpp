@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace kfree {
 
@@ -19,7 +18,7 @@ void Sites::append(const double* c) {
   if (lane == 0) {
     panels.resize(panels.size() + d * PANEL, 0.0);
     panels32.resize(panels32.size() + d * PANEL, 0.0f);
-    half_norm32.resize(half_norm32.size() + PANEL, std::numeric_limits<float>::infinity());
+    half_norm32.resize(half_norm32.size() + PANEL, FARTHEST);
   }
   const int64_t offset = (k / PANEL) * d * PANEL + lane;
   double norm = 0.0;

@@ -14,7 +14,7 @@ struct Sites {
   std::vector<double> sq_norm;    // (k,)
   std::vector<double> panels;     // (n_panels, d, PANEL), for exact distances to many sites at once
   std::vector<float> panels32;    // the same for ranking
-  std::vector<float> half_norm32; // (n_panels·PANEL,), infinite where a panel has no site yet
+  std::vector<float> half_norm32; // (n_panels·PANEL,), FARTHEST where a panel has no site yet
   double max_norm = 0.0;
 
   explicit Sites(int64_t d) : d(d) {}

@@ -53,11 +53,13 @@ class CsrRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist) const override {
+               double* sq_dist, double* lower) const override {
     for (int i = 0; i < n_rows; ++i) {
+      double second = std::numeric_limits<double>::infinity();
       label[i] = 0;
-      sq_dist[i] = std::numeric_limits<double>::infinity();
-      improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i]);
+      sq_dist[i] = second;
+      improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
+      lower[i] = exact::safe_dist(second, d);
     }
   }
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from kfree.engines.base import Engine, Index
-from kfree.search.state import Objective, Sites, State, recentred, state_of
+from kfree.engines.base import Engine, Index, Sites
+from kfree.search.state import Objective, State, recentred, state_of
 from kfree.stats import Stats
 
 
@@ -34,7 +34,7 @@ class Sweep:
 
     def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
         """The sweep from given sites."""
-        done = engine.nearest(sites.centres, objective.lam)
+        done = engine.nearest(sites, objective.lam)
         if len(done.far):
             room = engine.n_rows if self.max_clusters is None else self.max_clusters - len(sites.uids)
             done = engine.open_far(done, objective.lam, self.order, max(room, 0))
@@ -52,7 +52,7 @@ class Lloyd:
 
     def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
         """The iteration from given sites."""
-        return state_of(sites, engine.nearest(sites.centres), objective)
+        return state_of(sites, engine.nearest(sites), objective)
 
 
 def _relocated(state: State, engine: Engine) -> Stats:
@@ -60,7 +60,7 @@ def _relocated(state: State, engine: Engine) -> Stats:
 
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
-    done = engine.nearest(state.sites.centres)
+    done = engine.nearest(state.sites)
     weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
     left, empty = done.stats.n.copy(), list(np.flatnonzero(done.stats.n == 0))
     gain = np.where(weight > 0, done.sq_dist, 0.0)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kfree.engines.base import Engine, Index, Labels, Pass
+from kfree.engines.base import Engine, Labels, Pass, Sites
 from kfree.stats import Floats, Stats
 
 
@@ -22,32 +21,6 @@ class Objective(Protocol):
     def cost(self, stats: Stats) -> float: ...
 
     def centres(self, stats: Stats, previous: Floats) -> Floats: ...
-
-
-@dataclass(frozen=True)
-class Sites:
-    """Centres (k, d), oldest first, and the ids that stay with them for life; ids are never used twice."""
-
-    centres: Floats
-    uids: Index
-    next_uid: int
-
-    @classmethod
-    def of(cls, centres: Floats) -> Sites:
-        """New sites, numbered from zero."""
-        return cls(centres, np.arange(len(centres)), len(centres))
-
-    def moved(self, centres: Floats) -> Sites:
-        return Sites(centres, self.uids, self.next_uid)
-
-    def kept(self, keep: NDArray[np.bool_]) -> Sites:
-        return Sites(self.centres[keep], self.uids[keep], self.next_uid)
-
-    def born(self, centres: Floats) -> Sites:
-        """These sites and, after them, what ``centres`` holds beyond them."""
-        n_new = len(centres) - len(self.uids)
-        newborn = np.arange(self.next_uid, self.next_uid + n_new)
-        return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
 
 
 @dataclass(frozen=True)
@@ -83,8 +56,8 @@ class State:
 def one_cluster(engine: Engine, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
     first = int(np.argmax(engine.weight > 0)) if engine.weight is not None else 0
-    start = engine.rows(np.array([first]))
-    return Sites.of(objective.centres(engine.nearest(start).stats, previous=start))
+    start = Sites.of(engine.rows(np.array([first])))
+    return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
 
 
 def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
@@ -110,7 +83,7 @@ def settle(state: State, engine: Engine, objective: Objective) -> State:
     """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
     sites = recentred(state, objective)
     while True:
-        new = state_of(sites, engine.nearest(sites.centres), objective)
+        new = state_of(sites, engine.nearest(sites), objective)
         if (new.stats.n > 0).all():
             return new
         sites = sites.kept(new.stats.n > 0)
