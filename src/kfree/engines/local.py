@@ -32,6 +32,7 @@ class LocalEngine:
         self.n_rows, self.n_features = X.shape
         self.n_distances = 0
         self._passes = passes
+        self._isa = chosen_instruction_set(passes.instruction_sets())
         self._n_threads = n_threads or available_cpus()
         if frame is None and (unit or sp.issparse(X)):
             frame = Frame.plain(self.n_features, unit)
@@ -100,8 +101,7 @@ class LocalEngine:
     def _hold(self, X: Any, frame: Frame) -> Any:
         if sp.issparse(X):
             return self._passes.csr_rows(X.data, X.indices, X.indptr, self.n_features, frame.unit, self.weight)
-        isa = chosen_instruction_set(self._passes.instruction_sets())
-        return self._passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, isa)
+        return self._passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self._isa)
 
     def _centred_frame(self, X: Any) -> Frame:
         """Anchor at the first row that counts, shift by the weighted mean: rows of weight zero leave no trace."""

@@ -49,7 +49,7 @@ HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<cons
   held.owners.push_back(owner(X));
   if (weight) held.owners.push_back(owner(*weight));
   held.rows = kfree::dense_rows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1), values(anchor),
-                                   values(shift), unit, pointer(weight), kfree::instruction_set(isa).rank);
+                                   values(shift), unit, pointer(weight), kfree::ranker_named(isa));
   return held;
 }
 

@@ -1,8 +1,8 @@
-// Bounds that let a row keep its label without being ranked (Hamerly 2010), for sites that come, go and move.
-// Whoever calls tells nothing but where the sites are now and who they are; what moved is measured here.
+// What one pass knows about the next, in the manner of Hamerly (2010): for each row, how near another site can be at
+// most. Sites may come, go and move in any way; whoever calls tells nothing but where they are now and who they are,
+// and what moved is measured here. The few fastest sites would spoil the bound of every row, so they are set apart.
 #pragma once
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "sites.hpp"
@@ -15,20 +15,46 @@ class Bounds {
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids);
-  // Distances from each site to the nearest other one, or less; for when they are worth computing.
-  void set_gaps(std::vector<double> gaps) { gap_ = std::move(gaps); }
   // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
   void finish() { complete_ = true; }
 
   // The site that the row was with, under its present number; −1 if it has died or there was none.
-  int32_t label(int64_t row) const { return label_[row] < 0 ? -1 : renumbered_[label_[row]]; }
-  // No site but `label` is nearer to the row than this, if the row lies `dist` from that one.
-  double lower(int64_t row, int32_t label, double dist) const;
-  // Whether a row that lies `dist` from its site has no other as near, in canonical arithmetic too.
-  bool settled(double dist, double lower) const { return up_ * dist < lower; }
-  void keep(int64_t row, int32_t label, double lower);
+  int32_t label(int64_t row) const {
+    const int32_t old = label_[row];
+    return old < 0 || same_numbers_ ? old : renumbered_[old];
+  }
+
+  enum class Verdict { SETTLED, DOUBTFUL, UNKNOWN };
+  // Whether a row at this squared distance from `label` has no other site as near, in canonical arithmetic too: surely,
+  // if it is not one of the fastest, or perhaps not. A bound that the fastest sites have made much weaker would not
+  // last until the next pass, so the row is called doubtful then.
+  Verdict judge(int64_t row, int32_t label, double sq_dist) const {
+    const double known = down_ * static_cast<double>(lower_[row]);
+    if (exceeds(known - (label == fastest_ ? second_drift_ : lasting_drift_), sq_dist)) return Verdict::SETTLED;
+    if (!fastest_sites_.id.empty() && exceeds(known - slow_drift_, sq_dist)) return Verdict::DOUBTFUL;
+    return exceeds(lower(row, label), sq_dist) ? Verdict::SETTLED : Verdict::UNKNOWN;
+  }
+  bool exceeds(double lower, double sq_dist) const { return lower > 0.0 && lower * lower > up_ * sq_dist; }
+
+  // No site but `label` is nearer to the row than this; the second, no slow site.
+  double lower(int64_t row, int32_t label) const {
+    return down_ * static_cast<double>(lower_[row]) - (label == fastest_ ? second_drift_ : largest_drift_);
+  }
+  double lower_of_slow(int64_t row) const { return down_ * static_cast<double>(lower_[row]) - slow_drift_; }
+
+  // From now on the row is with `label`, and no other site is nearer to it than `lower`.
+  void keep(int64_t row, int32_t label, double lower) {
+    label_[row] = label;
+    // In half the space, and surely not more; what float32 can hardly express is given up.
+    lower_[row] = lower > 1e-30 ? static_cast<float>(lower * (1.0 - 0x1p-23)) : 0.0f;
+  }
+
+  const Subset& fastest() const { return fastest_sites_; }
 
  private:
+  std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
+  void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
+
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
   bool complete_ = false;
@@ -37,8 +63,13 @@ class Bounds {
   std::vector<int64_t> uids_;
   // From those to the present ones.
   std::vector<int32_t> renumbered_;
-  std::vector<double> drift_of_others_, newborn_gap_, gap_;
-  // A little more and a little less than one: all roundings of a distance and of the sums made with it.
+  bool same_numbers_ = false;
+  Subset fastest_sites_;
+  int32_t fastest_ = -1;
+  // How far the fastest site has come, the next one, and those that are not among the fastest; and what a row must
+  // spare for its bound to last: half of what the slow sites leave it.
+  double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
+  // A little more and a little less than one: all roundings of distances and of the sums made with them.
   double up_ = 1.0, down_ = 1.0;
 };
 

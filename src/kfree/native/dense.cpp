@@ -1,5 +1,6 @@
 // Dense rows: coordinates are made on the fly from the caller's array, whatever its strides.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "exact.hpp"
@@ -8,33 +9,95 @@
 namespace kfree {
 namespace {
 
+// How a coordinate is made, for the three layouts that loops are compiled for.
+template <class T>
+struct Contiguous {
+  const T* X;
+  int64_t row_stride;
+  const double *anchor, *shift;
+  double operator()(int64_t row, int64_t t) const {
+    return (static_cast<double>(X[row * row_stride + t]) - anchor[t]) - shift[t];
+  }
+};
+
+template <class T>
+struct Strided {
+  const T* X;
+  int64_t row_stride, column_stride;
+  const double *anchor, *shift;
+  double operator()(int64_t row, int64_t t) const {
+    return (static_cast<double>(X[row * row_stride + t * column_stride]) - anchor[t]) - shift[t];
+  }
+};
+
+template <class T>
+struct Unit {
+  const T* X;
+  int64_t row_stride, column_stride;
+  const double* length;
+  double operator()(int64_t row, int64_t t) const {
+    return static_cast<double>(X[row * row_stride + t * column_stride]) / length[row];
+  }
+};
+
 template <class T>
 class DenseRows final : public Rows {
  public:
   DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
-            std::vector<double> shift, bool unit, const double* weight, RankKernel rank)
+            std::vector<double> shift, bool unit, const double* weight, const Ranker& ranker)
       : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
-        anchor_(std::move(anchor)), shift_(std::move(shift)), rank_(rank) {
+        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker) {
     if (!unit) return;
     std::vector<double> lengths(n);
     for (int64_t row = 0; row < n; ++row)
-      lengths[row] = exact::length([this, row](auto visit) { each(row, visit); });
+      lengths[row] = exact::length([&](auto visit) {
+        for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
+      });
     lengths_ = std::move(lengths);
   }
 
   void copy(int64_t row, double* z) const override {
-    each(row, [z](int64_t t, double value) { z[t] = value; });
+    with_coordinates([&](auto at) {
+      for (int64_t t = 0; t < d; ++t) z[t] = at(row, t);
+    });
   }
 
-  void add(int64_t row, double w, double* sum) const override {
-    each(row, [w, sum](int64_t t, double value) { sum[t] += w * value; });
+  void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const override {
+    with_coordinates([&](auto at) {
+      with_dimension([&](auto d) {
+        for (int64_t row = begin; row < end; ++row) {
+          double* into = sum + slot[row - begin] * d;
+          const double w = weight(row);
+          for (int64_t t = 0; t < d; ++t) into[t] += w * at(row, t);
+        }
+      });
+    });
   }
 
-  double sq_dist(int64_t row, const Sites& sites, int64_t j) const override {
-    double sum = 0.0;
-    const double* c = sites[j];
-    each(row, [&sum, c](int64_t t, double value) { sum += (value - c[t]) * (value - c[t]); });
-    return sum;
+  void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                double* sq_dist) const override {
+    with_coordinates([&](auto at) {
+      with_dimension([&](auto d) {
+        // Each sum is a chain of additions, so four rows go side by side.
+        constexpr int ABREAST = 4;
+        for (int64_t i = 0; i < n_rows; i += ABREAST) {
+          double sum[ABREAST] = {};
+          const double* c[ABREAST];
+          int64_t row[ABREAST];
+          const int64_t last = n_rows - 1;
+          for (int r = 0; r < ABREAST; ++r) {
+            c[r] = sites[label[std::min(i + r, last)]];
+            row[r] = rows[std::min(i + r, last)];
+          }
+          for (int64_t t = 0; t < d; ++t)
+            for (int r = 0; r < ABREAST; ++r) {
+              const double gap = at(row[r], t) - c[r][t];
+              sum[r] += gap * gap;
+            }
+          for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r];
+        }
+      });
+    });
   }
 
   void focus(int64_t row, Scratch& scratch) const override {
@@ -51,75 +114,115 @@ class DenseRows final : public Rows {
     // Ranking takes whole panels; the youngest sites of a cut-off panel are held against the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
-    bool decided[TILE];
-    double second[TILE];
-    rank_tile(rows, n_rows, sites, n_panels, n_ranked, scratch, label, second, decided);
+    Scored scored;
+    if (n_ranked > 1)
+      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm}, scratch,
+                 scored);
+    else
+      std::fill_n(scored.index, n_rows, 0);
+    std::copy_n(scored.index, n_rows, label);
+    if (n_ranked > 0) sq_dists(rows, n_rows, sites, label, sq_dist);
     for (int i = 0; i < n_rows; ++i) {
-      if (decided[i]) {
-        sq_dist[i] = this->sq_dist(rows[i], sites, label[i]);
-        if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second[i]);
-      } else {
+      int64_t undecided = n_ranked;
+      double second = std::numeric_limits<double>::infinity();
+      if (n_ranked > 1) second = scored.second_sq_dist(i);
+      if (n_ranked == 0 || (n_ranked > 1 && !scored.decided(i))) {
+        undecided = 0;
         label[i] = 0;
-        sq_dist[i] = second[i] = std::numeric_limits<double>::infinity();
-        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second[i]);
+        sq_dist[i] = second = std::numeric_limits<double>::infinity();
       }
-      lower[i] = exact::safe_dist(second[i], d);
+      if (undecided < n_sites) improve(rows[i], sites, undecided, n_sites, scratch, label[i], sq_dist[i], second);
+      lower[i] = exact::safe_dist(second, d);
+    }
+  }
+
+  void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
+                   Scratch& scratch, double* lower) const override {
+    Scored scored;
+    score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm}, scratch,
+               scored);
+    for (int i = 0; i < n_rows; ++i) {
+      const bool own = some.id[scored.index[i]] == label[i];
+      lower[i] = exact::safe_dist(own ? scored.second_sq_dist(i) : scored.best_sq_dist(i), d);
     }
   }
 
  private:
-  template <class Visit>
-  void each(int64_t row, Visit visit) const {
-    const T* x = X_ + row * row_stride_;
-    if (lengths_.empty()) {
-      for (int64_t t = 0; t < d; ++t)
-        visit(t, (static_cast<double>(x[t * column_stride_]) - anchor_[t]) - shift_[t]);
-    } else {
-      const double length = lengths_[row];
-      for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(x[t * column_stride_]) / length);
+  // Sites to rank.
+  struct Ranked {
+    const float *panels, *half_norm;
+    int64_t n_panels;
+    double max_norm;
+  };
+
+  // What the ranking kernel found for a tile, and how much it can be off.
+  struct Scored {
+    float best[TILE], second[TILE];
+    int32_t index[TILE];
+    double sq_norm[TILE], error[TILE];
+
+    // Whether the best is surely nearer than the second, in canonical arithmetic too.
+    bool decided(int i) const {
+      return static_cast<double>(second[i]) - static_cast<double>(best[i]) > 2.0 * error[i];
+    }
+    // Squared distances that are surely not more than the true ones.
+    double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }
+    double second_sq_dist(int i) const { return exact::sq_dist_bound(second[i], sq_norm[i], error[i]); }
+  };
+
+  // Loops over few columns are compiled for their number.
+  template <class Body>
+  void with_dimension(Body body) const {
+    switch (d) {
+      case 1: return body(std::integral_constant<int64_t, 1>());
+      case 2: return body(std::integral_constant<int64_t, 2>());
+      case 3: return body(std::integral_constant<int64_t, 3>());
+      case 4: return body(std::integral_constant<int64_t, 4>());
+      default: return body(d);
     }
   }
 
-  // Ranks a tile among the first n_ranked sites; `decided` is false where the two best are too close to call.
-  // out second (n_rows,): no other site has a smaller squared distance than this
-  void rank_tile(RowSet rows, int n_rows, const Sites& sites, int64_t n_panels, int64_t n_ranked, Scratch& scratch,
-                 int32_t* label, double* second, bool* decided) const {
-    if (n_ranked <= 1) {
-      for (int i = 0; i < n_rows; ++i) {
-        label[i] = 0;
-        second[i] = std::numeric_limits<double>::infinity();
-        decided[i] = n_ranked == 1;
-      }
-      return;
-    }
+  template <class Body>
+  void with_coordinates(Body body) const {
+    if (!lengths_.empty())
+      body(Unit<T>{X_, row_stride_, column_stride_, lengths_.data()});
+    else if (column_stride_ == 1)
+      body(Contiguous<T>{X_, row_stride_, anchor_.data(), shift_.data()});
+    else
+      body(Strided<T>{X_, row_stride_, column_stride_, anchor_.data(), shift_.data()});
+  }
+
+  void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
+    pack(rows, n_rows, scratch, scored.sq_norm);
+    ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, sites.n_panels, scored.best,
+                 scored.second, scored.index);
+    for (int i = 0; i < n_rows; ++i)
+      scored.error[i] = exact::rank_error(std::sqrt(scored.sq_norm[i]), sites.max_norm, d);
+  }
+
+  // The rows of a tile as the ranking kernels want them, and their squared norms.
+  void pack(RowSet rows, int n_rows, Scratch& scratch, double* sq_norm) const {
+    const int group = ranker_.group;
     scratch.z32.resize(TILE * d);
-    double sq_norm[TILE];
-    for (int i = 0; i < n_rows; ++i) {
-      float* z32 = scratch.z32.data() + i * d;
-      double sum = 0.0;
-      each(rows[i], [z32, &sum](int64_t t, double value) {
-        z32[t] = static_cast<float>(value);
-        sum += value * value;
-      });
-      sq_norm[i] = sum;
-    }
-    float best_score[TILE], second_score[TILE];
-    int32_t index[TILE];
-    rank_(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), n_panels, best_score,
-          second_score, index);
-    for (int i = 0; i < n_rows; ++i) {
-      const double error = exact::rank_error(std::sqrt(sq_norm[i]), sites.max_norm, d);
-      const double gap = static_cast<double>(second_score[i]) - static_cast<double>(best_score[i]);
-      label[i] = index[i];
-      decided[i] = gap > 2.0 * error;
-      second[i] = std::max(0.0, sq_norm[i] + 2.0 * (static_cast<double>(second_score[i]) - 2.0 * error));
-    }
+    with_coordinates([&](auto at) {
+      for (int i = 0; i < n_rows; ++i) {
+        float* z32 = scratch.z32.data() + (i / group) * group * d + i % group;
+        const int64_t row = rows[i];
+        double sum = 0.0;
+        for (int64_t t = 0; t < d; ++t) {
+          const double value = at(row, t);
+          z32[t * group] = static_cast<float>(value);
+          sum += value * value;
+        }
+        sq_norm[i] = sum;
+      }
+    });
   }
 
   const T* X_;
   int64_t row_stride_, column_stride_;
   std::vector<double> anchor_, shift_;
-  RankKernel rank_;
+  const Ranker& ranker_;
 };
 
 }  // namespace
@@ -127,15 +230,16 @@ class DenseRows final : public Rows {
 template <class T>
 std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
                                  std::vector<double> anchor, std::vector<double> shift, bool unit,
-                                 const double* weight, RankKernel rank) {
+                                 const double* weight, const Ranker& ranker) {
   return std::make_unique<DenseRows<T>>(X, n, d, row_stride, column_stride, std::move(anchor), std::move(shift), unit,
-                                        weight, rank);
+                                        weight, ranker);
 }
 
-template std::unique_ptr<Rows> dense_rows<float>(const float*, int64_t, int64_t, int64_t, int64_t, std::vector<double>,
-                                                 std::vector<double>, bool, const double*, RankKernel);
-template std::unique_ptr<Rows> dense_rows<double>(const double*, int64_t, int64_t, int64_t, int64_t,
-                                                  std::vector<double>, std::vector<double>, bool, const double*,
-                                                  RankKernel);
+#define KFREE_DENSE(T)                                                                                       \
+  template std::unique_ptr<Rows> dense_rows<T>(const T*, int64_t, int64_t, int64_t, int64_t,                 \
+                                               std::vector<double>, std::vector<double>, bool, const double*, \
+                                               const Ranker&);
+KFREE_DENSE(float)
+KFREE_DENSE(double)
 
 }  // namespace kfree

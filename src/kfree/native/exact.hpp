@@ -43,6 +43,11 @@ inline double rank_error(double row_norm, double max_site_norm, int64_t d) {
   return relative * max_site_norm * reach + unit64 * reach * reach + underflow;
 }
 
+// A squared distance that is surely not more than the one that a score of rank.hpp, off by `error`, belongs to.
+inline double sq_dist_bound(float score, double row_sq_norm, double error) {
+  return std::max(0.0, row_sq_norm + 2.0 * (static_cast<double>(score) - 2.0 * error));
+}
+
 // A distance that is surely not more than the square root of a canonical squared distance.
 inline double safe_dist(double sq_dist, int64_t d) {
   return std::sqrt(sq_dist) * (1.0 - 0x1p-52 * static_cast<double>(d + 8));

@@ -9,13 +9,13 @@ namespace kfree {
 
 struct InstructionSet {
   const char* name;
-  RankKernel rank;
+  const Ranker& ranker;
 };
 
 // Those that run here, slowest first.
 std::vector<InstructionSet> instruction_sets();
 
-// The one of that name; throws std::invalid_argument if it does not run here.
-InstructionSet instruction_set(const std::string& name);
+// The kernels of that name; throws std::invalid_argument if they do not run here.
+const Ranker& ranker_named(const std::string& name);
 
 }  // namespace kfree

@@ -1,10 +1,8 @@
 #include "passes.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <mutex>
 
+#include "block_stats.hpp"
 #include "parallel.hpp"
 
 namespace kfree {
@@ -13,72 +11,6 @@ namespace {
 constexpr int64_t FAR_BLOCK = 256;
 // Below this many coordinate differences, starting threads costs more than it saves.
 constexpr int64_t WORTH_THREADS = 1 << 20;
-
-int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
-
-// Statistics of one block, for the clusters that it touches; cleared in time proportional to those.
-class BlockStats {
- public:
-  BlockStats(const Rows& rows, int64_t k) : rows_(rows), slot_(k, -1) {}
-
-  void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
-    for (const int32_t j : touched_) slot_[j] = -1;
-    touched_.clear();
-    n_.clear();
-    sse_.clear();
-    sum_.clear();
-    for (int64_t row = begin; row < end; ++row) {
-      const int32_t j = label[row];
-      if (slot_[j] < 0) open(j);
-      const int32_t s = slot_[j];
-      const double w = rows_.weight(row);
-      n_[s] += w;
-      sse_[s] += w * sq_dist[row];
-      rows_.add(row, w, sum_.data() + s * rows_.d);
-    }
-  }
-
-  void join(StatsOut out) const {
-    for (size_t s = 0; s < touched_.size(); ++s) {
-      const int64_t j = touched_[s];
-      out.n[j] += n_[s];
-      out.sse[j] += sse_[s];
-      for (int64_t t = 0; t < rows_.d; ++t) out.sum[j * rows_.d + t] += sum_[s * rows_.d + t];
-    }
-  }
-
- private:
-  void open(int32_t j) {
-    slot_[j] = static_cast<int32_t>(touched_.size());
-    touched_.push_back(j);
-    n_.push_back(0.0);
-    sse_.push_back(0.0);
-    sum_.resize(sum_.size() + rows_.d, 0.0);
-  }
-
-  const Rows& rows_;
-  std::vector<int32_t> slot_, touched_;
-  std::vector<double> n_, sse_, sum_;
-};
-
-void clear(StatsOut out, int64_t d) {
-  std::fill_n(out.n, out.k, 0.0);
-  std::fill_n(out.sse, out.k, 0.0);
-  std::fill_n(out.sum, out.k * d, 0.0);
-}
-
-// Finds the nearest sites of up to TILE rows and keeps what bounds will want to know of them.
-void rank_tile(const Rows& rows, const Sites& sites, const int64_t* index, size_t n_rows, Scratch& scratch,
-               Bounds& bounds, int32_t* label, double* sq_dist) {
-  int32_t nearest[TILE];
-  double near[TILE], lower[TILE];
-  rows.nearest({index, 0}, static_cast<int>(n_rows), sites, sites.k, scratch, nearest, near, lower);
-  for (size_t i = 0; i < n_rows; ++i) {
-    label[index[i]] = nearest[i];
-    sq_dist[index[i]] = near[i];
-    bounds.keep(index[i], nearest[i], lower[i]);
-  }
-}
 
 // Calls visit(worker, scratch, begin, end) for the tiles of every block, on all threads.
 template <class Visit>
@@ -95,58 +27,8 @@ void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
 
 }  // namespace
 
-Passed nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
-               int32_t* label, double* sq_dist, StatsOut stats) {
-  Passed passed{{}, 0};
-  std::mutex adding;
-  clear(stats, rows.d);
-  bounds.turn_to(sites, uids);
-  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
-    Scratch scratch;
-    BlockStats block(rows, sites.k);
-    std::vector<int64_t> doubtful, block_far;
-    int64_t n_distances = 0;
-    for (int64_t b; (b = worker.next()) >= 0;) {
-      const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
-      doubtful.clear();
-      for (int64_t i = begin; i < end; ++i) {
-        const int32_t j = bounds.label(i);
-        if (j >= 0) {
-          ++n_distances;
-          sq_dist[i] = rows.sq_dist(i, sites, j);
-          const double dist = std::sqrt(sq_dist[i]), lower = bounds.lower(i, j, dist);
-          if (bounds.settled(dist, lower)) {
-            label[i] = j;
-            bounds.keep(i, j, lower);
-            continue;
-          }
-        }
-        doubtful.push_back(i);
-      }
-      n_distances += sites.k * static_cast<int64_t>(doubtful.size());
-      for (size_t i = 0; i < doubtful.size(); i += TILE) {
-        if (!worker.go_on()) return;
-        rank_tile(rows, sites, doubtful.data() + i, std::min<size_t>(TILE, doubtful.size() - i), scratch, bounds,
-                  label, sq_dist);
-      }
-      block_far.clear();
-      for (int64_t i = begin; i < end; ++i)
-        if (rows.weight(i) * sq_dist[i] > lam) block_far.push_back(i);
-      block.gather(begin, end, label, sq_dist);
-      worker.in_turn(b, [&] {
-        block.join(stats);
-        passed.far.insert(passed.far.end(), block_far.begin(), block_far.end());
-      });
-    }
-    std::lock_guard lock(adding);
-    passed.n_distances += n_distances;
-  });
-  bounds.finish();
-  return passed;
-}
-
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats) {
-  clear(stats, rows.d);
+  BlockStats::clear(stats, rows.d);
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     BlockStats block(rows, stats.k);
     for (int64_t b; (b = worker.next()) >= 0;) {
@@ -185,7 +67,7 @@ std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, 
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = far[i];
       for (int64_t j = born_before; j < newborn.k; ++j) {
-        const double near = rows.sq_dist(row, newborn, j);
+        const double near = rows.sq_dist(row, newborn, static_cast<int32_t>(j));
         if (near < sq_dist[row]) {
           sq_dist[row] = near;
           label[row] = first_label + static_cast<int32_t>(j);
@@ -216,7 +98,7 @@ void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const i
     rows.nearest(tile, m, newborn, older, scratch, nearest, near, lower);
     for (int i = 0; i < m; ++i) {
       for (int64_t j = older; j < newborn.k && born_at[j] < begin + i; ++j) {
-        const double gap = rows.sq_dist(tile[i], newborn, j);
+        const double gap = rows.sq_dist(tile[i], newborn, static_cast<int32_t>(j));
         if (gap < near[i]) {
           near[i] = gap;
           nearest[i] = static_cast<int32_t>(j);
@@ -232,7 +114,10 @@ void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const i
 
 void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist) {
   for_tiles(0, rows.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], rows.sq_dist(i, site, 0));
+    const int32_t only[TILE] = {};
+    double gap[TILE];
+    rows.sq_dists({nullptr, begin}, end - begin, site, only, gap);
+    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], gap[i - begin]);
   });
 }
 

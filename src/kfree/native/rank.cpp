@@ -1,6 +1,7 @@
-// One source, compiled once per instruction set (CMake sets KFREE_RANK, KFREE_VECTOR_BYTES and KFREE_TILE_ROWS).
-// Multiplications and additions may fuse here. No std templates: their weak symbols would be shared between
-// the copies, and the linker could keep one that this machine cannot run.
+// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_VECTOR_BYTES and KFREE_GROUP).
+// Multiplications and additions may fuse here, and numbers are taken to be finite: outside float32's range nobody
+// looks at the answer. No std templates: their weak symbols would be shared between the copies, and the linker could
+// keep one that this machine cannot run.
 #include "rank.hpp"
 
 #if !defined(__GNUC__)
@@ -12,9 +13,10 @@ namespace {
 
 constexpr int LANES = KFREE_VECTOR_BYTES / 4;
 constexpr int VECTORS = PANEL / LANES;
-constexpr int ROWS = KFREE_TILE_ROWS;
+constexpr int GROUP = KFREE_GROUP;
+// Half of the first-level cache of most machines.
 constexpr int64_t CACHED_FLOATS = 8192;
-static_assert(PANEL % LANES == 0 && TILE % ROWS == 0, "tiles must divide evenly");
+static_assert(PANEL % LANES == 0 && TILE % GROUP == 0, "tiles must divide evenly");
 
 typedef float Floats __attribute__((vector_size(KFREE_VECTOR_BYTES)));
 typedef int32_t Ints __attribute__((vector_size(KFREE_VECTOR_BYTES)));
@@ -22,15 +24,14 @@ typedef float Loaded __attribute__((vector_size(KFREE_VECTOR_BYTES), aligned(4),
 
 inline Floats load(const float* p) { return *reinterpret_cast<const Loaded*>(p); }
 inline Floats spread(float value) { return value - Floats{}; }
+inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
+inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
 
 // The two lowest scores seen by each lane of one row, and whose the lowest was.
 struct Leaders {
   Floats best, second;
   Ints index;
 };
-
-inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
-inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
 
 inline void offer(Leaders& row, Floats score, Ints site) {
   const Ints better = score < row.best;
@@ -55,44 +56,51 @@ inline void finish(const Leaders& row, float* best, float* second, int32_t* inde
   *index = row.index[winner];
 }
 
-// ROWS rows against the sites of one panel.
-inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, int32_t first,
-                       Ints lane_number, Leaders* leaders) {
-  Floats dot[ROWS][VECTORS] = {};
+// One group of rows against the sites of one panel, numbered from `first`.
+inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, Ints first,
+                       Leaders* leaders) {
+  Floats dot[GROUP][VECTORS] = {};
   for (int64_t t = 0; t < d; ++t) {
     Floats sites[VECTORS];
     for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
-    for (int r = 0; r < ROWS; ++r)
-      for (int v = 0; v < VECTORS; ++v) dot[r][v] += z[r * d + t] * sites[v];
+#if defined(__aarch64__)
+    // One load for four rows; the multiplication picks its lane.
+    static_assert(GROUP == LANES, "a group of rows fills a register");
+    const Floats rows = load(z + t * GROUP);
+#else
+    const float* rows = z + t * GROUP;
+#endif
+    for (int r = 0; r < GROUP; ++r)
+      for (int v = 0; v < VECTORS; ++v) dot[r][v] += rows[r] * sites[v];
   }
   for (int v = 0; v < VECTORS; ++v) {
     const Floats norm = load(half_norm + v * LANES);
-    const Ints site = lane_number + (first + v * LANES);
-    for (int r = 0; r < ROWS; ++r) offer(leaders[r], norm - dot[r][v], site);
+    for (int r = 0; r < GROUP; ++r) offer(leaders[r], norm - dot[r][v], first + v * LANES);
   }
 }
 
-}  // namespace
-
-void KFREE_RANK(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm,
-                int64_t n_panels, float* best, float* second, int32_t* index) {
+void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
+          float* best, float* second, int32_t* index) {
   const Floats worst = spread(FARTHEST);
   Ints lane_number;
   for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
-
   Leaders leaders[TILE];
-  for (int r = 0; r < n_rows + ROWS - 1 && r < TILE; ++r) leaders[r] = {worst, worst, lane_number};
-  // As many panels as stay in the first-level cache while all rows of the tile pass by.
+  for (Leaders& row : leaders) row = {worst, worst, lane_number};
+  // As many panels at a time as stay in the first-level cache while the rows of the tile pass by.
   int64_t chunk = CACHED_FLOATS / (d * PANEL);
   if (chunk < 1) chunk = 1;
   for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
     const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
-    for (int r = 0; r < n_rows; r += ROWS)
+    for (int r = 0; r < n_rows; r += GROUP)
       for (int64_t p = p0; p < p1; ++p)
-        rank_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, static_cast<int32_t>(p * PANEL),
-                   lane_number, leaders + r);
+        rank_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL,
+                   lane_number + static_cast<int32_t>(p * PANEL), leaders + r);
   }
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
+
+}  // namespace
+
+const Ranker KFREE_RANKER = {GROUP, rank};
 
 }  // namespace kfree

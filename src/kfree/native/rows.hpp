@@ -17,7 +17,7 @@ struct RowSet {
 
 // Buffers of one thread, kept between tiles.
 struct Scratch {
-  std::vector<float> z32;  // (TILE, d)
+  std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
   int64_t row = -1;        // the focused row
 };
@@ -33,8 +33,16 @@ class Rows {
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  virtual void add(int64_t row, double w, double* sum) const = 0;
-  virtual double sq_dist(int64_t row, const Sites& sites, int64_t j) const = 0;
+  // Adds weight·z of the rows begin…end−1 to sum (·, d), each at the place that slot (end − begin,) names.
+  virtual void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const = 0;
+  // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names
+  virtual void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                        double* sq_dist) const = 0;
+  double sq_dist(int64_t row, const Sites& sites, int32_t j) const {
+    double out;
+    sq_dists({nullptr, row}, 1, sites, &j, &out);
+    return out;
+  }
   // Makes `row` the one that sq_dist_panel speaks of, until the next call with this scratch.
   virtual void focus(int64_t row, Scratch& scratch) const = 0;
   // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
@@ -43,6 +51,9 @@ class Rows {
   // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
                        int32_t* label, double* sq_dist, double* lower) const = 0;
+  // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
+  virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
+                           Scratch& scratch, double* lower) const = 0;
 
  protected:
   Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
@@ -59,7 +70,7 @@ class Rows {
 template <class T>
 std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
                                  std::vector<double> anchor, std::vector<double> shift, bool unit,
-                                 const double* weight, RankKernel rank);
+                                 const double* weight, const Ranker& ranker);
 
 // data, indices (nnz,), sorted within a row; indptr (n+1,). Canonical coordinates: x, or x over its length.
 template <class T, class I>

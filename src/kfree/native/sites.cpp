@@ -34,4 +34,17 @@ void Sites::append(const double* c) {
   ++k;
 }
 
+void Subset::take(const Sites& sites, const int32_t* ids, int64_t n) {
+  const int64_t d = sites.d, n_panels = (n + PANEL - 1) / PANEL;
+  id.assign(ids, ids + n);
+  panels32.assign(n_panels * d * PANEL, 0.0f);
+  half_norm32.assign(n_panels * PANEL, FARTHEST);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* from = sites.panels32.data() + (ids[i] / PANEL) * d * PANEL + ids[i] % PANEL;
+    float* to = panels32.data() + (i / PANEL) * d * PANEL + i % PANEL;
+    for (int64_t t = 0; t < d; ++t) to[t * PANEL] = from[t * PANEL];
+    half_norm32[i] = sites.half_norm32[ids[i]];
+  }
+}
+
 }  // namespace kfree

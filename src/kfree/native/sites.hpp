@@ -26,4 +26,13 @@ struct Sites {
   void append(const double* c);
 };
 
+// Some of the sites, packed for ranking.
+struct Subset {
+  std::vector<int32_t> id;  // (n,)
+  std::vector<float> panels32, half_norm32;
+
+  int64_t n_panels() const { return static_cast<int64_t>(half_norm32.size()) / PANEL; }
+  void take(const Sites& sites, const int32_t* ids, int64_t n);
+};
+
 }  // namespace kfree

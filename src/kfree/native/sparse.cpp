@@ -28,15 +28,21 @@ class CsrRows final : public Rows {
     each(row, [z](int64_t t, double value) { z[t] = value; });
   }
 
-  void add(int64_t row, double w, double* sum) const override {
-    each(row, [w, sum](int64_t t, double value) { sum[t] += w * value; });
+  void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const override {
+    for (int64_t row = begin; row < end; ++row) {
+      double* into = sum + slot[row - begin] * d;
+      each(row, [w = weight(row), into](int64_t t, double value) { into[t] += w * value; });
+    }
   }
 
-  double sq_dist(int64_t row, const Sites& sites, int64_t j) const override {
-    double sum = 0.0;
-    const double* c = sites[j];
-    each(row, [&sum, c](int64_t t, double value) { sum += value * (value - 2.0 * c[t]); });
-    return settle(row, sites, j, sum);
+  void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                double* sq_dist) const override {
+    for (int64_t i = 0; i < n_rows; ++i) {
+      double sum = 0.0;
+      const double* c = sites[label[i]];
+      each(rows[i], [&sum, c](int64_t t, double value) { sum += value * (value - 2.0 * c[t]); });
+      sq_dist[i] = settle(rows[i], sites, label[i], sum);
+    }
   }
 
   void focus(int64_t row, Scratch& scratch) const override { scratch.row = row; }
@@ -60,6 +66,16 @@ class CsrRows final : public Rows {
       sq_dist[i] = second;
       improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
       lower[i] = exact::safe_dist(second, d);
+    }
+  }
+
+  void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label, Scratch&,
+                   double* lower) const override {
+    for (int i = 0; i < n_rows; ++i) {
+      double sq = std::numeric_limits<double>::infinity();
+      for (const int32_t j : some.id)
+        if (j != label[i]) sq = std::min(sq, sq_dist(rows[i], sites, j));
+      lower[i] = exact::safe_dist(sq, d);
     }
   }
 

@@ -49,6 +49,8 @@ class State:
         alive = self.stats.n > 0
         if not np.array_equal(self.sites.uids[alive], later.sites.uids):
             return False
+        if alive.all():
+            return np.array_equal(self.labels, later.labels)
         renumbered = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
         return np.array_equal(renumbered[self.labels], later.labels)
 

@@ -1,0 +1,65 @@
+// Sums over one block of rows, to be joined in block order.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "passes.hpp"
+
+namespace kfree {
+
+inline int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
+// Statistics of one block, for the clusters that it touches; cleared in time proportional to those.
+class BlockStats {
+ public:
+  BlockStats(const Rows& rows, int64_t k) : rows_(rows), slot_(k, -1) {}
+
+  void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
+    for (const int32_t j : touched_) slot_[j] = -1;
+    touched_.clear();
+    n_.clear();
+    sse_.clear();
+    sum_.clear();
+    int32_t slot[BLOCK];
+    for (int64_t row = begin; row < end; ++row) {
+      const int32_t j = label[row];
+      if (slot_[j] < 0) open(j);
+      const int32_t s = slot[row - begin] = slot_[j];
+      const double w = rows_.weight(row);
+      n_[s] += w;
+      sse_[s] += w * sq_dist[row];
+    }
+    rows_.add(begin, end, slot, sum_.data());
+  }
+
+  void join(StatsOut out) const {
+    for (size_t s = 0; s < touched_.size(); ++s) {
+      const int64_t j = touched_[s];
+      out.n[j] += n_[s];
+      out.sse[j] += sse_[s];
+      for (int64_t t = 0; t < rows_.d; ++t) out.sum[j * rows_.d + t] += sum_[s * rows_.d + t];
+    }
+  }
+
+  static void clear(StatsOut out, int64_t d) {
+    std::fill_n(out.n, out.k, 0.0);
+    std::fill_n(out.sse, out.k, 0.0);
+    std::fill_n(out.sum, out.k * d, 0.0);
+  }
+
+ private:
+  void open(int32_t j) {
+    slot_[j] = static_cast<int32_t>(touched_.size());
+    touched_.push_back(j);
+    n_.push_back(0.0);
+    sse_.push_back(0.0);
+    sum_.resize(sum_.size() + rows_.d, 0.0);
+  }
+
+  const Rows& rows_;
+  std::vector<int32_t> slot_, touched_;
+  std::vector<double> n_, sse_, sum_;
+};
+
+}  // namespace kfree

@@ -1,0 +1,132 @@
+// The pass that everything turns on: every row to its nearest site, with as few distances as the bounds allow.
+#include <algorithm>
+#include <cmath>
+
+#include "block_stats.hpp"
+#include "parallel.hpp"
+
+namespace kfree {
+namespace {
+
+// Labels one block of rows after the other, on one thread.
+class BlockAssignment {
+ public:
+  BlockAssignment(const Rows& rows, const Sites& sites, Bounds& bounds, Worker& worker, int32_t* label,
+                  double* sq_dist)
+      : rows_(rows), sites_(sites), bounds_(bounds), worker_(worker), label_(label), sq_dist_(sq_dist) {}
+
+  // Labels the rows begin…end−1; returns the number of distances computed.
+  int64_t assign(int64_t begin, int64_t end) {
+    n_distances_ = 0;
+    doubtful_.clear();
+    unknown_.clear();
+    keep_settled(begin, end);
+    for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
+    for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
+    return n_distances_;
+  }
+
+ private:
+  // Rows that stay where they were. Those in doubt because of the fastest sites alone go to doubtful_, the rest to
+  // unknown_.
+  void keep_settled(int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      label_[row] = bounds_.label(row);
+      if (label_[row] < 0) unknown_.push_back(row);
+    }
+    const int64_t n_known = end - begin - static_cast<int64_t>(unknown_.size());
+    if (n_known == 0) return;
+    n_distances_ += n_known;
+    for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
+    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+    for (const int64_t row : unknown_) label_[row] = -1;
+    for (int64_t row = begin; row < end; ++row) {
+      if (label_[row] < 0) continue;
+      switch (bounds_.judge(row, label_[row], sq_dist_[row])) {
+        case Bounds::Verdict::SETTLED:
+          bounds_.keep(row, label_[row], bounds_.lower(row, label_[row]));
+          break;
+        case Bounds::Verdict::DOUBTFUL:
+          doubtful_.push_back(row);
+          break;
+        case Bounds::Verdict::UNKNOWN:
+          unknown_.push_back(row);
+      }
+    }
+  }
+
+  void hold_against_fastest(const int64_t* rows, int n_rows) {
+    int32_t label[TILE];
+    double fast[TILE];
+    for (int i = 0; i < n_rows; ++i) label[i] = label_[rows[i]];
+    rows_.lower_among({rows, 0}, n_rows, sites_, bounds_.fastest(), label, scratch_, fast);
+    n_distances_ += n_rows * static_cast<int64_t>(bounds_.fastest().id.size());
+    for (int i = 0; i < n_rows; ++i) {
+      const double lower = std::min(fast[i], bounds_.lower_of_slow(rows[i]));
+      if (bounds_.exceeds(lower, sq_dist_[rows[i]]))
+        bounds_.keep(rows[i], label[i], lower);
+      else
+        unknown_.push_back(rows[i]);
+    }
+  }
+
+  void rank_among_all(const int64_t* rows, int n_rows) {
+    int32_t label[TILE];
+    double sq_dist[TILE], lower[TILE];
+    rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower);
+    n_distances_ += n_rows * sites_.k;
+    for (int i = 0; i < n_rows; ++i) {
+      label_[rows[i]] = label[i];
+      sq_dist_[rows[i]] = sq_dist[i];
+      bounds_.keep(rows[i], label[i], lower[i]);
+    }
+  }
+
+  template <class Visit>
+  void for_tiles(const std::vector<int64_t>& rows, Visit visit) {
+    for (size_t i = 0; i < rows.size() && worker_.go_on(); i += TILE)
+      visit(rows.data() + i, static_cast<int>(std::min<size_t>(TILE, rows.size() - i)));
+  }
+
+  const Rows& rows_;
+  const Sites& sites_;
+  Bounds& bounds_;
+  Worker& worker_;
+  int32_t* label_;
+  double* sq_dist_;
+  Scratch scratch_;
+  std::vector<int64_t> doubtful_, unknown_;
+  int64_t n_distances_ = 0;
+};
+
+}  // namespace
+
+Passed nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+               int32_t* label, double* sq_dist, StatsOut stats) {
+  Passed passed{{}, 0};
+  BlockStats::clear(stats, rows.d);
+  bounds.turn_to(sites, uids);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    BlockAssignment assignment(rows, sites, bounds, worker, label, sq_dist);
+    BlockStats block(rows, sites.k);
+    std::vector<int64_t> far;
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
+      const int64_t n_distances = assignment.assign(begin, end);
+      if (!worker.go_on()) return;
+      far.clear();
+      for (int64_t i = begin; i < end && std::isfinite(lam); ++i)
+        if (rows.weight(i) * sq_dist[i] > lam) far.push_back(i);
+      block.gather(begin, end, label, sq_dist);
+      worker.in_turn(b, [&] {
+        block.join(stats);
+        passed.far.insert(passed.far.end(), far.begin(), far.end());
+        passed.n_distances += n_distances;
+      });
+    }
+  });
+  bounds.finish();
+  return passed;
+}
+
+}  // namespace kfree
