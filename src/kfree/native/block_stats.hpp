@@ -10,25 +10,26 @@ namespace kfree {
 
 inline int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
 
-// Statistics of one block, for the clusters that it touches; cleared in time proportional to those.
+// For the clusters that a block touches, in the order in which it does; cleared in time proportional to those.
 class BlockStats {
  public:
-  BlockStats(const Rows& rows, int64_t k) : rows_(rows), slot_(k, -1) {}
+  BlockStats(const Rows& rows, int64_t k)
+      : rows_(rows), slot_(k, -1), n_(std::min(k, BLOCK)), sse_(n_.size()), sum_(n_.size() * rows.d) {}
 
   void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
     for (const int32_t j : touched_) slot_[j] = -1;
     touched_.clear();
-    n_.clear();
-    sse_.clear();
-    sum_.clear();
     int32_t slot[BLOCK];
     for (int64_t row = begin; row < end; ++row) {
       const int32_t j = label[row];
       if (slot_[j] < 0) open(j);
-      const int32_t s = slot[row - begin] = slot_[j];
+      slot[row - begin] = slot_[j];
+    }
+    double *n = n_.data(), *sse = sse_.data();
+    for (int64_t row = begin; row < end; ++row) {
       const double w = rows_.weight(row);
-      n_[s] += w;
-      sse_[s] += w * sq_dist[row];
+      n[slot[row - begin]] += w;
+      sse[slot[row - begin]] += w * sq_dist[row];
     }
     rows_.add(begin, end, slot, sum_.data());
   }
@@ -50,11 +51,11 @@ class BlockStats {
 
  private:
   void open(int32_t j) {
-    slot_[j] = static_cast<int32_t>(touched_.size());
+    const size_t s = touched_.size();
+    slot_[j] = static_cast<int32_t>(s);
     touched_.push_back(j);
-    n_.push_back(0.0);
-    sse_.push_back(0.0);
-    sum_.resize(sum_.size() + rows_.d, 0.0);
+    n_[s] = sse_[s] = 0.0;
+    std::fill_n(sum_.data() + s * rows_.d, rows_.d, 0.0);
   }
 
   const Rows& rows_;

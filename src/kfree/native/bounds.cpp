@@ -27,6 +27,30 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
   uids_.assign(uids, uids + sites.k);
 }
 
+void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
+  std::copy(label_.data() + begin, label_.data() + end, label);
+  if (same_numbers_) return;
+  for (int64_t i = 0; i < end - begin; ++i)
+    if (label[i] >= 0) label[i] = renumbered_[label[i]];
+}
+
+void Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist,
+                    std::vector<int64_t>& open) {
+  // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave more
+  // than twice as much, the row is left open.
+  const double up = up_, down = down_, lasting = fastest_sites_.id.empty() ? largest_drift_ : lasting_drift_;
+  const double drift = largest_drift_;
+  for (int64_t i = 0; i < end - begin; ++i) {
+    const double known = down * static_cast<double>(lower_[begin + i]), spare = known - lasting;
+    if (spare > 0.0 && spare * spare > up * sq_dist[i]) {
+      label_[begin + i] = label[i];
+      lower_[begin + i] = stored(known - drift);
+    } else {
+      open.push_back(begin + i);
+    }
+  }
+}
+
 // How far each present site has come, at most; no bound holds for a newborn one.
 std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids) {
   std::unordered_map<int64_t, int32_t> old_number;

@@ -18,22 +18,13 @@ class Bounds {
   // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
   void finish() { complete_ = true; }
 
-  // The site that the row was with, under its present number; −1 if it has died or there was none.
-  int32_t label(int64_t row) const {
-    const int32_t old = label_[row];
-    return old < 0 || same_numbers_ ? old : renumbered_[old];
-  }
-
-  enum class Verdict { SETTLED, DOUBTFUL, UNKNOWN };
-  // Whether a row at this squared distance from `label` has no other site as near, in canonical arithmetic too: surely,
-  // if it is not one of the fastest, or perhaps not. A bound that the fastest sites have made much weaker would not
-  // last until the next pass, so the row is called doubtful then.
-  Verdict judge(int64_t row, int32_t label, double sq_dist) const {
-    const double known = down_ * static_cast<double>(lower_[row]);
-    if (exceeds(known - (label == fastest_ ? second_drift_ : lasting_drift_), sq_dist)) return Verdict::SETTLED;
-    if (!fastest_sites_.id.empty() && exceeds(known - slow_drift_, sq_dist)) return Verdict::DOUBTFUL;
-    return exceeds(lower(row, label), sq_dist) ? Verdict::SETTLED : Verdict::UNKNOWN;
-  }
+  // out label (end − begin,): the site that each row was with, under its present number; −1 if it has died or there was
+  // none.
+  void labels(int64_t begin, int64_t end, int32_t* label) const;
+  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, infinite if it means nothing.
+  // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is added to `open`.
+  void settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, std::vector<int64_t>& open);
+  // Whether a bound shows that no other site is as near.
   bool exceeds(double lower, double sq_dist) const { return lower > 0.0 && lower * lower > up_ * sq_dist; }
 
   // No site but `label` is nearer to the row than this; the second, no slow site.
@@ -45,13 +36,14 @@ class Bounds {
   // From now on the row is with `label`, and no other site is nearer to it than `lower`.
   void keep(int64_t row, int32_t label, double lower) {
     label_[row] = label;
-    // In half the space, and surely not more; what float32 can hardly express is given up.
-    lower_[row] = lower > 1e-30 ? static_cast<float>(lower * (1.0 - 0x1p-23)) : 0.0f;
+    lower_[row] = stored(lower);
   }
 
   const Subset& fastest() const { return fastest_sites_; }
 
  private:
+  // In half the space, and surely not more; what float32 can hardly express is given up.
+  static float stored(double lower) { return lower > 1e-30 ? static_cast<float>(lower * (1.0 - 0x1p-23)) : 0.0f; }
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
 

@@ -196,8 +196,8 @@ class DenseRows final : public Rows {
     pack(rows, n_rows, scratch, scored.sq_norm);
     ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, sites.n_panels, scored.best,
                  scored.second, scored.index);
-    for (int i = 0; i < n_rows; ++i)
-      scored.error[i] = exact::rank_error(std::sqrt(scored.sq_norm[i]), sites.max_norm, d);
+    const exact::RankError error(sites.max_norm, d);
+    for (int i = 0; i < n_rows; ++i) scored.error[i] = error(std::sqrt(scored.sq_norm[i]));
   }
 
   // The rows of a tile as the ranking kernels want them, and their squared norms.

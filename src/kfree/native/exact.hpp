@@ -34,14 +34,24 @@ double length(Each each) {
 // can be off: two scores farther apart than twice this are in canonical order.
 // Rounding of the inputs, d products and sums, the site's norm and the last subtraction (Higham 2002, §3.1): each
 // relative to |row|·|site| or |site|². Outside float32's range nothing is claimed.
-inline double rank_error(double row_norm, double max_site_norm, int64_t d) {
-  const double unit32 = 0x1p-24 * static_cast<double>(d + 4), unit64 = 0x1p-53 * static_cast<double>(d + 4);
-  const double reach = row_norm + max_site_norm;
-  if (!(reach * reach < 1e37) || unit32 > 0.5) return std::numeric_limits<double>::infinity();
-  const double relative = unit32 / (1.0 - unit32);
-  const double underflow = 0x1p-126 * static_cast<double>(d + 4);
-  return relative * max_site_norm * reach + unit64 * reach * reach + underflow;
-}
+class RankError {
+ public:
+  RankError(double max_site_norm, int64_t d) : max_site_norm_(max_site_norm) {
+    const double steps = static_cast<double>(d + 4), unit32 = 0x1p-24 * steps;
+    relative_ = unit32 > 0.5 ? std::numeric_limits<double>::infinity() : unit32 / (1.0 - unit32);
+    unit64_ = 0x1p-53 * steps;
+    underflow_ = 0x1p-126 * steps;
+  }
+
+  double operator()(double row_norm) const {
+    const double reach = row_norm + max_site_norm_;
+    if (!(reach * reach < 1e37)) return std::numeric_limits<double>::infinity();
+    return relative_ * max_site_norm_ * reach + unit64_ * reach * reach + underflow_;
+  }
+
+ private:
+  double max_site_norm_, relative_, unit64_, underflow_;
+};
 
 // A squared distance that is surely not more than the one that a score of rank.hpp, off by `error`, belongs to.
 inline double sq_dist_bound(float score, double row_sq_norm, double error) {

@@ -1,6 +1,7 @@
 // The pass that everything turns on: every row to its nearest site, with as few distances as the bounds allow.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "block_stats.hpp"
 #include "parallel.hpp"
@@ -30,28 +31,25 @@ class BlockAssignment {
   // Rows that stay where they were. Those in doubt because of the fastest sites alone go to doubtful_, the rest to
   // unknown_.
   void keep_settled(int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      label_[row] = bounds_.label(row);
+    bounds_.labels(begin, end, label_ + begin);
+    for (int64_t row = begin; row < end; ++row)
       if (label_[row] < 0) unknown_.push_back(row);
-    }
     const int64_t n_known = end - begin - static_cast<int64_t>(unknown_.size());
     if (n_known == 0) return;
     n_distances_ += n_known;
     for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
     rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
-    for (const int64_t row : unknown_) label_[row] = -1;
-    for (int64_t row = begin; row < end; ++row) {
-      if (label_[row] < 0) continue;
-      switch (bounds_.judge(row, label_[row], sq_dist_[row])) {
-        case Bounds::Verdict::SETTLED:
-          bounds_.keep(row, label_[row], bounds_.lower(row, label_[row]));
-          break;
-        case Bounds::Verdict::DOUBTFUL:
-          doubtful_.push_back(row);
-          break;
-        case Bounds::Verdict::UNKNOWN:
-          unknown_.push_back(row);
-      }
+    for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::infinity();
+    open_.clear();
+    bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_);
+    for (const int64_t row : open_) {
+      if (std::isinf(sq_dist_[row])) continue;  // in unknown_ already
+      if (!bounds_.fastest().id.empty() && bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist_[row]))
+        doubtful_.push_back(row);
+      else if (const double lower = bounds_.lower(row, label_[row]); bounds_.exceeds(lower, sq_dist_[row]))
+        bounds_.keep(row, label_[row], lower);
+      else
+        unknown_.push_back(row);
     }
   }
 
@@ -95,7 +93,7 @@ class BlockAssignment {
   int32_t* label_;
   double* sq_dist_;
   Scratch scratch_;
-  std::vector<int64_t> doubtful_, unknown_;
+  std::vector<int64_t> open_, doubtful_, unknown_;
   int64_t n_distances_ = 0;
 };
 

@@ -27,16 +27,16 @@ inline Floats spread(float value) { return value - Floats{}; }
 inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
 inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
 
-// The two lowest scores seen by each lane of one row, and whose the lowest was.
+// The two highest sums seen by each lane of one row, and whose the highest was.
 struct Leaders {
   Floats best, second;
   Ints index;
 };
 
-inline void offer(Leaders& row, Floats score, Ints site) {
-  const Ints better = score < row.best;
-  row.second = lower(row.second, higher(row.best, score));
-  row.best = lower(row.best, score);
+inline void offer(Leaders& row, Floats sum, Ints site) {
+  const Ints better = sum > row.best;
+  row.second = higher(row.second, lower(row.best, sum));
+  row.best = higher(row.best, sum);
   row.index = better ? site : row.index;
 }
 
@@ -44,22 +44,27 @@ inline void offer(Leaders& row, Floats score, Ints site) {
 inline void finish(const Leaders& row, float* best, float* second, int32_t* index) {
   int winner = 0;
   for (int lane = 1; lane < LANES; ++lane) {
-    const bool lower = row.best[lane] < row.best[winner];
+    const bool better = row.best[lane] > row.best[winner];
     const bool older = row.best[lane] == row.best[winner] && row.index[lane] < row.index[winner];
-    if (lower || older) winner = lane;
+    if (better || older) winner = lane;
   }
   float runner_up = row.second[winner];
   for (int lane = 0; lane < LANES; ++lane)
-    if (lane != winner && row.best[lane] < runner_up) runner_up = row.best[lane];
-  *best = row.best[winner];
-  *second = runner_up;
+    if (lane != winner && row.best[lane] > runner_up) runner_up = row.best[lane];
+  *best = -row.best[winner];
+  *second = -runner_up;
   *index = row.index[winner];
 }
 
 // One group of rows against the sites of one panel, numbered from `first`.
 inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, Ints first,
                        Leaders* leaders) {
-  Floats dot[GROUP][VECTORS] = {};
+  // Starting from the norm saves a subtraction; the sum is minus the score.
+  Floats dot[GROUP][VECTORS];
+  for (int v = 0; v < VECTORS; ++v) {
+    const Floats norm = load(half_norm + v * LANES);
+    for (int r = 0; r < GROUP; ++r) dot[r][v] = -norm;
+  }
   for (int64_t t = 0; t < d; ++t) {
     Floats sites[VECTORS];
     for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
@@ -73,15 +78,13 @@ inline void rank_panel(const float* z, int64_t d, const float* panel, const floa
     for (int r = 0; r < GROUP; ++r)
       for (int v = 0; v < VECTORS; ++v) dot[r][v] += rows[r] * sites[v];
   }
-  for (int v = 0; v < VECTORS; ++v) {
-    const Floats norm = load(half_norm + v * LANES);
-    for (int r = 0; r < GROUP; ++r) offer(leaders[r], norm - dot[r][v], first + v * LANES);
-  }
+  for (int v = 0; v < VECTORS; ++v)
+    for (int r = 0; r < GROUP; ++r) offer(leaders[r], dot[r][v], first + v * LANES);
 }
 
 void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
           float* best, float* second, int32_t* index) {
-  const Floats worst = spread(FARTHEST);
+  const Floats worst = spread(-FARTHEST);
   Ints lane_number;
   for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
   Leaders leaders[TILE];
