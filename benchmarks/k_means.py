@@ -1,0 +1,128 @@
+"""KMeans to convergence against scikit-learn, and for equal iterations against faiss and superkmeans.
+
+All start from the same k-means++ centres and see the same float32 rows. Needs: pip install faiss-cpu superkmeans.
+Real data sets run where KFREE_DATA names their folder.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+from ratio import arguments, race, report
+from sklearn.cluster import KMeans as SklearnKMeans
+from sklearn.cluster import kmeans_plusplus
+
+from kfree import KMeans
+
+BLOBS = [(200_000, 2, 100, 5.0), (200_000, 16, 500, 8.0), (100_000, 128, 1000, 3.0), (50_000, 768, 1000, 1.5)]
+REAL = [("mnist", 100), ("sift_bigann10k", 256), ("earthquakes_usgs", 150)]
+MAX_ITER = 2000
+
+
+def blobs(n, d, k, seed=0):
+    """As many Gaussian blobs as clusters, standard deviation 3, centres uniform in a cube of side 20."""
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(-10, 10, size=(k, d))
+    return (centres[rng.integers(k, size=n)] + 3 * rng.normal(size=(n, d))).astype(np.float32)
+
+
+def real(name):
+    """A public data set as float32; earthquakes on the unit sphere scaled by their depth."""
+    X = np.load(Path(os.environ["KFREE_DATA"]) / f"{name}.npz")["X"]
+    if name != "earthquakes_usgs":
+        return np.ascontiguousarray(X, dtype=np.float32)
+    latitude, longitude, depth = np.radians(X[:, 0]), np.radians(X[:, 1]), X[:, 2]
+    radius = 1 - depth / 6378.137
+    direction = [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
+    return np.column_stack([radius * axis for axis in direction]).astype(np.float32)
+
+
+def to_convergence(case, X, k, rounds, target=None):
+    init, _ = kmeans_plusplus(X, k, random_state=0)
+
+    def sklearn(algorithm):
+        return SklearnKMeans(k, init=init, n_init=1, tol=0, max_iter=MAX_ITER, algorithm=algorithm).fit(X)
+
+    def describe(name, model):
+        distances = (
+            f", {model.n_distances_ / (len(X) * k * model.n_iter_):.1%} of all distances" if name == "kfree" else ""
+        )
+        return f"inertia {model.inertia_:.6g}, {model.n_iter_} iterations{distances}"
+
+    contestants = {
+        "kfree": lambda: KMeans(k, init=init, tol=0, max_iter=MAX_ITER).fit(X),
+        "scikit-learn lloyd": lambda: sklearn("lloyd"),
+        "scikit-learn elkan": lambda: sklearn("elkan"),
+    }
+    row = race(f"{case}, to convergence", contestants, rounds, target, describe)
+    return row, init
+
+
+def equal_iterations(case, X, k, init, rounds):
+    """All points, as many iterations for everybody as kfree takes, ten at most.
+
+    superkmeans cannot be given centres and draws its own. It prunes by probability, so the share of its labels that
+    are not those of the nearest centroid is shown.
+    """
+    import faiss
+    from superkmeans import SuperKMeans
+
+    n_iter = KMeans(k, init=init, tol=0, max_iter=10).fit(X).n_iter_
+
+    def run_faiss():
+        clustering = faiss.Kmeans(
+            X.shape[1], k, niter=n_iter, max_points_per_centroid=len(X), min_points_per_centroid=1
+        )
+        clustering.train(X, init_centroids=init)
+        return clustering
+
+    def run_superkmeans(blas_only):
+        model = SuperKMeans(
+            k,
+            X.shape[1],
+            hierarchical=False,
+            iters=n_iter,
+            sampling_fraction=1.0,
+            use_blas_only=blas_only,
+            early_termination=False,
+        )
+        centroids = model.train(X)
+        return centroids, model.assign_training_points(X, centroids)
+
+    def describe(name, result):
+        if name == "kfree":
+            return f"inertia {result.inertia_:.6g}"
+        if name == "faiss":
+            return f"inertia {result.obj[-1]:.6g}"
+        centroids, labels = result
+        exact = KMeans(k, init=centroids, max_iter=1).fit(X)
+        return f"inertia {exact.inertia_:.6g}, {np.mean(labels != exact.labels_):.2%} of labels wrong"
+
+    contestants = {
+        "kfree": lambda: KMeans(k, init=init, tol=0, max_iter=n_iter).fit(X),
+        "faiss": run_faiss,
+        "superkmeans BLAS only": lambda: run_superkmeans(True),
+        "superkmeans pruned": lambda: run_superkmeans(False),
+    }
+    return race(f"{case}, {n_iter} iterations", contestants, rounds, notes=describe)
+
+
+def main():
+    options = arguments(__doc__)
+    warnings.simplefilter("ignore")
+    cases = [(f"blobs {n:,} × {d}, k={k}", lambda n=n, d=d, k=k: blobs(n, d, k), k, goal) for n, d, k, goal in BLOBS]
+    if "KFREE_DATA" in os.environ:
+        cases += [(f"{name}, k={k}", lambda name=name: real(name), k, None) for name, k in REAL]
+    rows = []
+    for number, (case, load, k, goal) in enumerate(cases):
+        if options.only and number not in options.only:
+            continue
+        X = load()
+        row, init = to_convergence(case, X, k, options.rounds, goal)
+        rows += [row, equal_iterations(case, X, k, init, options.rounds)]
+    report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy")
+
+
+if __name__ == "__main__":
+    main()

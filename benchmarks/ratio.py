@@ -1,0 +1,85 @@
+"""Side by side: contestants take turns, each keeps its best time, and a ratio says who is faster and by how much."""
+
+import argparse
+import gc
+import importlib.metadata
+import json
+import platform
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Row:
+    """One case: seconds and notes for every contestant, the first of which is kfree."""
+
+    case: str
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+    target: float | None = None
+
+    def ratio(self, peer):
+        """How many times as long the peer takes."""
+        return self.seconds[peer] / self.seconds["kfree"]
+
+
+def race(case, contestants, rounds=5, target=None, notes=None):
+    """Run all contestants in turn, ``rounds`` times over; ``notes(name, result)`` describes a result."""
+    row = Row(case, target=target)
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            gc.collect()
+            started = time.perf_counter()
+            result = run()
+            seconds = time.perf_counter() - started
+            row.seconds[name] = min(seconds, row.seconds.get(name, seconds))
+            if notes:
+                row.notes[name] = notes(name, result)
+    print(*markdown([row]).splitlines()[2:], sep="\n", flush=True)
+    return row
+
+
+def markdown(rows):
+    """A table of seconds, ratios to kfree and notes."""
+    lines = ["| case | contestant | seconds | times kfree's | notes |", "|---|---|---|---|---|"]
+    for row in rows:
+        for name, seconds in row.seconds.items():
+            goal = f" (goal ≥ {row.target:g} against the fastest peer)" if name == "kfree" and row.target else ""
+            lines.append(
+                f"| {row.case} | {name} | {seconds:.4g} | {row.ratio(name):.2f}{goal} | {row.notes.get(name, '')} |"
+            )
+    return "\n".join(lines)
+
+
+def versions(*packages):
+    """Versions of the contestants, and where they ran."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found | {"python": platform.python_version(), "machine": platform.machine()}
+
+
+def report(name, rows, *packages):
+    """Print the table and keep it as JSON and Markdown under benchmarks/results/."""
+    facts = versions("kfree", *packages)
+    table = markdown(rows)
+    folder = Path(__file__).parent / "results"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(
+        json.dumps({"versions": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
+    )
+    heading = ", ".join(f"{key} {value}" for key, value in facts.items())
+    (folder / f"{name}.md").write_text(f"{heading}\n\n{table}\n")
+    print(heading, table, sep="\n\n")
+
+
+def arguments(description):
+    """The options that all benchmarks share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant (default: %(default)s)")
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of the cases to run (default: all)")
+    return parser.parse_args()
