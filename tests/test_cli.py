@@ -1,6 +1,6 @@
 """The command line and the picture that it draws."""
 
-import builtins
+import sys
 
 import numpy as np
 import pytest
@@ -40,12 +40,11 @@ def test_clusters_are_drawn_on_given_axes(rng):
     assert np.concatenate([c.get_offsets() for c in ax.collections]).shape[0] > 50
 
 
-def test_without_matplotlib_the_error_names_the_command(monkeypatch, rng):
-    def no_matplotlib(name, *rest, real=builtins.__import__):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", no_matplotlib)
+def test_without_matplotlib_the_error_names_the_command(monkeypatch, rng, capsys):
+    for module in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=r'pip install "kfree\[plot\]"'):
         plot.clusters(rng.normal(size=(5, 2)), None)
+    with pytest.raises(SystemExit):
+        main(["demo"])
+    assert 'pip install "kfree[plot]"' in capsys.readouterr().err

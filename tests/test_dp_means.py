@@ -7,6 +7,9 @@ from conftest import blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree import DPMeans, farthest_first_lambda
+from kfree.engines import Sites, open_engine
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.moves import Lloyd, Sweep
 
 ENGINES = ["native", "reference"]
 
@@ -82,7 +85,7 @@ def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
 @pytest.mark.parametrize("seed", range(12))
 def test_never_below_the_minimum_over_all_partitions(seed):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rng.integers(2, 9), 2))
+    X = rng.normal(size=(9 if seed == 0 else 2 + seed % 7, 2))
     w = rng.integers(1, 4, len(X)) if seed % 2 else None
     for lam in (0.1, 0.5, 2.0):
         model = DPMeans(lam=lam).fit(X, sample_weight=w)
@@ -107,6 +110,41 @@ def test_cost_never_rises_and_the_fit_is_consistent(metric, order, rng):
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.score(X) == -model.cost_
     assert model.n_clusters_ == len(np.unique(model.labels_)) == len(model.cluster_centers_)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("move", [Sweep(), Lloyd()], ids=["sweep", "lloyd"])
+def test_no_move_raises_the_cost(move, metric, rng):
+    """Kulis & Jordan 2012, Theorem 3.1; asked of the moves themselves, because the loop would refuse a rise."""
+    X = blobs(rng, n=2500, d=4, k=12, spread=2.0)[0]
+    engine = open_engine("native", X, unit=metric == "cosine")
+    objective = OBJECTIVES[metric](farthest_first_lambda(X, 12, metric=metric) if isinstance(move, Sweep) else 0.0)
+    state = move.start(Sites.of(engine.rows(np.arange(6))), engine, objective)
+    for _ in range(8):
+        new = move(state, engine, objective)
+        assert new.cost <= state.cost * (1 + 1e-12)
+        state = new
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("order", ["given", "random"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_engines_agree_over_several_blocks(metric, order, weighted, rng):
+    """More rows than a block of summation holds, and births in all of them."""
+    X = rng.normal(size=(3300, 3)).astype(np.float32)
+    w = rng.integers(0, 3, len(X)) if weighted else None
+    lam = {"euclidean": 0.7, "cosine": 0.05}[metric]
+    fits = [
+        DPMeans(lam=lam, metric=metric, order=order, random_state=1, engine=engine, n_threads=n_threads).fit(
+            X, sample_weight=w
+        )
+        for engine, n_threads in [("reference", 1), ("native", 1), ("native", 2), ("native", 8)]
+    ]
+    assert fits[0].n_clusters_ > 20
+    for model in fits[1:]:
+        np.testing.assert_array_equal(model.labels_, fits[0].labels_)
+        np.testing.assert_array_equal(model.cluster_centers_, fits[0].cluster_centers_)
+        np.testing.assert_array_equal(model.cost_history_, fits[0].cost_history_)
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3])

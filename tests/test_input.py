@@ -6,6 +6,8 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from conftest import INSTRUCTION_SETS, blobs
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from kfree import DPMeans, KMeans, farthest_first_lambda
 from kfree.native import _core
@@ -33,8 +35,12 @@ BAD_ROWS = {
     "no columns": (np.empty((3, 0)), r"0 feature\(s\)"),
     "one dimension": (np.arange(5.0), "Reshape your data"),
     "complex": (np.ones((4, 2)) * 1j, "Complex data not supported"),
-    "words": (np.array([["a", "b"], ["c", "d"]], dtype=object), "could not convert string to float"),
-    "too large": (np.array([[1e200], [-1e200]]), r"overflow float64: the values reach 1e\+200. Divide X"),
+    "words": (
+        np.array([["a", "b"], ["c", "d"]], dtype=object),
+        r"X holds values that are not numbers \(could not convert string to float",
+    ),
+    "text": (np.array([["1", "2"]]), r"X holds text \(<U1\), not numbers"),
+    "column names of two kinds": (pd.DataFrame(np.eye(3), columns=["a", 1, 2]), "all input features have string names"),
 }
 
 
@@ -44,6 +50,14 @@ def test_bad_rows(make, bad):
     X, message = BAD_ROWS[bad]
     with pytest.raises((ValueError, TypeError), match=message):
         make().fit(X)
+
+
+@pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array])
+def test_squared_distances_that_overflow(as_input):
+    X = as_input([[1e200], [-1e200], [0.0], [5e199]])
+    with pytest.raises(ValueError, match=r"the cost overflows float64: .* Divide X by a constant"):
+        KMeans(2, random_state=0).fit(X)
+    assert DPMeans(lam=30.0).fit(X).n_clusters_ == 4  # infinitely far is farther than lam
 
 
 BAD_WEIGHTS = {
@@ -82,6 +96,7 @@ BAD_PARAMETERS = [
     (DPMeans, {"max_iter": 2.5}, "max_iter=2.5 is not allowed"),
     (DPMeans, {"max_clusters": 0}, "max_clusters=0 is not allowed"),
     (DPMeans, {"lam": 1.0, "init": np.zeros((2, 3))}, "init has 3 columns and X has 2"),
+    (DPMeans, {"lam": 1.0, "init": "k-means++"}, r"init='k-means\+\+' is not allowed; give centres of shape"),
     (DPMeans, {"lam": 1.0, "init": np.zeros((4, 2)), "max_clusters": 3}, "at least the 4 centres of init"),
     (KMeans, {"n_clusters": 0}, "n_clusters=0 is not allowed"),
     (KMeans, {"n_clusters": 11}, "n_samples=10 should be >= n_clusters=11"),
@@ -114,6 +129,13 @@ def test_wrong_number_of_features_in_predict(make, rng):
 
 
 @both
+def test_an_unfitted_model_says_so(make):
+    for method in ("predict", "transform", "score"):
+        with pytest.raises(NotFittedError):
+            getattr(make(), method)([[1.0]])
+
+
+@both
 def test_a_failed_fit_loses_nothing(make, rng):
     X, _ = blobs(rng)
     model = make().fit(X)
@@ -121,6 +143,10 @@ def test_a_failed_fit_loses_nothing(make, rng):
     for bad in (np.full((5, 2), np.nan), np.empty((0, 7))):
         with pytest.raises(ValueError, match=r"NaN or inf|0 sample\(s\)"):
             model.fit(bad)
+    with pytest.raises(ValueError, match="3 values for 2 rows"):
+        model.fit([[1.0], [2.0]], sample_weight=[1, 2, 3])
+    with pytest.raises(ValueError, match="init has 3 columns"):
+        clone(model).set_params(init=X[:3], **{"lam": 1.0} if isinstance(model, DPMeans) else {}).fit(X[:, :2])
     np.testing.assert_array_equal(model.predict(X), before)
     assert model.n_features_in_ == 3
 
@@ -251,16 +277,25 @@ def test_sparse_rows_equal_dense_ones_within_1e_9(make, offset, rng):
 
 @both
 def test_bits_do_not_depend_on_threads_or_instruction_set(make, rng, monkeypatch):
-    X = rng.normal(size=(5000, 7)).astype(np.float32)
+    X, weight = rng.normal(size=(5000, 7)).astype(np.float32), rng.exponential(size=5000)
+    settings = {"lam": 12.0, "order": "random"} if isinstance(make(), DPMeans) else {"n_clusters": 40}
     for rows in (X, sp.csr_array(X)):
         fits = []
         for isa in INSTRUCTION_SETS:
             monkeypatch.setenv("KFREE_ISA", isa)
-            fits += [make().set_params(n_threads=n).fit(rows) for n in (1, 2, 4, 8)]
+            for n in (1, 2, 4, 8):
+                model = make().set_params(n_threads=n, random_state=0, **settings)
+                fits.append(model.fit(rows, sample_weight=weight))
+        assert len(fits[0].cluster_centers_) > 20
         for model in fits[1:]:
             assert model.cluster_centers_.tobytes() == fits[0].cluster_centers_.tobytes()
             assert model.labels_.tobytes() == fits[0].labels_.tobytes()
             assert model.cost_ == fits[0].cost_
+
+
+def test_the_reference_engine_does_not_care_for_instruction_sets(monkeypatch):
+    monkeypatch.setenv("KFREE_ISA", "avx512")
+    assert DPMeans(lam=1.0, engine="reference").fit([[1.0], [5.0]]).n_clusters_ == 2
 
 
 def test_an_unknown_instruction_set_is_refused(monkeypatch):

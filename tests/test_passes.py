@@ -126,11 +126,11 @@ def test_found_and_adopt(case, order, room, rng):
         far, _ = passes.nearest(rows, case.centres[:k], UIDS[:k], lam, n_threads, bounds, label, sq_dist, *stats)
         places = far if order is None else np.flatnonzero(np.isin(order, far))
         far = far if order is None else order[places]
-        founders = passes.found(rows, far, k, lam, room, n_threads, label, sq_dist)
+        founders, n_refused = passes.found(rows, far, k, lam, room, n_threads, label, sq_dist)
         newborn = np.empty((len(founders), N_FEATURES))
         passes.copy(rows, far[founders], newborn)
         passes.adopt(rows, order, newborn, places[founders], k, n_threads, label, sq_dist)
-        return founders, newborn, label, sq_dist
+        return founders, newborn, label, sq_dist, n_refused
 
     expected = sweep(reference, case.twin, 1)
     assert len(expected[0]) == min(room, len(expected[0])) > 1
@@ -140,9 +140,11 @@ def test_found_and_adopt(case, order, room, rng):
         np.testing.assert_array_equal(found[2], expected[2])
         case.same(found[1], expected[1])
         case.same(found[3], expected[3])
+        assert found[4] == expected[4]
+        assert room > 3 or found[4] > 0
 
 
-def test_accumulate_approach_potentials_distances(case, rng):
+def test_accumulate_approach_candidates_distances(case, rng):
     label = rng.integers(0, N_SITES, N_ROWS).astype(np.int32)
     sq_dist = rng.exponential(size=N_ROWS)
 
@@ -151,10 +153,12 @@ def test_accumulate_approach_potentials_distances(case, rng):
         passes.accumulate(rows, label, sq_dist, n_threads, *stats)
         nearer = sq_dist.copy()
         passes.approach(rows, case.centres[7:8], n_threads, nearer)
-        potential, table = np.empty(N_SITES), np.empty((N_ROWS, N_SITES))
-        passes.potentials(rows, case.centres, sq_dist, n_threads, potential)
+        table = np.empty((N_ROWS, N_SITES))
+        # Few candidates; more than a panel of them; two that tie, so that no estimate can tell them apart.
+        lists = case.centres[20:28], case.centres, case.centres[[5, 3, 5]]
+        best = np.array([passes.best_candidate(rows, few.copy(), sq_dist, n_threads) for few in lists])
         passes.distances(rows, case.centres, n_threads, table)
-        return *stats, nearer, potential, table, rows.lengths
+        return *stats, nearer, best, table, rows.lengths
 
     expected = everything(reference, case.twin, 1)
     for rows, n_threads in runs(case):

@@ -28,8 +28,8 @@ MISTAKES = {
     ),
     "a row at exactly lam opens a cluster": (
         "native/reference.py",
-        "rows.weight[row] * sq_dist[row] > lam and",
-        "rows.weight[row] * sq_dist[row] >= lam * (1 - 1e-9) and",
+        "if not rows.weight[row] * sq_dist[row] > lam:",
+        "if not rows.weight[row] * sq_dist[row] >= lam * (1 - 1e-9):",
         ["test_dp_means.py", "serial_loop and grid and reference"],
     ),
     "newborn clusters are not seen by later far rows": (
@@ -46,8 +46,8 @@ MISTAKES = {
     ),
     "the order of visits is ignored": (
         "engines/local.py",
-        "if order is None:",
-        "if True:",
+        "if order is not None:",
+        "if False:",
         ["test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "means stay where they were": (
@@ -103,6 +103,24 @@ MISTAKES = {
         "saving = weight * sq_dist\n        farthest",
         "saving = sq_dist\n        farthest",
         ["test_dp_means.py", "farthest_first"],
+    ),
+    "weights do not count when clusters open": (
+        "native/reference.py",
+        "if not rows.weight[row] * sq_dist[row] > lam:",
+        "if not sq_dist[row] > lam:",
+        ["test_dp_means.py", "weighted_sweep and whole and reference"],
+    ),
+    "means are a little off, so that the cost rises": (
+        "objectives/dp_means.py",
+        "np.where(weighted, stats.n, 1.0)[:, None], previous)",
+        "np.where(weighted, stats.n + 0.5, 1.0)[:, None], previous)",
+        ["test_dp_means.py", "no_move_raises"],
+    ),
+    "rows that cancel out have a direction": (
+        "objectives/dp_means.py",
+        "np.where(directed, length, 1.0)[:, None], previous)",
+        "np.where(directed, length, 1.0)[:, None], stats.sum)",
+        ["test_cosine.py", "cancel"],
     ),
     "an empty cluster takes the nearest row": (
         "search/moves.py",

@@ -79,19 +79,19 @@ def test_a_forked_child_can_fit_after_its_parent_did():
 
 
 def test_a_fit_takes_at_most_64_bytes_a_row():
-    """The most demanding path: weights, random order, and a first sweep in which most rows are far."""
+    """The most demanding path: cosine, weights to convert, random order, a first sweep in which all rows are far."""
     bytes_per_row = run(
         """
-        import resource
+        import resource, warnings
         import numpy as np
         from kfree import DPMeans
+        warnings.simplefilter("ignore")
         n = 1_500_000
         rng = np.random.default_rng(0)
-        X, w = rng.normal(size=(n, 2)).astype(np.float32), rng.uniform(0.5, 1.5, size=n)
-        fit = lambda rows: DPMeans(lam=0.3, order="random", random_state=0, max_clusters=30).fit(
-            X[:rows], sample_weight=w[:rows])
-        import warnings
-        warnings.simplefilter("ignore")
+        X, w = rng.standard_normal(size=(n, 2), dtype=np.float32), rng.integers(1, 3, size=n, dtype=np.int8)
+        def fit(rows):
+            model = DPMeans(lam=1e-6, order="random", random_state=0, max_clusters=30, max_iter=3, metric="cosine")
+            return model.fit(X[:rows], sample_weight=w[:rows])
         fit(1000)
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         before = peak()

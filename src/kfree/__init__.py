@@ -4,9 +4,17 @@ Public names are imported when they are first used, so that ``import kfree`` is 
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kfree import datasets, plot
+    from kfree.estimators.dp_means import DPMeans
+    from kfree.estimators.farthest_first import farthest_first_lambda
+    from kfree.estimators.k_means import KMeans
 
 __version__ = "0.1.0"
+
+__all__ = ["DPMeans", "KMeans", "datasets", "farthest_first_lambda", "plot"]
 
 _HOME = {
     "DPMeans": "kfree.estimators.dp_means",
@@ -14,12 +22,12 @@ _HOME = {
     "farthest_first_lambda": "kfree.estimators.farthest_first",
 }
 
-__all__ = sorted(_HOME)
-
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name in __all__:
+        return import_module(f"kfree.{name}")
     raise AttributeError(f"module 'kfree' has no attribute {name!r}; it offers {', '.join(__all__)}")
 
 

@@ -17,18 +17,18 @@ def main(arguments=None):
     demo_parser.add_argument("--output", default="kfree-demo.png", help="the picture (default: %(default)s)")
     demo_parser.set_defaults(run=lambda options: demo(options.output))
     options = parser.parse_args(arguments)
-    options.run(options)
+    try:
+        options.run(options)
+    except ImportError as error:
+        parser.exit(1, f"kfree: {error}\n")
 
 
 def demo(output, reach_km=12.0):
     """Cluster the bundled map, print a summary and write a picture."""
-    import matplotlib
+    from kfree import DPMeans, datasets, plot
 
-    matplotlib.use("Agg")
-    from kfree import DPMeans, plot
-    from kfree.datasets import load_archipelago
-
-    X = load_archipelago()
+    ax = plot.axes()
+    X = datasets.load_archipelago()
     started = time.perf_counter()
     model = DPMeans(lam=reach_km**2, search="sweep").fit(X)
     seconds = time.perf_counter() - started
@@ -42,7 +42,7 @@ def demo(output, reach_km=12.0):
     print("cluster  settlements   east  north   radius (km)")
     for j, (east, north) in enumerate(model.cluster_centers_):
         print(f"{j:7d} {size[j]:12d} {east:6.1f} {north:6.1f} {radius[j]:13.1f}")
-    ax = plot.clusters(X, model)
+    plot.clusters(X, model, ax=ax)
     ax.set(xlabel="east (km)", ylabel="north (km)", title=f"{model.n_clusters_} clusters, and nobody gave k")
     ax.figure.savefig(output, dpi=120)
     print(f"\nThe picture is in {output}")

@@ -1,5 +1,7 @@
 """Pictures of clusterings, in one style. Needs matplotlib."""
 
+from importlib import import_module
+
 import numpy as np
 
 # Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
@@ -20,26 +22,32 @@ def clusters(X, model, ax=None):
     -------
     ax : matplotlib axes
     """
-    pyplot = _pyplot()
-    ax = pyplot.subplots(figsize=(8, 5), layout="constrained")[1] if ax is None else ax
-    X, centres = np.asarray(X), model.cluster_centers_
-    ax.scatter(X[:, 0], X[:, 1], c=_colours(len(centres))[model.predict(X)], s=9, linewidths=0)
+    ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
+    centres = model.cluster_centers_
+    if centres.shape[1] < 2:
+        raise ValueError(f"a map needs two columns; X has {centres.shape[1]}.")
+    colour = _colours(len(centres))[model.predict(X)]
+    x, y = np.asarray(X)[:, :2].T
+    ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
+def axes(new_figure=None):
+    """Axes in kfree's style, on a figure that no window shows unless ``new_figure`` opens one."""
+    new_figure = new_figure or _matplotlib("figure").Figure
+    return new_figure(figsize=(8, 5), layout="constrained").add_subplot()
+
+
 def _colours(n):
-    from matplotlib.colors import hsv_to_rgb
-
     hue = (np.arange(n) * _GOLDEN_ANGLE) % 1
-    return hsv_to_rgb(np.column_stack([hue, np.full(n, 0.7), np.full(n, 0.8)]))
+    return _matplotlib("colors").hsv_to_rgb(np.column_stack([hue, np.full(n, 0.7), np.full(n, 0.8)]))
 
 
-def _pyplot():
+def _matplotlib(module):
     try:
-        from matplotlib import pyplot
+        return import_module(f"matplotlib.{module}")
     except ImportError as error:
         raise ImportError('pictures need matplotlib: pip install "kfree[plot]"') from error
-    return pyplot

@@ -45,7 +45,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Sites:
-    """Centres (k, d), oldest first, and the ids that stay with them for life; ids are never used twice."""
+    """Centres (k, d), oldest first, and the ids that stay with them for life; a search never uses an id twice."""
 
     centres: Floats
     uids: Index
@@ -73,15 +73,15 @@ class Sites:
 class Pass:
     """What one pass over the rows found.
 
-    ``labels`` and ``sq_dist`` (n,) say which of ``centres`` (k, d) each row went to and how far it lies from it,
-    ``stats`` is about those centres, and ``far`` lists, in row order, the rows for which weight·sq_dist > lam.
+    ``labels`` and ``sq_dist`` (n,) say which of ``centres`` (k, d) each row went to and how far it lies from it, and
+    ``stats`` is about those centres. ``n_refused`` rows would have opened a cluster but found no room.
     """
 
     centres: Floats
     labels: Labels
     sq_dist: Floats
     stats: Stats
-    far: Index
+    n_refused: int = 0
 
 
 class Engine(Protocol):
@@ -94,19 +94,19 @@ class Engine(Protocol):
     n_features: int
     n_distances: int
 
-    def nearest(self, sites: Sites, lam: float = np.inf) -> Pass:
+    def nearest(self, sites: Sites) -> Pass:
         """Every row goes to its nearest site, the oldest one on ties.
 
         An engine may remember what it saw in earlier passes to compute less, and ``n_distances`` counts what it did
         compute; sites with the same uid are the same site, wherever they have moved.
         """
 
-    def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
-        """Let the far rows of a pass open up to ``room`` clusters, as if rows had come one by one in ``order``.
+    def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
+        """The same, as if rows came one by one in ``order``, and with up to ``room`` births.
 
-        A row that is farther than lam from all that exists when it comes opens a cluster centred on itself, and
-        rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``far`` of the result lists the rows
-        that found no room. The arrays of ``done`` are reused: it must not be looked at afterwards.
+        A row for which weight·squared distance to all that exists when it comes exceeds lam opens a cluster centred
+        on itself, and rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``centres`` of the result
+        has the newborn after the old ones.
         """
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
@@ -118,8 +118,8 @@ class Engine(Protocol):
     def approach(self, site: Floats, sq_dist: Floats) -> None:
         """Lower ``sq_dist`` (n,) in place to the squared distance to ``site`` (d,) where that is less."""
 
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> Floats:
-        """Σ weight·min(sq_dist, squared distance to the candidate), for each of them."""
+    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
+        """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
 
     def sq_distances(self, centres: Floats) -> Floats:
         """All squared distances, (n, k): the one answer that is as large as that."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kfree.engines.base import Frame, Index, Labels, Pass, Sites
 from kfree.stats import Floats, Stats
@@ -41,36 +42,24 @@ class LocalEngine:
         self._bounds = passes.Bounds(self.n_rows)
         _require_directions(np.asarray(self._rows.lengths))
 
-    def nearest(self, sites: Sites, lam: float = np.inf) -> Pass:
-        centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
-        labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
-        stats = Stats.empty(*centres.shape)
-        far, n_distances = self._passes.nearest(
-            self._rows,
-            centres,
-            uids,
-            lam,
-            self._n_threads,
-            self._bounds,
-            labels,
-            sq_dist,
-            stats.n,
-            stats.sum,
-            stats.sse,
-        )
-        self.n_distances += n_distances
-        return Pass(centres, labels, sq_dist, stats, far)
+    def nearest(self, sites: Sites) -> Pass:
+        return self._pass(sites, np.inf)[0]
 
-    def open_far(self, done: Pass, lam: float, order: Index | None, room: int) -> Pass:
+    def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
+        done, far = self._pass(sites, lam)
+        if not len(far):
+            return done
+        if order is not None:
+            far = order[self._among(far)[order]]
         labels, sq_dist, k = done.labels, done.sq_dist, len(done.centres)
-        far, places = _in_visiting_order(done.far, order, self.n_rows)
-        founders = self._passes.found(self._rows, far, k, lam, room, self._n_threads, labels, sq_dist)
-        newborn = self.rows(far[founders])
-        if len(founders):
-            self._passes.adopt(self._rows, order, newborn, places[founders], k, self._n_threads, labels, sq_dist)
+        founders, n_refused = self._passes.found(self._rows, far, k, lam, room, self._n_threads, labels, sq_dist)
+        far = far[founders]
+        newborn = self.rows(far)
+        if len(far):
+            places = far if order is None else np.flatnonzero(self._among(far)[order])
+            self._passes.adopt(self._rows, order, newborn, places, k, self._n_threads, labels, sq_dist)
         centres = np.vstack([done.centres, newborn])
-        stats = self.stats_of(labels, sq_dist, len(centres))
-        return Pass(centres, labels, sq_dist, stats, self._still_far(far, sq_dist, lam))
+        return Pass(centres, labels, sq_dist, self.stats_of(labels, sq_dist, len(centres)), n_refused)
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
         stats = Stats.empty(n_clusters, self.n_features)
@@ -86,17 +75,31 @@ class LocalEngine:
         self.n_distances += self.n_rows
         self._passes.approach(self._rows, np.ascontiguousarray(site)[None, :], self._n_threads, sq_dist)
 
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> Floats:
+    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         self.n_distances += self.n_rows * len(candidates)
-        potential = np.empty(len(candidates))
-        self._passes.potentials(self._rows, candidates, sq_dist, self._n_threads, potential)
-        return potential
+        return int(self._passes.best_candidate(self._rows, candidates, sq_dist, self._n_threads))
 
     def sq_distances(self, centres: Floats) -> Floats:
         self.n_distances += self.n_rows * len(centres)
         out = np.empty((self.n_rows, len(centres)))
         self._passes.distances(self._rows, np.ascontiguousarray(centres), self._n_threads, out)
         return out
+
+    def _pass(self, sites: Sites, lam: float) -> tuple[Pass, Index]:
+        """Every row to its nearest site, and the rows, in order, for which weight·squared distance exceeds lam."""
+        centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
+        labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
+        stats = Stats.empty(*centres.shape)
+        out = labels, sq_dist, stats.n, stats.sum, stats.sse
+        far, n_distances = self._passes.nearest(self._rows, centres, uids, lam, self._n_threads, self._bounds, *out)
+        self.n_distances += n_distances
+        return Pass(centres, labels, sq_dist, stats), far
+
+    def _among(self, rows: Index) -> NDArray[np.bool_]:
+        """A mask of these rows."""
+        mask = np.zeros(self.n_rows, dtype=bool)
+        mask[rows] = True
+        return mask
 
     def _hold(self, X: Any, frame: Frame) -> Any:
         if sp.issparse(X):
@@ -109,16 +112,7 @@ class LocalEngine:
         anchored = Frame(X[first].astype(np.float64), np.zeros(self.n_features))
         self._rows, self._bounds = self._hold(X, anchored), self._passes.Bounds(self.n_rows)
         stats = self.nearest(Sites.of(np.zeros((1, self.n_features)))).stats
-        if not np.isfinite(stats.sse[0]):
-            raise ValueError(
-                "squared distances between rows of X overflow float64: the values reach "
-                f"{np.abs(X).max():.3g}. Divide X by a constant first."
-            )
         return Frame(anchored.anchor, stats.sum[0] / stats.n[0])
-
-    def _still_far(self, far: Index, sq_dist: Floats, lam: float) -> Index:
-        weight = 1.0 if self.weight is None else self.weight[far]
-        return np.sort(far[weight * sq_dist[far] > lam])
 
 
 def available_cpus() -> int:
@@ -131,6 +125,8 @@ def available_cpus() -> int:
 def chosen_instruction_set(available: list[str]) -> str:
     """The widest that this machine runs, or the one that the environment variable KFREE_ISA names."""
     wanted = os.environ.get(ISA_VARIABLE)
+    if not available:  # an engine that does not choose
+        return ""
     if wanted is None:
         return available[-1]
     if wanted not in available:
@@ -138,16 +134,6 @@ def chosen_instruction_set(available: list[str]) -> str:
             f"{ISA_VARIABLE}={wanted!r} does not run on this machine; set it to one of {available} or unset it."
         )
     return wanted
-
-
-def _in_visiting_order(far: Index, order: Index | None, n_rows: int) -> tuple[Index, Index]:
-    """The far rows as they are visited, and the place of each in the order of visits."""
-    if order is None:
-        return far, far
-    is_far = np.zeros(n_rows, dtype=bool)
-    is_far[far] = True
-    places = np.flatnonzero(is_far[order])
-    return order[places], places
 
 
 def _require_directions(lengths: Floats) -> None:

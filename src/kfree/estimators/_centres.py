@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.engines import ENGINES, Frame, Sites, open_engine
 from kfree.estimators._validation import (
+    require,
     require_choice,
     require_count,
     validated_centres,
@@ -47,11 +48,29 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
         Returns
         -------
-        distances : ndarray of shape (n_samples, n_clusters_)
+        distances : ndarray of shape (n_samples, number of clusters)
         """
         engine, centres = self._fitted_engine(X, weight=None)
         sq_distances = engine.sq_distances(centres)
         return np.sqrt(sq_distances, out=sq_distances)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the cost of the rows under this model: −J for DPMeans, minus the inertia for KMeans.
+
+        Costs are comparable only between models with one price per cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+        """
+        stats = self._nearest(X, sample_weight).stats
+        return -self._objective_.cost(stats)
 
     @property
     def _n_features_out(self):
@@ -66,20 +85,22 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _open(self, X, sample_weight):
         """The rows of a fit in the hands of an engine. Nothing of an earlier fit is touched yet."""
         rows = validated_rows(X, self)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         weight = validated_weights(sample_weight, rows.shape[0])
         return open_engine(self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads)
 
     def _starting_centres(self, init, engine):
         """Given centres in the engine's coordinates; under cosine, their directions."""
         centres = validated_centres(init, engine.n_features)
-        if self.metric == "cosine":
-            return open_engine("reference", centres, unit=True).rows(np.arange(len(centres)))
-        return engine.frame.inward(centres)
+        if self.metric != "cosine":
+            return engine.frame.inward(centres)
+        require(centres.any(axis=1).all(), "init", init, "centres that are not zero: under cosine they are directions")
+        return centres / np.linalg.norm(centres, axis=1, keepdims=True)
 
-    def _publish(self, X, engine, state, descent):
+    def _publish(self, X, engine, objective, state, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         validate_data(self, X, skip_check_array=True, reset=True)
-        self._frame_, self._sites_ = engine.frame, state.sites
+        self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self.labels_ = state.labels
         self.cluster_centers_ = engine.frame.outward(state.sites.centres)
         self.inertia_ = state.inertia
@@ -97,6 +118,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
         check_is_fitted(self)
+        self._check_shared_parameters()
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])

@@ -1,6 +1,7 @@
 """What is accepted, and what is said about the rest: what was given, what is allowed, what to do."""
 
 import difflib
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,21 +15,26 @@ _ROWS_AT_ONCE = 65536
 def validated_rows(X, estimator):
     """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
     columns = getattr(X, "columns", None)
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        estimator=estimator,
-        input_name="X",
-    )
+    if isinstance(X, np.ndarray) and X.dtype.kind in "US":
+        raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
+    try:
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            estimator=estimator,
+            input_name="X",
+        )
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"X holds values that are not numbers ({error}); encode or drop such columns, for example with "
+            "sklearn.preprocessing.OrdinalEncoder."
+        ) from error
     _require_finite(X, columns)
-    if sp.issparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-    return np.require(X, requirements="A")
+    return _canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
 
 
 def validated_weights(sample_weight, n_rows):
@@ -70,12 +76,12 @@ def validated_weights(sample_weight, n_rows):
     return weight
 
 
-def validated_centres(init, n_features, name="init"):
+def validated_centres(init, n_features):
     """Starting centres as a (k, d) float64 array."""
-    centres = check_array(init, dtype=np.float64, input_name=name)
+    centres = check_array(init, dtype=np.float64, input_name="init")
     if centres.shape[1] != n_features:
         raise ValueError(
-            f"{name} has {centres.shape[1]} columns and X has {n_features}; give centres of shape (k, {n_features})."
+            f"init has {centres.shape[1]} columns and X has {n_features}; give centres of shape (k, {n_features})."
         )
     return centres
 
@@ -106,7 +112,18 @@ def require_count(name, value, or_none=False):
 
 def is_positive_number(value):
     """Whether ``value`` is a finite number above zero (a bool is not a number here)."""
-    return isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value) and value > 0
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+def _canonical_csr(X):
+    """Sorted columns, each once, with index arrays of one type; X itself is not changed."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype == X.indptr.dtype and X.data.flags.c_contiguous:
+        return X
+    arrays = np.ascontiguousarray(X.data), X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return sp.csr_array(arrays, shape=X.shape)
 
 
 def _require_finite(X, names):

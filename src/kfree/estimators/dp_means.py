@@ -72,7 +72,8 @@ class DPMeans(CentreClusterer):
     converged_ : bool
         Whether another sweep would change nothing.
     n_distances_ : int
-        Distances between a row and a centre that were really computed by passes over all rows.
+        Distances between a row and a centre that were really computed by passes over all rows; may differ between
+        instruction sets, which no other result does.
     engine_ : str
         The engine that ran.
     n_features_in_ : int
@@ -83,8 +84,8 @@ class DPMeans(CentreClusterer):
     With ``sample_weight``, J treats weights as repeated rows. The sweep does not: a row opens a cluster when
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
-    Beyond X a fit takes at most 64 bytes per row. Arrays of float32 and float64 are used where they lie, whatever
-    their strides; other types are converted to float64 first.
+    Beyond X a fit with the native engine takes at most 64 bytes per row. Arrays of float32 and float64 are used where
+    they lie, whatever their strides; other types are converted to float64 first.
 
     Examples
     --------
@@ -148,7 +149,7 @@ class DPMeans(CentreClusterer):
         first = sweep.start(self._starting_sites(engine, objective), engine, objective)
         descent = descend(first, sweep, engine, objective, self.max_iter)
         state = self._finished(descent, engine, objective)
-        self._publish(X, engine, state, descent)
+        self._publish(X, engine, objective, state, descent)
         self.lam_ = objective.lam
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
@@ -172,22 +173,6 @@ class DPMeans(CentreClusterer):
             done.labels[done.sq_dist > self.lam_] = -1
         return done.labels
 
-    def score(self, X, y=None, sample_weight=None):
-        """Minus the cost J of the rows under this model: comparable only between models with one ``lam_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        done = self._nearest(X, sample_weight)
-        return -OBJECTIVES[self.metric](self.lam_).cost(done.stats)
-
     def _check_parameters(self):
         self._check_shared_parameters()
         by_name = isinstance(self.lam, str) and self.lam == "farthest-first"
@@ -201,6 +186,7 @@ class DPMeans(CentreClusterer):
         require_choice("search", self.search, SEARCHES)
         require_choice("order", self.order, ORDERS)
         require_count("max_clusters", self.max_clusters, or_none=True)
+        require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
 
     def _price(self, engine):
         if self.lam == "farthest-first":
@@ -229,14 +215,14 @@ class DPMeans(CentreClusterer):
         if not descent.converged:
             warnings.warn(
                 f"DPMeans did not converge within max_iter={self.max_iter} sweeps; the clustering is valid but "
-                "another sweep would improve it. Raise max_iter.",
+                "another sweep may improve it. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if state.n_refused:
+        if descent.n_refused:
             warnings.warn(
-                f"max_clusters={self.max_clusters} kept {state.n_refused} row(s) farther than lam={objective.lam:g} "
-                "from opening a cluster. Raise max_clusters, or lam.",
+                f"max_clusters={self.max_clusters} kept {descent.n_refused} row(s) from opening a cluster, though "
+                f"weight·squared distance exceeds lam={objective.lam:g} for them. Raise max_clusters, or lam.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -49,7 +49,8 @@ class KMeans(CentreClusterer):
     n_iter_ : int
     converged_ : bool
     n_distances_ : int
-        Distances between a row and a centre that were really computed, seeding included.
+        Distances between a row and a centre that were really computed, seeding included; may differ between
+        instruction sets, which no other result does.
     engine_ : str
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
@@ -116,24 +117,8 @@ class KMeans(CentreClusterer):
             if best is None or descent.state.cost < best.state.cost:
                 best = descent
         self._warn(best)
-        self._publish(X, engine, best.state, best)
+        self._publish(X, engine, objective, best.state, best)
         return self
-
-    def score(self, X, y=None, sample_weight=None):
-        """Minus the inertia of the rows under this model.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-        """
-        done = self._nearest(X, sample_weight)
-        return -OBJECTIVES[self.metric](0.0).cost(done.stats)
 
     def _check_parameters(self):
         self._check_shared_parameters()

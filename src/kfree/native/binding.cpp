@@ -42,28 +42,6 @@ const double* pointer(const OptionalVector& vector) { return vector ? vector->da
 
 std::vector<double> values(const Vector<const double>& v) { return {v.data(), v.data() + v.shape(0)}; }
 
-template <class T>
-HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
-                    OptionalVector weight, const std::string& isa) {
-  HeldRows held;
-  held.owners.push_back(owner(X));
-  if (weight) held.owners.push_back(owner(*weight));
-  held.rows = kfree::dense_rows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1), values(anchor),
-                                   values(shift), unit, pointer(weight), kfree::ranker_named(isa));
-  return held;
-}
-
-template <class T, class I>
-HeldRows csr_rows(Vector<const T> data, Vector<const I> indices, Vector<const I> indptr, int64_t n_features, bool unit,
-                  OptionalVector weight) {
-  HeldRows held;
-  held.owners = {owner(data), owner(indices), owner(indptr)};
-  if (weight) held.owners.push_back(owner(*weight));
-  held.rows = kfree::csr_rows<T, I>(data.data(), indices.data(), indptr.data(),
-                                    static_cast<int64_t>(indptr.shape(0)) - 1, n_features, unit, pointer(weight));
-  return held;
-}
-
 // Runs without the interpreter lock; an interrupt becomes the exception that Python has already set.
 template <class Work>
 auto unlocked(Work work) {
@@ -73,6 +51,33 @@ auto unlocked(Work work) {
   } catch (const kfree::Interrupted&) {
     throw nb::python_error();
   }
+}
+
+template <class T>
+HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
+                    OptionalVector weight, const std::string& isa) {
+  HeldRows held;
+  held.owners.push_back(owner(X));
+  if (weight) held.owners.push_back(owner(*weight));
+  const kfree::Ranker& ranker = kfree::ranker_named(isa);
+  held.rows = unlocked([&] {
+    return kfree::dense_rows<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1), values(anchor),
+                                values(shift), unit, pointer(weight), ranker);
+  });
+  return held;
+}
+
+template <class T, class I>
+HeldRows csr_rows(Vector<const T> data, Vector<const I> indices, Vector<const I> indptr, int64_t n_features, bool unit,
+                  OptionalVector weight) {
+  HeldRows held;
+  held.owners = {owner(data), owner(indices), owner(indptr)};
+  if (weight) held.owners.push_back(owner(*weight));
+  held.rows = unlocked([&] {
+    return kfree::csr_rows<T, I>(data.data(), indices.data(), indptr.data(),
+                                 static_cast<int64_t>(indptr.shape(0)) - 1, n_features, unit, pointer(weight));
+  });
+  return held;
 }
 
 bool python_interrupt() {
@@ -155,10 +160,11 @@ NB_MODULE(_core, m) {
 
   m.def("found", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
                     int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
-    return as_array(unlocked([&] {
+    auto opened = unlocked([&] {
       return kfree::found(*r.rows, far.data(), far.shape(0), first_label, lam, room, n_threads, label.data(),
                           sq_dist.data());
-    }));
+    });
+    return nb::make_tuple(as_array(std::move(opened.founders)), opened.n_refused);
   }, "rows"_a, "far"_a.noconvert(), "first_label"_a, "lam"_a, "room"_a, "n_threads"_a, "label"_a.noconvert(),
      "sq_dist"_a.noconvert());
 
@@ -176,10 +182,10 @@ NB_MODULE(_core, m) {
     unlocked([&] { kfree::approach(*r.rows, sites_of(site), n_threads, sq_dist.data()); });
   }, "rows"_a, "site"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 
-  m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
-                         int n_threads, Vector<double> potential) {
-    unlocked([&] { kfree::potentials(*r.rows, sites_of(candidates), sq_dist.data(), n_threads, potential.data()); });
-  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
+  m.def("best_candidate", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
+                             int n_threads) {
+    return unlocked([&] { return kfree::best_candidate(*r.rows, sites_of(candidates), sq_dist.data(), n_threads); });
+  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });

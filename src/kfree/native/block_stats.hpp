@@ -14,7 +14,7 @@ inline int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size;
 class BlockStats {
  public:
   BlockStats(const Rows& rows, int64_t k)
-      : rows_(rows), slot_(k, -1), n_(std::min(k, BLOCK)), sse_(n_.size()), sum_(n_.size() * rows.d) {}
+      : rows_(rows), slot_(k, -1), n_(std::min({k, BLOCK, rows.n})), sse_(n_.size()), sum_(n_.size() * rows.d) {}
 
   void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
     for (const int32_t j : touched_) slot_[j] = -1;
@@ -29,7 +29,7 @@ class BlockStats {
     for (int64_t row = begin; row < end; ++row) {
       const double w = rows_.weight(row);
       n[slot[row - begin]] += w;
-      sse[slot[row - begin]] += w * sq_dist[row];
+      sse[slot[row - begin]] += w > 0.0 ? w * sq_dist[row] : 0.0;  // which may be infinite, and not count
     }
     rows_.add(begin, end, slot, sum_.data());
   }

@@ -38,11 +38,10 @@ void Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const doub
                     std::vector<int64_t>& open) {
   // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave more
   // than twice as much, the row is left open.
-  const double up = up_, down = down_, lasting = fastest_sites_.id.empty() ? largest_drift_ : lasting_drift_;
-  const double drift = largest_drift_;
+  const double down = down_, lasting = lasting_drift_, drift = largest_drift_;
   for (int64_t i = 0; i < end - begin; ++i) {
-    const double known = down * static_cast<double>(lower_[begin + i]), spare = known - lasting;
-    if (spare > 0.0 && spare * spare > up * sq_dist[i]) {
+    const double known = down * static_cast<double>(lower_[begin + i]);
+    if (exceeds(known - lasting, sq_dist[i])) {
       label_[begin + i] = label[i];
       lower_[begin + i] = stored(known - drift);
     } else {

@@ -1,7 +1,8 @@
-// What one pass knows about the next, in the manner of Hamerly (2010): for each row, how near another site can be at
-// most. Sites may come, go and move in any way; whoever calls tells nothing but where they are now and who they are,
-// and what moved is measured here. The few fastest sites would spoil the bound of every row, so they are set apart.
+// What one pass knows about the next, in the manner of Hamerly (2010): for each row, a distance that no other site is
+// nearer than. Sites may come, go and move in any way; whoever calls tells nothing but where they are now and who they
+// are, and what moved is measured here. The few fastest sites would spoil the bound of every row, so they are set apart.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Bounds {
   // out label (end − begin,): the site that each row was with, under its present number; −1 if it has died or there was
   // none.
   void labels(int64_t begin, int64_t end, int32_t* label) const;
-  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, infinite if it means nothing.
+  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, NaN if it means nothing.
   // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is added to `open`.
   void settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, std::vector<int64_t>& open);
   // Whether a bound shows that no other site is as near.
@@ -42,8 +43,11 @@ class Bounds {
   const Subset& fastest() const { return fastest_sites_; }
 
  private:
-  // In half the space, and surely not more; what float32 can hardly express is given up.
-  static float stored(double lower) { return lower > 1e-30 ? static_cast<float>(lower * (1.0 - 0x1p-23)) : 0.0f; }
+  // In half the space, and surely not more; what float32 can hardly express is given up. The share that rounding down
+  // gives away also covers the roundings of sparse distances, which are larger than those of dense ones.
+  static float stored(double lower) {
+    return lower > 1e-30 ? static_cast<float>(std::min(lower * (1.0 - 0x1p-23), 3e38)) : 0.0f;
+  }
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
 
@@ -58,8 +62,8 @@ class Bounds {
   bool same_numbers_ = false;
   Subset fastest_sites_;
   int32_t fastest_ = -1;
-  // How far the fastest site has come, the next one, and those that are not among the fastest; and what a row must
-  // spare for its bound to last: half of what the slow sites leave it.
+  // How far the fastest site has come, the next one, and those that are not among the fastest; and the drift that a
+  // bound must outlast to be worth keeping (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
   // A little more and a little less than one: all roundings of distances and of the sums made with them.
   double up_ = 1.0, down_ = 1.0;

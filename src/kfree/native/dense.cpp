@@ -48,12 +48,11 @@ class DenseRows final : public Rows {
       : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
         anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker) {
     if (!unit) return;
-    std::vector<double> lengths(n);
-    for (int64_t row = 0; row < n; ++row)
-      lengths[row] = exact::length([&](auto visit) {
+    measure_lengths([&](int64_t row) {
+      return exact::length([&](auto visit) {
         for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
       });
-    lengths_ = std::move(lengths);
+    });
   }
 
   void copy(int64_t row, double* z) const override {
@@ -118,9 +117,8 @@ class DenseRows final : public Rows {
     if (n_ranked > 1)
       score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm}, scratch,
                  scored);
-    else
-      std::fill_n(scored.index, n_rows, 0);
-    std::copy_n(scored.index, n_rows, label);
+    // Where nothing is decided the index may mean nothing, so nobody looks at it.
+    for (int i = 0; i < n_rows; ++i) label[i] = n_ranked > 1 && scored.decided(i) ? scored.index[i] : 0;
     if (n_ranked > 0) sq_dists(rows, n_rows, sites, label, sq_dist);
     for (int i = 0; i < n_rows; ++i) {
       int64_t undecided = n_ranked;
@@ -142,8 +140,24 @@ class DenseRows final : public Rows {
     score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm}, scratch,
                scored);
     for (int i = 0; i < n_rows; ++i) {
+      lower[i] = 0.0;
+      if (!std::isfinite(scored.error[i])) continue;
       const bool own = some.id[scored.index[i]] == label[i];
       lower[i] = exact::safe_dist(own ? scored.second_sq_dist(i) : scored.best_sq_dist(i), d);
+    }
+  }
+
+  void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
+                double* error) const override {
+    double sq_norm[TILE];
+    float score[TILE * PANEL];
+    pack(rows, n_rows, scratch, sq_norm);
+    ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), score);
+    const exact::RankError rank_error(sites.max_norm, d);
+    for (int i = 0; i < n_rows; ++i) {
+      error[i] = 4.0 * rank_error(std::sqrt(sq_norm[i]));
+      for (int j = 0; j < sites.k; ++j)
+        estimate[i * PANEL + j] = sq_norm[i] + 2.0 * static_cast<double>(score[i * PANEL + j]);
     }
   }
 

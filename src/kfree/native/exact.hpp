@@ -1,12 +1,18 @@
-// The canonical arithmetic: float64, coordinates in order, multiply then add, never fused (-ffp-contract=off).
-// Whatever ranks, prunes or reorders, labels and costs are decided by these few lines.
+// The canonical arithmetic: float64, coordinates in order, multiply then add, never fused (-ffp-contract=off); and what
+// may be concluded from numbers that were computed in a hurry. Rows bring their own loops for it (dense.cpp, sparse.cpp).
 #pragma once
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "rank.hpp"
+
+#if defined(__FAST_MATH__)
+#error "kfree's arithmetic is exact: build it without -ffast-math"
+#endif
+static_assert(FLT_EVAL_METHOD == 0, "float64 must be computed as float64");
 
 namespace kfree::exact {
 
@@ -30,10 +36,10 @@ double length(Each each) {
   return largest * std::sqrt(sum);
 }
 
-// How far the score of rank.hpp, in float32, can be from the truth, plus half of what the canonical distance itself
-// can be off: two scores farther apart than twice this are in canonical order.
-// Rounding of the inputs, d products and sums, the site's norm and the last subtraction (Higham 2002, §3.1): each
-// relative to |row|·|site| or |site|². Outside float32's range nothing is claimed.
+// How far the score of rank.hpp, in float32, can be from the truth, plus what half a canonical squared distance can be
+// off: two scores farther apart than twice this are in canonical order.
+// Rounding of the inputs, of the site's norm, and of d products and sums (Higham 2002, §3.1): each relative to
+// |row|·|site| or |site|². Outside float32's range nothing is claimed.
 class RankError {
  public:
   RankError(double max_site_norm, int64_t d) : max_site_norm_(max_site_norm) {
@@ -53,12 +59,14 @@ class RankError {
   double max_site_norm_, relative_, unit64_, underflow_;
 };
 
-// A squared distance that is surely not more than the one that a score of rank.hpp, off by `error`, belongs to.
+// A squared distance that is surely not more than the one that a score of rank.hpp, off by `error`, belongs to. The
+// error is taken twice: once for the score, once for the roundings of the norm and of this sum.
 inline double sq_dist_bound(float score, double row_sq_norm, double error) {
+  // 0 comes first, so that what is not a number becomes 0.
   return std::max(0.0, row_sq_norm + 2.0 * (static_cast<double>(score) - 2.0 * error));
 }
 
-// A distance that is surely not more than the square root of a canonical squared distance.
+// A distance that is surely not more than the true one whose square was computed canonically.
 inline double safe_dist(double sq_dist, int64_t d) {
   return std::sqrt(sq_dist) * (1.0 - 0x1p-52 * static_cast<double>(d + 8));
 }

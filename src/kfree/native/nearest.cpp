@@ -39,12 +39,12 @@ class BlockAssignment {
     n_distances_ += n_known;
     for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
     rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
-    for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::infinity();
+    for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::quiet_NaN();
     open_.clear();
     bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_);
     for (const int64_t row : open_) {
-      if (std::isinf(sq_dist_[row])) continue;  // in unknown_ already
-      if (!bounds_.fastest().id.empty() && bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist_[row]))
+      if (std::isnan(sq_dist_[row])) continue;  // in unknown_ already: a real distance is never NaN
+      if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist_[row]))
         doubtful_.push_back(row);
       else if (const double lower = bounds_.lower(row, label_[row]); bounds_.exceeds(lower, sq_dist_[row]))
         bounds_.keep(row, label_[row], lower);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -49,10 +48,10 @@ void Worker::in_turn(int64_t block, const std::function<void()>& join) {
 void Blocks::poll() {
   if (!interrupt_requested) return;
   // Kept between calls, so that many short ones are polled like one long one.
-  static std::atomic<int64_t> polled_at_ms{0};
+  static thread_local int64_t polled_at_ms = 0;
   const int64_t now = now_ms();
-  if (now - polled_at_ms.load() < POLL_EVERY.count()) return;
-  polled_at_ms.store(now);
+  if (now - polled_at_ms < POLL_EVERY.count()) return;
+  polled_at_ms = now;
   if (!interrupted_ && interrupt_requested()) {
     interrupted_ = true;
     stop();
@@ -92,8 +91,8 @@ void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
         changed_.notify_all();
       });
     }
-  } catch (const std::system_error&) {
-    // No more threads to be had: those that started, and this one, do the work.
+  } catch (...) {
+    // No more threads, or no memory for them: those that started, and this one, do the work.
     std::lock_guard lock(mutex_);
     --running_;
   }

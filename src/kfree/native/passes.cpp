@@ -1,6 +1,7 @@
 #include "passes.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "block_stats.hpp"
 #include "parallel.hpp"
@@ -12,7 +13,7 @@ constexpr int64_t FAR_BLOCK = 256;
 // Below this many coordinate differences, starting threads costs more than it saves.
 constexpr int64_t WORTH_THREADS = 1 << 20;
 
-// Calls visit(worker, scratch, begin, end) for the tiles of every block, on all threads.
+// Calls visit(scratch, begin, end) for the tiles of every block, on all threads.
 template <class Visit>
 void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
   Blocks(n_blocks(n - first, BLOCK)).run(n_threads, [&](Worker& worker) {
@@ -23,6 +24,71 @@ void for_tiles(int64_t first, int64_t n, int n_threads, Visit visit) {
         visit(scratch, begin, std::min(block_end, begin + TILE));
     }
   });
+}
+
+// The candidate whose estimated potential is below all others by more than the estimates can be off; −1 if none is.
+int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+  const int64_t k = candidates.k;
+  if (k > PANEL) return -1;
+  std::vector<double> potential(k, 0.0), error(k, 0.0);
+  std::mutex adding;
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    std::vector<double> sum(k, 0.0), off(k, 0.0);
+    double gap[TILE * PANEL], gap_error[TILE];
+    for (int64_t b; (b = worker.next()) >= 0;)
+      for (int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK); begin < end; begin += TILE) {
+        const int m = static_cast<int>(std::min<int64_t>(TILE, end - begin));
+        rows.estimate({nullptr, begin}, m, candidates, scratch, gap, gap_error);
+        for (int i = 0; i < m; ++i) {
+          const double w = rows.weight(begin + i), now = sq_dist[begin + i];
+          for (int64_t j = 0; j < k; ++j) {
+            const double then = gap[i * PANEL + j];
+            sum[j] += w * std::min(now, then);
+            // A candidate that is surely farther than what the row has already leaves nothing to err about.
+            off[j] += then - gap_error[i] >= now ? 0.0 : w * gap_error[i];
+          }
+        }
+      }
+    std::lock_guard lock(adding);
+    for (int64_t j = 0; j < k; ++j) {
+      potential[j] += sum[j];
+      error[j] += off[j];
+    }
+  });
+  const int64_t best = std::min_element(potential.begin(), potential.end()) - potential.begin();
+  // The sums themselves are rounded, the canonical ones as well.
+  const double rounding = 0x1p-50 * static_cast<double>(rows.n);
+  for (int64_t j = 0; j < k; ++j) {
+    const double slack = error[j] + error[best] + rounding * (potential[j] + potential[best]);
+    if (j != best && !(potential[best] + slack < potential[j])) return -1;
+  }
+  return best;
+}
+
+// Σ weight·min(sq_dist, squared distance to candidate j), canonically: in fixed blocks, joined in order.
+std::vector<double> potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+  std::vector<double> potential(candidates.k, 0.0);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    std::vector<double> sum(candidates.k);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
+        rows.focus(i, scratch);
+        for (int64_t p = 0; p < candidates.n_panels(); ++p) {
+          double gap[PANEL];
+          rows.sq_dist_panel(scratch, candidates, p, gap);
+          for (int64_t j = p * PANEL; j < std::min(candidates.k, (p + 1) * PANEL); ++j)
+            sum[j] += rows.weight(i) * std::min(sq_dist[i], gap[j - p * PANEL]);
+        }
+      }
+      worker.in_turn(b, [&] {
+        for (int64_t j = 0; j < candidates.k; ++j) potential[j] += sum[j];
+      });
+    }
+  });
+  return potential;
 }
 
 }  // namespace
@@ -38,10 +104,10 @@ void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, i
   });
 }
 
-std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam,
-                           int64_t room, int n_threads, int32_t* label, double* sq_dist) {
+Opened found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam, int64_t room,
+             int n_threads, int32_t* label, double* sq_dist) {
   Sites newborn(rows.d);
-  std::vector<int64_t> founders;
+  Opened opened{{}, 0};
   std::vector<double> z(rows.d);
   for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK) {
     const int64_t end = std::min(n_far, begin + FAR_BLOCK), born_before = newborn.k;
@@ -73,16 +139,19 @@ std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, 
           label[row] = first_label + static_cast<int32_t>(j);
         }
       }
-      if (rows.weight(row) * sq_dist[row] > lam && newborn.k < room) {
+      if (!(rows.weight(row) * sq_dist[row] > lam)) continue;
+      if (newborn.k == room) {
+        ++opened.n_refused;
+      } else {
         label[row] = first_label + static_cast<int32_t>(newborn.k);
         sq_dist[row] = 0.0;
         rows.copy(row, z.data());
         newborn.append(z.data());
-        founders.push_back(i);
+        opened.founders.push_back(i);
       }
     }
   }
-  return founders;
+  return opened;
 }
 
 void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const int64_t* born_at, int32_t first_label,
@@ -121,27 +190,11 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
   });
 }
 
-void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential) {
-  std::fill_n(potential, candidates.k, 0.0);
-  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
-    Scratch scratch;
-    std::vector<double> sum(candidates.k);
-    for (int64_t b; (b = worker.next()) >= 0;) {
-      std::fill(sum.begin(), sum.end(), 0.0);
-      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
-        rows.focus(i, scratch);
-        for (int64_t p = 0; p < candidates.n_panels(); ++p) {
-          double gap[PANEL];
-          rows.sq_dist_panel(scratch, candidates, p, gap);
-          for (int64_t j = p * PANEL; j < std::min(candidates.k, (p + 1) * PANEL); ++j)
-            sum[j] += rows.weight(i) * std::min(sq_dist[i], gap[j - p * PANEL]);
-        }
-      }
-      worker.in_turn(b, [&] {
-        for (int64_t j = 0; j < candidates.k; ++j) potential[j] += sum[j];
-      });
-    }
-  });
+int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+  const int64_t guess = clear_winner(rows, candidates, sq_dist, n_threads);
+  if (guess >= 0) return guess;
+  const std::vector<double> potential = potentials(rows, candidates, sq_dist, n_threads);
+  return std::min_element(potential.begin(), potential.end()) - potential.begin();
 }
 
 void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist) {

@@ -37,9 +37,13 @@ void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, i
 
 // Rows `far` (n_far,) in visiting order: each joins what is nearest or, beyond lam, opens a cluster centred on itself,
 // which the later ones may join at once; no more than `room` are opened, numbered from first_label.
-// in-out label, sq_dist (n,); returns the founders as positions in `far`
-std::vector<int64_t> found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam,
-                           int64_t room, int n_threads, int32_t* label, double* sq_dist);
+// in-out label, sq_dist (n,)
+struct Opened {
+  std::vector<int64_t> founders;  // as positions in `far`
+  int64_t n_refused;              // rows that would have opened a cluster but found no room
+};
+Opened found(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam, int64_t room,
+             int n_threads, int32_t* label, double* sq_dist);
 
 // Rows visited after a birth join the newborn cluster where it is strictly nearer.
 // in order (n,) or null: the visiting order; newborn sites, born_at (newborn.k,) their places in it, ascending
@@ -50,8 +54,8 @@ void adopt(const Rows& rows, const int64_t* order, const Sites& newborn, const i
 // in-out sq_dist (n,): lowered to the squared distance to the one site where that is less
 void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist);
 
-// out potential (k,): Σ weight·min(sq_dist, squared distance to candidate j)
-void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential);
+// The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
+int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 
 // out sq_dist (n, k)
 void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist);

@@ -14,7 +14,7 @@ namespace {
 constexpr int LANES = KFREE_VECTOR_BYTES / 4;
 constexpr int VECTORS = PANEL / LANES;
 constexpr int GROUP = KFREE_GROUP;
-// Half of the first-level cache of most machines.
+// 32 KiB: as much as the smallest first-level caches hold, half of the larger ones.
 constexpr int64_t CACHED_FLOATS = 8192;
 static_assert(PANEL % LANES == 0 && TILE % GROUP == 0, "tiles must divide evenly");
 
@@ -23,9 +23,34 @@ typedef int32_t Ints __attribute__((vector_size(KFREE_VECTOR_BYTES)));
 typedef float Loaded __attribute__((vector_size(KFREE_VECTOR_BYTES), aligned(4), may_alias));
 
 inline Floats load(const float* p) { return *reinterpret_cast<const Loaded*>(p); }
+inline void store(float* p, Floats values) { *reinterpret_cast<Loaded*>(p) = values; }
 inline Floats spread(float value) { return value - Floats{}; }
 inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
 inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
+
+typedef Floats Sums[GROUP][VECTORS];
+
+// Minus the scores of one group of rows and the sites of one panel.
+inline void sum_panel(const float* z, int64_t d, const float* panel, const float* half_norm, Sums& sum) {
+  // Starting from the norm saves a subtraction at the end.
+  for (int v = 0; v < VECTORS; ++v) {
+    const Floats norm = load(half_norm + v * LANES);
+    for (int r = 0; r < GROUP; ++r) sum[r][v] = -norm;
+  }
+  for (int64_t t = 0; t < d; ++t) {
+    Floats sites[VECTORS];
+    for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
+#if defined(__aarch64__)
+    // One load for four rows; the multiplication picks its lane.
+    static_assert(GROUP == LANES, "a group of rows fills a register");
+    const Floats rows = load(z + t * GROUP);
+#else
+    const float* rows = z + t * GROUP;
+#endif
+    for (int r = 0; r < GROUP; ++r)
+      for (int v = 0; v < VECTORS; ++v) sum[r][v] += rows[r] * sites[v];
+  }
+}
 
 // The two highest sums seen by each lane of one row, and whose the highest was.
 struct Leaders {
@@ -56,32 +81,6 @@ inline void finish(const Leaders& row, float* best, float* second, int32_t* inde
   *index = row.index[winner];
 }
 
-// One group of rows against the sites of one panel, numbered from `first`.
-inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, Ints first,
-                       Leaders* leaders) {
-  // Starting from the norm saves a subtraction; the sum is minus the score.
-  Floats dot[GROUP][VECTORS];
-  for (int v = 0; v < VECTORS; ++v) {
-    const Floats norm = load(half_norm + v * LANES);
-    for (int r = 0; r < GROUP; ++r) dot[r][v] = -norm;
-  }
-  for (int64_t t = 0; t < d; ++t) {
-    Floats sites[VECTORS];
-    for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
-#if defined(__aarch64__)
-    // One load for four rows; the multiplication picks its lane.
-    static_assert(GROUP == LANES, "a group of rows fills a register");
-    const Floats rows = load(z + t * GROUP);
-#else
-    const float* rows = z + t * GROUP;
-#endif
-    for (int r = 0; r < GROUP; ++r)
-      for (int v = 0; v < VECTORS; ++v) dot[r][v] += rows[r] * sites[v];
-  }
-  for (int v = 0; v < VECTORS; ++v)
-    for (int r = 0; r < GROUP; ++r) offer(leaders[r], dot[r][v], first + v * LANES);
-}
-
 void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
           float* best, float* second, int32_t* index) {
   const Floats worst = spread(-FARTHEST);
@@ -95,15 +94,29 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
   for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
     const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
     for (int r = 0; r < n_rows; r += GROUP)
-      for (int64_t p = p0; p < p1; ++p)
-        rank_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL,
-                   lane_number + static_cast<int32_t>(p * PANEL), leaders + r);
+      for (int64_t p = p0; p < p1; ++p) {
+        Sums sum;
+        sum_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, sum);
+        for (int v = 0; v < VECTORS; ++v) {
+          const Ints site = lane_number + static_cast<int32_t>(p * PANEL + v * LANES);
+          for (int i = 0; i < GROUP; ++i) offer(leaders[r + i], sum[i][v], site);
+        }
+      }
   }
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
 
+void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score) {
+  for (int r = 0; r < n_rows; r += GROUP) {
+    Sums sum;
+    sum_panel(z + r * d, d, panel, half_norm, sum);
+    for (int i = 0; i < GROUP; ++i)
+      for (int v = 0; v < VECTORS; ++v) store(score + (r + i) * PANEL + v * LANES, -sum[i][v]);
+  }
+}
+
 }  // namespace
 
-const Ranker KFREE_RANKER = {GROUP, rank};
+const Ranker KFREE_RANKER = {GROUP, rank, score};
 
 }  // namespace kfree

@@ -21,6 +21,8 @@ struct Ranker {
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
   void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
                float* best, float* second, int32_t* index);
+  // For a single panel. out score (TILE, PANEL)
+  void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score);
 };
 
 extern const Ranker ranker_baseline;

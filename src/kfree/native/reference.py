@@ -47,7 +47,8 @@ def csr_rows(data, indices, indptr, n_features, unit, weight):
 
 
 def instruction_sets():
-    return ["baseline"]
+    """None: NumPy chooses its own."""
+    return []
 
 
 class Bounds:
@@ -81,25 +82,31 @@ def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     for block in rows.blocks():
         z, w = rows.z(block), rows.weight[block]
         n += np.bincount(label[block], weights=w, minlength=len(n))
-        sse += np.bincount(label[block], weights=w * sq_dist[block], minlength=len(n))
+        counted = w * np.where(w > 0, sq_dist[block], 0.0)  # an infinite distance may not count
+        sse += np.bincount(label[block], weights=counted, minlength=len(n))
         for t in range(z.shape[1]):
             sum[:, t] += np.bincount(label[block], weights=w * z[:, t], minlength=len(n))
 
 
 def found(rows, far, first_label, lam, room, n_threads, label, sq_dist):
-    """Rows ``far`` in visiting order join what is nearest or open a cluster; returns positions of the founders.
+    """Rows ``far`` in visiting order join what is nearest or open a cluster.
 
-    in-out label, sq_dist (n,); clusters are numbered from first_label, no more than ``room`` are opened.
+    in-out label, sq_dist (n,); clusters are numbered from first_label, no more than ``room`` are opened. Returns the
+    founders as positions in ``far``, and how many rows found no room.
     """
-    newborn, founders = np.empty((0, rows.shape[1])), []
+    newborn, founders, n_refused = np.empty((0, rows.shape[1])), [], 0
     for position, row in enumerate(far):
         z = rows.z([row])
         _join_nearer(z, newborn, np.array([row]), first_label, label, sq_dist)
-        if rows.weight[row] * sq_dist[row] > lam and len(newborn) < room:
+        if not rows.weight[row] * sq_dist[row] > lam:
+            continue
+        if len(newborn) == room:
+            n_refused += 1
+        else:
             label[row], sq_dist[row] = first_label + len(newborn), 0.0
             newborn = np.vstack([newborn, z])
             founders.append(position)
-    return np.array(founders, dtype=np.int64)
+    return np.array(founders, dtype=np.int64), n_refused
 
 
 def adopt(rows, order, newborn, born_at, first_label, n_threads, label, sq_dist):
@@ -119,12 +126,13 @@ def approach(rows, site, n_threads, sq_dist):
         sq_dist[block] = np.minimum(sq_dist[block], _sq_dists(rows.z(block), site)[:, 0])
 
 
-def potentials(rows, candidates, sq_dist, n_threads, potential):
-    """out potential (k,): Σ weight·min(sq_dist, squared distance to candidate j)."""
-    potential[:] = 0.0
+def best_candidate(rows, candidates, sq_dist, n_threads):
+    """The candidate with the smallest potential Σ weight·min(sq_dist, squared distance to it), the first on ties."""
+    potential = np.zeros(len(candidates))
     for block in rows.blocks():
         gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
         potential += np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
+    return int(potential.argmin())
 
 
 def distances(rows, centres, n_threads, sq_dist):

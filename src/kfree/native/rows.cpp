@@ -1,8 +1,21 @@
 #include "rows.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "parallel.hpp"
 
 namespace kfree {
+
+void Rows::measure_lengths(const std::function<double(int64_t)>& length) {
+  constexpr int64_t AT_ONCE = 1024;
+  std::vector<double> lengths(n);
+  Blocks((n + AT_ONCE - 1) / AT_ONCE).run(1, [&](Worker& worker) {
+    for (int64_t b; (b = worker.next()) >= 0;)
+      for (int64_t row = b * AT_ONCE; row < std::min(n, (b + 1) * AT_ONCE); ++row) lengths[row] = length(row);
+  });
+  lengths_ = std::move(lengths);
+}
 
 void Rows::improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
                    double& sq_dist, double& second_sq_dist) const {

@@ -1,6 +1,7 @@
 // Rows: the data as the kernels see them, dense or sparse, float32 or float64, never copied.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -54,9 +55,15 @@ class Rows {
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;
+  // Squared distances of up to TILE rows to up to PANEL sites, in a hurry. out estimate (n_rows, PANEL) and
+  // error (n_rows,), by which it may be off
+  virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
+                        double* error) const = 0;
 
  protected:
   Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
+  // Fills lengths_ with length(row); to be called once, by a constructor.
+  void measure_lengths(const std::function<double(int64_t)>& length);
   // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer; second_sq_dist by the next.
   void improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
                double& sq_dist, double& second_sq_dist) const;

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from kfree.engines.base import Engine
 from kfree.search.moves import Move
 from kfree.search.state import Objective, State
 
+# A cost that rises by more than this share is not rounding.
+_ROUNDING = 1e-9
+
 
 @dataclass
 class Descent:
-    """Where a search stands. ``cost_history`` never rises; ``converged`` means that the move found no more to gain."""
+    """Where a search stands.
+
+    ``cost_history`` never rises; ``converged`` means that the move found no more to gain; ``n_refused`` is the most
+    rows that found no room to open a cluster in one iteration.
+    """
 
     state: State
-    cost_history: list[float] = field(default_factory=list)
+    cost_history: list[float]
+    n_iter: int = 1
+    n_refused: int = 0
     converged: bool = False
-
-    @property
-    def n_iter(self) -> int:
-        return len(self.cost_history)
 
 
 def descend(
@@ -36,9 +42,17 @@ def descend(
     Two states that are ``near_enough`` to each other end the search at the second. A move that would raise the cost
     is at the limit of rounding, and ends it at the first.
     """
-    descent = Descent(state, [state.cost])
+    if not math.isfinite(state.cost):
+        raise ValueError(
+            "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
+        )
+    descent = Descent(state, [state.cost], n_refused=state.n_refused)
     while descent.n_iter < max_iter and not descent.converged:
         old, new = descent.state, move(descent.state, engine, objective)
+        if not new.cost <= old.cost * (1 + _ROUNDING):
+            raise RuntimeError(f"the cost rose from {old.cost!r} to {new.cost!r}: this is a bug in kfree.")
+        descent.n_iter += 1
+        descent.n_refused = max(descent.n_refused, new.n_refused)
         descent.converged = near_enough(old, new) or new.cost >= old.cost
         if new.cost <= old.cost:
             descent.state = new

@@ -22,7 +22,7 @@ class Move(Protocol):
 class Sweep:
     """One sweep of DP-means (Kulis & Jordan 2012, Algorithm 1).
 
-    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than lam from every
+    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than √lam from every
     centre opens a cluster at once. No cluster is opened beyond ``max_clusters``.
     """
 
@@ -34,11 +34,8 @@ class Sweep:
 
     def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
         """The sweep from given sites."""
-        done = engine.nearest(sites, objective.lam)
-        if len(done.far):
-            room = engine.n_rows if self.max_clusters is None else self.max_clusters - len(sites.uids)
-            done = engine.open_far(done, objective.lam, self.order, max(room, 0))
-        return state_of(sites, done, objective)
+        room = engine.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
+        return state_of(sites, engine.sweep(sites, objective.lam, self.order, room), objective)
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,16 @@ def greedy_k_means_plus_plus(engine: Engine, n_clusters: int, rng: np.random.Ran
     """Centres at rows drawn in proportion to weight·squared distance, each the best of 2 + log k draws."""
     weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
     sq_dist = np.full(engine.n_rows, np.inf)
-    centres = engine.rows(_draw(weight, 1, rng))
+    centres = np.empty((n_clusters, engine.n_features))
+    centres[0] = engine.rows(_draw(weight, 1, rng))[0]
     engine.approach(centres[0], sq_dist)
     n_trials = 2 + int(math.log(n_clusters))
-    while len(centres) < n_clusters:
+    for found in range(1, n_clusters):
         saving = weight * sq_dist
         # Every row already is a centre: more of the same is all there is.
         candidates = engine.rows(_draw(saving if saving.any() else weight, n_trials, rng))
-        best = candidates[np.argmin(engine.potentials(candidates, sq_dist))]
-        engine.approach(best, sq_dist)
-        centres = np.vstack([centres, best])
+        centres[found] = candidates[engine.best_candidate(candidates, sq_dist)]
+        engine.approach(centres[found], sq_dist)
     return centres
 
 

@@ -71,7 +71,7 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
         done.stats,
         objective.cost(done.stats),
         settled=n_born == 0,
-        n_refused=len(done.far),
+        n_refused=done.n_refused,
     )
 
 
