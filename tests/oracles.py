@@ -36,21 +36,22 @@ def mean_direction(Z, w, members):
 
 
 def serial_dp_means(Z, lam, weight=None, order=None, centres=None, mean=weighted_mean, max_clusters=math.inf):
-    """Algorithm 1 of Kulis & Jordan (2012), one row at a time. Returns labels, centres, cost, number of sweeps."""
+    """Algorithm 1 of Kulis & Jordan (2012), one row at a time. Returns labels, centres, costs."""
     w = [1.0] * len(Z) if weight is None else [float(v) for v in weight]
     centres = [mean(Z, w, range(len(Z)))] if centres is None else list(centres)
-    labels, n_sweeps = None, 0
+    labels, costs = None, []
     while True:
-        previous, labels, n_start, n_sweeps = labels, [None] * len(Z), len(centres), n_sweeps + 1
+        previous, labels, n_start = labels, [None] * len(Z), len(centres)
         for i in range(len(Z)) if order is None else order:
             gaps = [sq_dist(Z[i], c) for c in centres]
             labels[i] = int(np.argmin(gaps))
             if w[i] * min(gaps) > lam and len(centres) < max_clusters:
                 centres.append(Z[i])
                 labels[i] = len(centres) - 1
-        cost = math.fsum(w[i] * sq_dist(Z[i], centres[labels[i]]) for i in range(len(Z))) + lam * len(centres)
+        inertia = math.fsum(w[i] * sq_dist(Z[i], centres[labels[i]]) for i in range(len(Z)))
+        costs.append(inertia + lam * len(centres))
         if labels == previous and len(centres) == n_start:
-            return labels, centres, cost, n_sweeps
+            return labels, centres, costs
         members = [[i for i in range(len(Z)) if labels[i] == j] for j in range(len(centres))]
         alive = [j for j in range(len(centres)) if sum(w[i] for i in members[j]) > 0]
         centres = [mean(Z, w, members[j]) for j in alive]

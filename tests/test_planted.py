@@ -64,7 +64,7 @@ MISTAKES = {
     ),
     "the search never notices that it has ended": (
         "search/state.py",
-        "return np.array_equal(renumbered[self.labels], later.labels)",
+        "return np.array_equal(self.labels, later.labels)",
         "return False",
         ["test_dp_means.py", "serial_loop and grid"],
     ),
@@ -110,10 +110,10 @@ MISTAKES = {
         "if not sq_dist[row] > lam:",
         ["test_dp_means.py", "weighted_sweep and whole and reference"],
     ),
-    "means are a little off, so that the cost rises": (
+    "means are off, so that the cost rises": (
         "objectives/dp_means.py",
         "np.where(weighted, stats.n, 1.0)[:, None], previous)",
-        "np.where(weighted, stats.n + 0.5, 1.0)[:, None], previous)",
+        "np.where(weighted, 3 * stats.n, 1.0)[:, None], previous)",
         ["test_dp_means.py", "no_move_raises"],
     ),
     "rows that cancel out have a direction": (

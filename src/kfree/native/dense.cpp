@@ -78,7 +78,7 @@ class DenseRows final : public Rows {
     with_coordinates([&](auto at) {
       with_dimension([&](auto d) {
         // Each sum is a chain of additions, so four rows go side by side.
-        constexpr int ABREAST = 4;
+        constexpr int ABREAST = 4, STRETCH = 64;
         for (int64_t i = 0; i < n_rows; i += ABREAST) {
           double sum[ABREAST] = {};
           const double* c[ABREAST];
@@ -88,11 +88,18 @@ class DenseRows final : public Rows {
             c[r] = sites[label[std::min(i + r, last)]];
             row[r] = rows[std::min(i + r, last)];
           }
-          for (int64_t t = 0; t < d; ++t)
-            for (int r = 0; r < ABREAST; ++r) {
-              const double gap = at(row[r], t) - c[r][t];
-              sum[r] += gap * gap;
-            }
+          // The squares of a stretch at once, which vectors can do; then the sums, in order.
+          for (int64_t t0 = 0; t0 < d; t0 += STRETCH) {
+            const int64_t m = std::min<int64_t>(STRETCH, d - t0);
+            double square[ABREAST][STRETCH];
+            for (int r = 0; r < ABREAST; ++r)
+              for (int64_t t = 0; t < m; ++t) {
+                const double gap = at(row[r], t0 + t) - c[r][t0 + t];
+                square[r][t] = gap * gap;
+              }
+            for (int64_t t = 0; t < m; ++t)
+              for (int r = 0; r < ABREAST; ++r) sum[r] += square[r][t];
+          }
           for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r];
         }
       });
