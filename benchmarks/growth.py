@@ -4,11 +4,12 @@ scikit-learn's own gain from two threads says whether the machine or the code is
 """
 
 import argparse
-import resource
+import re
 import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from k_means import blobs
@@ -45,9 +46,14 @@ def print_bytes_per_row(n):
     """To be run in a process of its own, because a peak does not come down again."""
     X = plane(n)
     sweeps(X[:5000])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_kb()
     sweeps(X)
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / n)
+    print((peak_kb() - before) * 1024 / n)
+
+
+def peak_kb():
+    """The peak of this process alone; getrusage would start from that of its parent (Linux)."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
 def growth():

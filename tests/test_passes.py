@@ -89,7 +89,7 @@ def weighted(request):
 
 def outputs(k=N_SITES):
     stats = np.empty(k), np.empty((k, N_FEATURES)), np.empty(k)
-    return np.empty(N_ROWS, np.int32), np.empty(N_ROWS), *stats
+    return np.empty(N_ROWS, np.int32), np.empty(N_ROWS), *stats, np.empty(N_ROWS, bool)
 
 
 def runs(case, threads=THREADS):
@@ -103,12 +103,11 @@ def test_blocks_agree():
 
 def test_nearest(case):
     expected, lam = outputs(), 0.1 if len(case.twin.lengths) else 4.0
-    far, _ = reference.nearest(case.twin, case.centres, UIDS, lam, 1, None, *expected)
-    assert 0 < len(far) < N_ROWS
+    reference.nearest(case.twin, case.centres, UIDS, lam, 1, None, *expected)
+    assert 0 < expected[-1].sum() < N_ROWS
     for rows, n_threads in runs(case):
         found = outputs()
-        found_far, _ = _core.nearest(rows, case.centres, UIDS, lam, n_threads, _core.Bounds(N_ROWS), *found)
-        np.testing.assert_array_equal(found_far, far)
+        _core.nearest(rows, case.centres, UIDS, lam, n_threads, _core.Bounds(N_ROWS), *found)
         np.testing.assert_array_equal(found[0], expected[0])
         for a, b in zip(found[1:], expected[1:], strict=True):
             case.same(a, b)
@@ -121,9 +120,9 @@ def test_found_and_adopt(case, order, room, rng):
     lam, k = 0.4 if len(case.twin.lengths) else 1.5, 4
 
     def sweep(passes, rows, n_threads):
-        label, sq_dist, *stats = outputs(k)
-        bounds = passes.Bounds(N_ROWS)
-        far, _ = passes.nearest(rows, case.centres[:k], UIDS[:k], lam, n_threads, bounds, label, sq_dist, *stats)
+        label, sq_dist, *rest = outputs(k)
+        passes.nearest(rows, case.centres[:k], UIDS[:k], lam, n_threads, passes.Bounds(N_ROWS), label, sq_dist, *rest)
+        far = np.flatnonzero(rest[-1])
         places = far if order is None else np.flatnonzero(np.isin(order, far))
         far = far if order is None else order[places]
         founders, n_refused = passes.found(rows, far, k, lam, room, n_threads, label, sq_dist)
@@ -149,7 +148,7 @@ def test_accumulate_approach_candidates_distances(case, rng):
     sq_dist = rng.exponential(size=N_ROWS)
 
     def everything(passes, rows, n_threads):
-        stats = outputs()[2:]
+        stats = outputs()[2:5]
         passes.accumulate(rows, label, sq_dist, n_threads, *stats)
         nearer = sq_dist.copy()
         passes.approach(rows, case.centres[7:8], n_threads, nearer)
@@ -174,7 +173,7 @@ def nearest_of_both(X, centres, isa):
         label, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
         stats = np.empty(len(centres)), np.empty(centres.shape), np.empty(len(centres))
         uids, bounds = np.arange(len(centres)), passes.Bounds(len(X))
-        passes.nearest(rows, centres, uids, np.inf, 1, bounds, label, sq_dist, *stats)
+        passes.nearest(rows, centres, uids, np.inf, 1, bounds, label, sq_dist, *stats, None)
         found.append((label, sq_dist))
     return found
 

@@ -46,8 +46,8 @@ MISTAKES = {
     ),
     "the order of visits is ignored": (
         "engines/local.py",
-        "if order is not None:",
-        "if False:",
+        "np.flatnonzero(is_far) if order is None else order[is_far[order]]",
+        "np.flatnonzero(is_far)",
         ["test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "means stay where they were": (

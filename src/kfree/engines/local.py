@@ -43,14 +43,14 @@ class LocalEngine:
         _require_directions(np.asarray(self._rows.lengths))
 
     def nearest(self, sites: Sites) -> Pass:
-        return self._pass(sites, np.inf)[0]
+        return self._pass(sites)
 
     def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
-        done, far = self._pass(sites, lam)
-        if not len(far):
+        is_far = np.empty(self.n_rows, dtype=bool)
+        done = self._pass(sites, lam, is_far)
+        if not is_far.any():
             return done
-        if order is not None:
-            far = order[self._among(far)[order]]
+        far = np.flatnonzero(is_far) if order is None else order[is_far[order]]
         labels, sq_dist, k = done.labels, done.sq_dist, len(done.centres)
         founders, n_refused = self._passes.found(self._rows, far, k, lam, room, self._n_threads, labels, sq_dist)
         far = far[founders]
@@ -85,15 +85,14 @@ class LocalEngine:
         self._passes.distances(self._rows, np.ascontiguousarray(centres), self._n_threads, out)
         return out
 
-    def _pass(self, sites: Sites, lam: float) -> tuple[Pass, Index]:
-        """Every row to its nearest site, and the rows, in order, for which weight·squared distance exceeds lam."""
+    def _pass(self, sites: Sites, lam: float = np.inf, is_far: NDArray[np.bool_] | None = None) -> Pass:
+        """Every row to its nearest site; fills ``is_far`` with whether weight·squared distance exceeds lam."""
         centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         stats = Stats.empty(*centres.shape)
-        out = labels, sq_dist, stats.n, stats.sum, stats.sse
-        far, n_distances = self._passes.nearest(self._rows, centres, uids, lam, self._n_threads, self._bounds, *out)
-        self.n_distances += n_distances
-        return Pass(centres, labels, sq_dist, stats), far
+        out = labels, sq_dist, stats.n, stats.sum, stats.sse, is_far
+        self.n_distances += self._passes.nearest(self._rows, centres, uids, lam, self._n_threads, self._bounds, *out)
+        return Pass(centres, labels, sq_dist, stats)
 
     def _among(self, rows: Index) -> NDArray[np.bool_]:
         """A mask of these rows."""

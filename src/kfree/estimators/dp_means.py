@@ -146,8 +146,8 @@ class DPMeans(CentreClusterer):
         engine = self._open(X, sample_weight)
         objective = OBJECTIVES[self.metric](self._price(engine))
         sweep = Sweep(self._visiting_order(engine), self.max_clusters)
-        first = sweep.start(self._starting_sites(engine, objective), engine, objective)
-        descent = descend(first, sweep, engine, objective, self.max_iter)
+        sites = self._starting_sites(engine, objective)
+        descent = descend(sweep.start(sites, engine, objective), sweep, engine, objective, self.max_iter)
         state = self._finished(descent, engine, objective)
         self._publish(X, engine, objective, state, descent)
         self.lam_ = objective.lam

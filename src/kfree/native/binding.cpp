@@ -141,15 +141,15 @@ NB_MODULE(_core, m) {
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, kfree::Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
-                      Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+                      Vector<double> n, Matrix<double> sum, Vector<double> sse, std::optional<Vector<bool>> far) {
     const auto stats = stats_of(n, sum, sse);
-    auto passed = unlocked([&] {
+    return unlocked([&] {
       return kfree::nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
-                            sq_dist.data(), stats);
+                            sq_dist.data(), stats, far ? far->data() : nullptr);
     });
-    return nb::make_tuple(as_array(std::move(passed.far)), passed.n_distances);
   }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "lam"_a, "n_threads"_a, "bounds"_a,
-     "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+     "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert(),
+     "far"_a.noconvert().none());
 
   m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
                          Vector<double> n, Matrix<double> sum, Vector<double> sse) {

@@ -99,32 +99,28 @@ class BlockAssignment {
 
 }  // namespace
 
-Passed nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
-               int32_t* label, double* sq_dist, StatsOut stats) {
-  Passed passed{{}, 0};
+int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+                int32_t* label, double* sq_dist, StatsOut stats, bool* far) {
+  int64_t n_distances = 0;
   BlockStats::clear(stats, rows.d);
   bounds.turn_to(sites, uids);
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     BlockAssignment assignment(rows, sites, bounds, worker, label, sq_dist);
     BlockStats block(rows, sites.k);
-    std::vector<int64_t> far;
     for (int64_t b; (b = worker.next()) >= 0;) {
       const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
-      const int64_t n_distances = assignment.assign(begin, end);
+      const int64_t n_computed = assignment.assign(begin, end);
       if (!worker.go_on()) return;
-      far.clear();
-      for (int64_t i = begin; i < end && std::isfinite(lam); ++i)
-        if (rows.weight(i) * sq_dist[i] > lam) far.push_back(i);
+      for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
       block.gather(begin, end, label, sq_dist);
       worker.in_turn(b, [&] {
         block.join(stats);
-        passed.far.insert(passed.far.end(), far.begin(), far.end());
-        passed.n_distances += n_distances;
+        n_distances += n_computed;
       });
     }
   });
   bounds.finish();
-  return passed;
+  return n_distances;
 }
 
 }  // namespace kfree

@@ -21,16 +21,11 @@ struct StatsOut {
   double* sse;
 };
 
-// What a pass over all rows returns besides the arrays that it fills.
-struct Passed {
-  std::vector<int64_t> far;  // rows whose weight·sq_dist exceeds lam, in row order
-  int64_t n_distances;       // how many distances between a row and a site were computed
-};
-
 // Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
-// out label, sq_dist (n,), stats about the sites
-Passed nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
-               int32_t* label, double* sq_dist, StatsOut stats);
+// out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
+// Returns the number of distances between a row and a site that were computed.
+int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+                int32_t* label, double* sq_dist, StatsOut stats, bool* far);
 
 // in label, sq_dist (n,); out stats
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);

@@ -63,17 +63,19 @@ def copy(rows, index, z):
     z[:] = rows.z(index)
 
 
-def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum, sse):
-    """out label, sq_dist (n,) and stats about the centres (k, d).
+def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum, sse, far):
+    """out label, sq_dist (n,), stats about the centres (k, d), and far (n,) or None: whether weight·sq_dist > lam.
 
-    Returns the far rows, those with weight·sq_dist > lam, and the number of distances computed.
+    Returns the number of distances computed.
     """
     for block in rows.blocks():
         gaps = _sq_dists(rows.z(block), centres)
         label[block] = gaps.argmin(axis=1)
         sq_dist[block] = gaps.min(axis=1)
     accumulate(rows, label, sq_dist, n_threads, n, sum, sse)
-    return np.flatnonzero(rows.weight * sq_dist > lam), rows.shape[0] * len(centres)
+    if far is not None:
+        far[:] = rows.weight * sq_dist > lam
+    return rows.shape[0] * len(centres)
 
 
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):

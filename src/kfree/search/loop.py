@@ -44,6 +44,7 @@ def descend(
             "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
         )
     descent = Descent(state, [state.cost], n_refused=state.n_refused)
+    del state  # its labels are as long as X
     while descent.n_iter < max_iter and not descent.converged:
         old, new = descent.state, move(descent.state, engine, objective)
         descent.n_iter += 1
@@ -52,4 +53,5 @@ def descend(
         if new.cost <= old.cost:
             descent.state = new
             descent.cost_history.append(new.cost)
+        del old, new
     return descent
