@@ -93,8 +93,8 @@ MISTAKES = {
         ["test_input.py", "offset"],
     ),
     "weightless rows take part in the frame": (
-        "engines/local.py",
-        "int(np.argmax(self.weight > 0))",
+        "engines/base.py",
+        "int(np.argmax(weight > 0))",
         "0",
         ["test_weights.py", "removed_row"],
     ),

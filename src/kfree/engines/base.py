@@ -123,3 +123,13 @@ class Engine(Protocol):
 
     def sq_distances(self, centres: Floats) -> Floats:
         """All squared distances, (n, k): the one answer that is as large as that."""
+
+
+def row_weights(engine: Engine) -> Floats:
+    """One weight per row, also where all rows count once."""
+    return np.ones(engine.n_rows) if engine.weight is None else engine.weight
+
+
+def first_row_that_counts(weight: Floats | None) -> int:
+    """The first row of positive weight."""
+    return 0 if weight is None else int(np.argmax(weight > 0))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.engines.base import Frame, Index, Labels, Pass, Sites
+from kfree.engines.base import Frame, Index, Labels, Pass, Sites, first_row_that_counts
 from kfree.stats import Floats, Stats
 
 ISA_VARIABLE = "KFREE_ISA"
@@ -107,7 +107,7 @@ class LocalEngine:
 
     def _centred_frame(self, X: Any) -> Frame:
         """Anchor at the first row that counts, shift by the weighted mean: rows of weight zero leave no trace."""
-        first = 0 if self.weight is None else int(np.argmax(self.weight > 0))
+        first = first_row_that_counts(self.weight)
         anchored = Frame(X[first].astype(np.float64), np.zeros(self.n_features))
         self._rows, self._bounds = self._hold(X, anchored), self._passes.Bounds(self.n_rows)
         stats = self.nearest(Sites.of(np.zeros((1, self.n_features)))).stats

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kfree.engines.base import Engine, Index, Sites
+from kfree.engines.base import Engine, Index, Sites, row_weights
 from kfree.search.state import Objective, State, recentred, state_of
 from kfree.stats import Stats
 
@@ -58,7 +58,7 @@ def _relocated(state: State, engine: Engine) -> Stats:
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
     done = engine.nearest(state.sites)
-    weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
+    weight = row_weights(engine)
     left, empty = done.stats.n.copy(), list(np.flatnonzero(done.stats.n == 0))
     gain = np.where(weight > 0, done.sq_dist, 0.0)
     for row in np.argsort(-gain, kind="stable"):

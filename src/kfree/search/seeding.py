@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from kfree.engines.base import Engine, Index
+from kfree.engines.base import Engine, Index, row_weights
 from kfree.search.state import Objective, one_cluster
 from kfree.stats import Floats
 
 
 def greedy_k_means_plus_plus(engine: Engine, n_clusters: int, rng: np.random.RandomState) -> Floats:
     """Centres at rows drawn in proportion to weight·squared distance, each the best of 2 + log k draws."""
-    weight = np.ones(engine.n_rows) if engine.weight is None else engine.weight
+    weight = row_weights(engine)
     sq_dist = np.full(engine.n_rows, np.inf)
     centres = np.empty((n_clusters, engine.n_features))
     centres[0] = engine.rows(_draw(weight, 1, rng))[0]

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kfree.engines.base import Engine, Labels, Pass, Sites
+from kfree.engines.base import Engine, Labels, Pass, Sites, first_row_that_counts
 from kfree.stats import Floats, Stats
 
 
@@ -57,7 +57,7 @@ class State:
 
 def one_cluster(engine: Engine, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
-    first = int(np.argmax(engine.weight > 0)) if engine.weight is not None else 0
+    first = first_row_that_counts(engine.weight)
     start = Sites.of(engine.rows(np.array([first])))
     return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
 
