@@ -165,6 +165,34 @@ def test_accumulate_approach_candidates_distances(case, rng):
             case.same(a, b)
 
 
+def test_passes_for_moves(case):
+    """Halving, rivals and exchanges, on lists of rows."""
+    listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)
+    cluster = (listed % (N_SITES // 2)).astype(np.int32)
+    pairs = case.centres[: N_SITES // 2 * 2].copy()
+    start = (np.arange(N_ROWS) % N_SITES).astype(np.int32)
+
+    def everything(passes, rows, n_threads):
+        side, rival, label = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32), start.copy()
+        halves = np.empty(len(pairs)), np.empty(pairs.shape), np.empty(len(pairs))
+        leaning = np.empty(len(pairs) // 2), np.empty((len(pairs) // 2, N_FEATURES)), np.empty(len(pairs) // 2)
+        own, away = np.empty(len(listed)), np.empty(len(listed))
+        stats = np.empty(N_SITES), np.empty(case.centres.shape), np.empty(N_SITES)
+        passes.choose(rows, listed, cluster, pairs, n_threads, side, *halves)
+        passes.lean(rows, listed, cluster, pairs, n_threads, *leaning)
+        passes.rivals(rows, listed, cluster, case.centres, n_threads, rival, away)
+        passes.held(rows, listed, cluster, case.centres, n_threads, own)
+        passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
+        n_moved = passes.exchange(rows, listed, case.centres, 0.1, label, *stats)
+        return side, *halves, *leaning[:2], rival, away, own, label, *stats[:2], np.array(n_moved)
+
+    expected = everything(reference, case.twin, 1)
+    assert 0 < expected[-1] < len(listed)
+    for rows, n_threads in runs(case):
+        for a, b in zip(everything(_core, rows, n_threads), expected, strict=True):
+            case.same(a, b)
+
+
 def nearest_of_both(X, centres, isa):
     """Labels and squared distances by the compiled pass and by its twin."""
     found = []

@@ -93,6 +93,10 @@ kfree::StatsOut stats_of(Vector<double>& n, Matrix<double>& sum, Vector<double>&
   return {static_cast<int64_t>(n.shape(0)), n.data(), sum.data(), sse.data()};
 }
 
+kfree::RowList list_of(Vector<const int64_t>& row, Vector<const int32_t>& cluster) {
+  return {row.data(), cluster.data(), static_cast<int64_t>(row.shape(0))};
+}
+
 auto as_array(std::vector<int64_t>&& list) {
   auto* kept = new std::vector<int64_t>(std::move(list));
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
@@ -186,6 +190,48 @@ NB_MODULE(_core, m) {
                              int n_threads) {
     return unlocked([&] { return kfree::best_candidate(*r.rows, sites_of(candidates), sq_dist.data(), n_threads); });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
+
+  m.def("choose", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                     Matrix<const double> centres, int n_threads, Vector<int32_t> label, Vector<double> n,
+                     Matrix<double> sum, Vector<double> sse) {
+    const auto stats = stats_of(n, sum, sse);
+    unlocked([&] {
+      kfree::choose(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, label.data(), stats);
+    });
+  }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+
+  m.def("lean", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                   Matrix<const double> centres, int n_threads, Vector<double> n, Matrix<double> sum,
+                   Vector<double> sse) {
+    const auto stats = stats_of(n, sum, sse);
+    unlocked([&] { kfree::lean(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, stats); });
+  }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+
+  m.def("rivals", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                     Matrix<const double> centres, int n_threads, Vector<int32_t> rival, Vector<double> sq_dist) {
+    unlocked([&] {
+      kfree::rivals(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, rival.data(), sq_dist.data());
+    });
+  }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "rival"_a.noconvert(), "sq_dist"_a.noconvert());
+
+  m.def("held", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                   Matrix<const double> centres, int n_threads, Vector<double> sq_dist) {
+    unlocked([&] { kfree::held(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, sq_dist.data()); });
+  }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "sq_dist"_a.noconvert());
+
+  m.def("exchange", [](const HeldRows& r, Vector<const int64_t> row, Matrix<const double> centres, double least_gain,
+                       Vector<int32_t> label, Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+    const auto stats = stats_of(n, sum, sse);
+    return unlocked([&] {
+      return kfree::exchange(*r.rows, {row.data(), 0}, row.shape(0), sites_of(centres), least_gain, label.data(),
+                             stats);
+    });
+  }, "rows"_a, "row"_a.noconvert(), "centres"_a.noconvert(), "least_gain"_a, "label"_a.noconvert(), "n"_a.noconvert(),
+     "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });

@@ -16,22 +16,29 @@ class BlockStats {
   BlockStats(const Rows& rows, int64_t k)
       : rows_(rows), slot_(k, -1), n_(std::min({k, BLOCK, rows.n})), sse_(n_.size()), sum_(n_.size() * rows.d) {}
 
-  void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
+  // in label, sq_dist (n_rows ≤ BLOCK,)
+  void gather(RowSet rows, int64_t n_rows, const int32_t* label, const double* sq_dist) {
+    double weight[BLOCK];
+    for (int64_t i = 0; i < n_rows; ++i) weight[i] = rows_.weight(rows[i]);
+    gather(rows, n_rows, label, weight, sq_dist);
+  }
+
+  // The same with given weights, which may be negative.
+  void gather(RowSet rows, int64_t n_rows, const int32_t* label, const double* weight, const double* sq_dist) {
     for (const int32_t j : touched_) slot_[j] = -1;
     touched_.clear();
     int32_t slot[BLOCK];
-    for (int64_t row = begin; row < end; ++row) {
-      const int32_t j = label[row];
+    for (int64_t i = 0; i < n_rows; ++i) {
+      const int32_t j = label[i];
       if (slot_[j] < 0) open(j);
-      slot[row - begin] = slot_[j];
+      slot[i] = slot_[j];
     }
     double *n = n_.data(), *sse = sse_.data();
-    for (int64_t row = begin; row < end; ++row) {
-      const double w = rows_.weight(row);
-      n[slot[row - begin]] += w;
-      sse[slot[row - begin]] += w > 0.0 ? w * sq_dist[row] : 0.0;  // which may be infinite, and not count
+    for (int64_t i = 0; i < n_rows; ++i) {
+      n[slot[i]] += weight[i];
+      sse[slot[i]] += weight[i] != 0.0 ? weight[i] * sq_dist[i] : 0.0;  // which may be infinite, and not count
     }
-    rows_.add(begin, end, slot, sum_.data());
+    rows_.add(rows, n_rows, weight, slot, sum_.data());
   }
 
   void join(StatsOut out) const {

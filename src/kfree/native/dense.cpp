@@ -61,13 +61,13 @@ class DenseRows final : public Rows {
     });
   }
 
-  void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const override {
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
     with_coordinates([&](auto at) {
       with_dimension([&](auto d) {
-        for (int64_t row = begin; row < end; ++row) {
-          double* into = sum + slot[row - begin] * d;
-          const double w = weight(row);
-          for (int64_t t = 0; t < d; ++t) into[t] += w * at(row, t);
+        for (int64_t i = 0; i < n_rows; ++i) {
+          double* into = sum + slot[i] * d;
+          const int64_t row = rows[i];
+          for (int64_t t = 0; t < d; ++t) into[t] += coefficient[i] * at(row, t);
         }
       });
     });

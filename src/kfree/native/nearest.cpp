@@ -112,7 +112,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
       const int64_t n_computed = assignment.assign(begin, end);
       if (!worker.go_on()) return;
       for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
-      block.gather(begin, end, label, sq_dist);
+      block.gather({nullptr, begin}, end - begin, label + begin, sq_dist + begin);
       worker.in_turn(b, [&] {
         block.join(stats);
         n_distances += n_computed;

@@ -98,7 +98,8 @@ void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, i
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     BlockStats block(rows, stats.k);
     for (int64_t b; (b = worker.next()) >= 0;) {
-      block.gather(b * BLOCK, std::min(rows.n, (b + 1) * BLOCK), label, sq_dist);
+      const int64_t begin = b * BLOCK, n_rows = std::min(BLOCK, rows.n - begin);
+      block.gather({nullptr, begin}, n_rows, label + begin, sq_dist + begin);
       worker.in_turn(b, [&] { block.join(stats); });
     }
   });
@@ -195,6 +196,12 @@ int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* 
   if (guess >= 0) return guess;
   const std::vector<double> potential = potentials(rows, candidates, sq_dist, n_threads);
   return std::min_element(potential.begin(), potential.end()) - potential.begin();
+}
+
+void held(const Rows& rows, RowList list, const Sites& sites, int n_threads, double* sq_dist) {
+  for_tiles(0, list.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
+    rows.sq_dists({list.row + begin, 0}, end - begin, sites, list.cluster + begin, sq_dist + begin);
+  });
 }
 
 void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist) {

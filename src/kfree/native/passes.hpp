@@ -21,6 +21,13 @@ struct StatsOut {
   double* sse;
 };
 
+// Some rows, each with the number of its cluster; row, cluster (n,).
+struct RowList {
+  const int64_t* row;
+  const int32_t* cluster;
+  int64_t n;
+};
+
 // Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
 // out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
 // Returns the number of distances between a row and a site that were computed.
@@ -51,6 +58,27 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
+
+// Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
+// out label (list.n,), stats (sites.k,) about the sites
+void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
+
+// Per cluster Σ s and Σ s·z over the listed rows, with s = weight·(squared distance to the second site − to the first):
+// how far a row leans to the first. out stats (sites.k / 2,), of which sse means nothing
+void lean(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut stats);
+
+// The nearest site of each listed row apart from its cluster's own. Where two are as near, the earlier one, the last
+// site counting as if it stood in the place of the own one. out rival, sq_dist (list.n,); sites.k ≥ 2
+void rivals(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
+
+// Rows of the list in order: each moves to the cluster where it costs least, the first one on ties, if that saves more
+// than least_gain; what leaving and joining do to both centres is counted, and done at once.
+// in-out label (n,), stats, of which sse is not touched. Returns how many rows moved.
+int64_t exchange(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain, int32_t* label,
+                 StatsOut stats);
+
+// Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)
+void held(const Rows& rows, RowList list, const Sites& sites, int n_threads, double* sq_dist);
 
 // out sq_dist (n, k)
 void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist);

@@ -24,7 +24,7 @@ class Rows:
 
     def blocks(self):
         """Row numbers of each block of summation."""
-        return [np.arange(begin, min(begin + BLOCK, self.shape[0])) for begin in range(0, self.shape[0], BLOCK)]
+        return _blocks(self.shape[0])
 
     def z(self, index):
         """Canonical coordinates of some rows."""
@@ -80,14 +80,7 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
 
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
-    n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
-    for block in rows.blocks():
-        z, w = rows.z(block), rows.weight[block]
-        n += np.bincount(label[block], weights=w, minlength=len(n))
-        counted = w * np.where(w > 0, sq_dist[block], 0.0)  # an infinite distance may not count
-        sse += np.bincount(label[block], weights=counted, minlength=len(n))
-        for t in range(z.shape[1]):
-            sum[:, t] += np.bincount(label[block], weights=w * z[:, t], minlength=len(n))
+    _sum_list(rows, np.arange(rows.shape[0]), label, rows.weight, sq_dist, n, sum, sse)
 
 
 def found(rows, far, first_label, lam, room, n_threads, label, sq_dist):
@@ -137,10 +130,138 @@ def best_candidate(rows, candidates, sq_dist, n_threads):
     return int(potential.argmin())
 
 
+def choose(rows, row, cluster, centres, n_threads, label, n, sum, sse):
+    """Each listed row to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
+
+    in row, cluster (m,), centres (2k, d); out label (m,), stats (2k,).
+    """
+    first, second = _pair_sq_dists(rows, row, cluster, centres)
+    label[:] = 2 * cluster + (second < first)
+    _sum_list(rows, row, label, rows.weight[row], np.minimum(first, second), n, sum, sse)
+
+
+def lean(rows, row, cluster, centres, n_threads, n, sum, sse):
+    """Per cluster Σ s and Σ s·z over the listed rows, s = weight·(squared distance to the second site − to the first).
+
+    in row, cluster (m,), centres (2k, d); out n (k,), sum (k, d); sse (k,) means nothing.
+    """
+    first, second = _pair_sq_dists(rows, row, cluster, centres)
+    _sum_list(rows, row, cluster, rows.weight[row] * (second - first), first, n, sum, sse)
+
+
+def rivals(rows, row, cluster, centres, n_threads, rival, sq_dist):
+    """The nearest site of each listed row apart from its cluster's own; in row, cluster (m,); out rival, sq_dist (m,).
+
+    Where two are as near, the earlier one, the last site counting as if it stood in the place of the own one.
+    """
+    last = len(centres) - 1
+    for block in _blocks(len(row)):
+        own, each = cluster[block], np.arange(len(block))
+        gaps = _sq_dists(rows.z(row[block]), centres)
+        gaps[each, own] = gaps[:, last]
+        nearest = gaps[:, :last].argmin(axis=1)
+        rival[block], sq_dist[block] = np.where(nearest == own, last, nearest), gaps[each, nearest]
+
+
+def held(rows, row, cluster, centres, n_threads, sq_dist):
+    """Squared distances of the listed rows to the sites of their clusters; in row, cluster (m,); out sq_dist (m,)."""
+    for block in _blocks(len(row)):
+        sq_dist[block] = _row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
+
+
+def exchange(rows, row, centres, least_gain, label, n, sum, sse):
+    """Listed rows in order: each moves to the cluster where it costs least, if that saves more than ``least_gain``.
+
+    What leaving and joining do to both centres is counted, and done at once; a cluster's last row stays.
+    in-out label (n,), n (k,), sum (k, d). Returns how many rows moved.
+    """
+    centres, n_moved = centres.copy(), 0
+    prices = _DirectionPrices if len(rows.lengths) else _MeanPrices
+    size = np.array([prices.size(n[j], sum[j]) for j in range(len(n))])
+    for i in row:
+        z, w, own = rows.z([i]), rows.weight[i], label[i]
+        if not w > 0 or not n[own] > w:
+            continue
+        gaps = _sq_dists(z, centres)[0]
+        price = prices.joining(size, w, gaps)
+        price[own] = np.inf
+        to = int(price.argmin())
+        if not price[to] < prices.leaving(size[own], w, gaps[own]) - least_gain:
+            continue
+        for j, change in ((own, -w), (to, w)):
+            n[j] += change
+            sum[j] += change * z[0]
+            size[j] = prices.size(n[j], sum[j])
+            if size[j] > 0:
+                centres[j] = sum[j] / size[j]
+        label[i] = to
+        n_moved += 1
+    return n_moved
+
+
 def distances(rows, centres, n_threads, sq_dist):
     """out sq_dist (n, k)."""
     for block in rows.blocks():
         sq_dist[block] = _sq_dists(rows.z(block), centres)
+
+
+class _MeanPrices:
+    """What a row of weight w adds to a cluster by joining and takes from it by leaving; a cluster's size is its weight."""
+
+    def joining(size, w, sq_dist):
+        return w * size / (size + w) * sq_dist
+
+    def leaving(size, w, sq_dist):
+        return w * size / (size - w) * sq_dist
+
+    def size(n, sum):
+        return n
+
+
+class _DirectionPrices:
+    """The same between unit vectors: a cluster costs 2(W − ‖S‖), and its size is ‖S‖."""
+
+    def joining(size, w, sq_dist):
+        after = np.sqrt(np.maximum((size + w) * (size + w) - w * size * sq_dist, 0.0))
+        return 2.0 * w * size * sq_dist / (size + w + after)
+
+    def leaving(size, w, sq_dist):
+        after = np.sqrt(np.maximum((size - w) * (size - w) + w * size * sq_dist, 0.0))
+        return 2.0 * w * size * sq_dist / (size - w + after) if size > w else 2.0 * (w - size + after)
+
+    def size(n, sum):
+        return np.sqrt(_row_sums(sum[None] * sum)[0])
+
+
+def _pair_sq_dists(rows, row, cluster, centres):
+    gaps = np.empty((2, len(row)))
+    for side in (0, 1):
+        held(rows, row, 2 * cluster + side, centres, 1, gaps[side])
+    return gaps
+
+
+def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
+    """Statistics of listed rows, in blocks of the list."""
+    n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
+    for block in _blocks(len(row)):
+        _add_block(rows.z(row[block]), weight[block], label[block], sq_dist[block], n, sum, sse)
+
+
+def _add_block(z, weight, label, sq_dist, n, sum, sse):
+    n += np.bincount(label, weights=weight, minlength=len(n))
+    counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
+    sse += np.bincount(label, weights=counted, minlength=len(n))
+    for t in range(z.shape[1]):
+        sum[:, t] += np.bincount(label, weights=weight * z[:, t], minlength=len(n))
+
+
+def _blocks(n):
+    """Places of each block of summation."""
+    return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
+
+
+def _row_sums(terms):
+    return np.add.accumulate(terms, axis=1)[:, -1]
 
 
 def _sq_dists(z, centres):
@@ -163,4 +284,4 @@ def _lengths(x):
     """Row lengths, scaled by the largest value so that nothing overflows on the way."""
     largest = np.abs(x).max(axis=1, initial=0.0)
     shares = x / np.where(largest > 0, largest, 1.0)[:, None]
-    return largest * np.sqrt(np.add.accumulate(shares * shares, axis=1)[:, -1])
+    return largest * np.sqrt(_row_sums(shares * shares))

@@ -34,8 +34,8 @@ class Rows {
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  // Adds weight·z of the rows begin…end−1 to sum (·, d), each at the place that slot (end − begin,) names.
-  virtual void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const = 0;
+  // Adds coefficient·z of each row to sum (·, d) at the place that slot names; coefficient, slot (n_rows,).
+  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const = 0;
   // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names
   virtual void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
                         double* sq_dist) const = 0;

@@ -26,10 +26,10 @@ class CsrRows final : public Rows {
     each(row, [z](int64_t t, double value) { z[t] = value; });
   }
 
-  void add(int64_t begin, int64_t end, const int32_t* slot, double* sum) const override {
-    for (int64_t row = begin; row < end; ++row) {
-      double* into = sum + slot[row - begin] * d;
-      each(row, [w = weight(row), into](int64_t t, double value) { into[t] += w * value; });
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
+    for (int64_t i = 0; i < n_rows; ++i) {
+      double* into = sum + slot[i] * d;
+      each(rows[i], [c = coefficient[i], into](int64_t t, double value) { into[t] += c * value; });
     }
   }
 

@@ -1,0 +1,118 @@
+// Rows change clusters one by one, and the centres follow at once (Hartigan 1975).
+#include <algorithm>
+#include <cmath>
+
+#include "block_stats.hpp"
+#include "parallel.hpp"
+
+namespace kfree {
+namespace {
+
+// What a row of weight w at squared distance sq_dist from a centre adds to the cost of its cluster by joining it, and
+// takes from it by leaving. `size` is the weight of the cluster or, between unit vectors, the length of its sum S:
+// the cost is then 2(W − ‖S‖), and ‖S ± wz‖² = ‖S‖² ± 2w‖S‖(1 − sq_dist/2) + w².
+struct MeanPrices {
+  static double joining(double size, double w, double sq_dist) { return w * size / (size + w) * sq_dist; }
+  static double leaving(double size, double w, double sq_dist) { return w * size / (size - w) * sq_dist; }
+  static double size(double n, const double*, int64_t) { return n; }
+};
+
+struct DirectionPrices {
+  // 2(w + ‖S‖ − ‖S + wz‖), without a difference of nearly equal numbers
+  static double joining(double size, double w, double sq_dist) {
+    const double after = std::sqrt(std::fmax((size + w) * (size + w) - w * size * sq_dist, 0.0));
+    return 2.0 * w * size * sq_dist / (size + w + after);
+  }
+  // 2(w + ‖S − wz‖ − ‖S‖)
+  static double leaving(double size, double w, double sq_dist) {
+    const double after = std::sqrt(std::fmax((size - w) * (size - w) + w * size * sq_dist, 0.0));
+    return size > w ? 2.0 * w * size * sq_dist / (size - w + after) : 2.0 * (w - size + after);
+  }
+  static double size(double, const double* sum, int64_t d) {
+    double sq = 0.0;
+    for (int64_t t = 0; t < d; ++t) sq += sum[t] * sum[t];
+    return std::sqrt(sq);
+  }
+};
+
+template <class Prices>
+class Exchange {
+ public:
+  Exchange(const Rows& rows, const Sites& sites, double least_gain, StatsOut stats)
+      : rows_(rows), sites_(sites), least_gain_(least_gain), stats_(stats), size_(stats.k), z_(rows.d) {
+    for (int64_t j = 0; j < stats.k; ++j) size_[j] = Prices::size(stats.n[j], sum(j), rows.d);
+  }
+
+  // Moves the row to where it costs least, if that saves enough. A cluster's last row stays.
+  bool visit(int64_t row, int32_t& label) {
+    const double w = rows_.weight(row);
+    if (!(w > 0.0) || !(stats_.n[label] > w)) return false;
+    const double leaving = Prices::leaving(size_[label], w, rows_.sq_dist(row, sites_, label));
+    double best = leaving - least_gain_;
+    int32_t to = label;
+    rows_.focus(row, scratch_);
+    for (int64_t p = 0; p < sites_.n_panels(); ++p) {
+      double sq_dist[PANEL];
+      rows_.sq_dist_panel(scratch_, sites_, p, sq_dist);
+      for (int64_t j = p * PANEL; j < std::min(sites_.k, (p + 1) * PANEL); ++j) {
+        if (j == label) continue;
+        const double joining = Prices::joining(size_[j], w, sq_dist[j - p * PANEL]);
+        if (joining < best) {
+          best = joining;
+          to = static_cast<int32_t>(j);
+        }
+      }
+    }
+    if (to == label) return false;
+    rows_.copy(row, z_.data());
+    shift(label, -w);
+    shift(to, w);
+    label = to;
+    return true;
+  }
+
+ private:
+  double* sum(int64_t j) { return stats_.sum + j * rows_.d; }
+
+  // Adds the row in z_ to a cluster, or takes it away.
+  void shift(int32_t j, double w) {
+    stats_.n[j] += w;
+    for (int64_t t = 0; t < rows_.d; ++t) sum(j)[t] += w * z_[t];
+    size_[j] = Prices::size(stats_.n[j], sum(j), rows_.d);
+    if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
+    std::vector<double> centre(sum(j), sum(j) + rows_.d);
+    for (double& value : centre) value /= size_[j];
+    sites_.replace(j, centre.data());
+  }
+
+  const Rows& rows_;
+  Sites sites_;
+  const double least_gain_;
+  StatsOut stats_;
+  std::vector<double> size_, z_;
+  Scratch scratch_;
+};
+
+template <class Prices>
+int64_t exchange_all(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain,
+                     int32_t* label, StatsOut stats) {
+  Exchange<Prices> exchange(rows, sites, least_gain, stats);
+  int64_t n_moved = 0;
+  // One thread, because every move changes what the next row sees.
+  Blocks(n_blocks(n_rows, BLOCK)).run(1, [&](Worker& worker) {
+    for (int64_t b; (b = worker.next()) >= 0;)
+      for (int64_t i = b * BLOCK; i < std::min(n_rows, (b + 1) * BLOCK); ++i)
+        n_moved += exchange.visit(list[i], label[list[i]]);
+  });
+  return n_moved;
+}
+
+}  // namespace
+
+int64_t exchange(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain, int32_t* label,
+                 StatsOut stats) {
+  const auto run = rows.lengths().empty() ? exchange_all<MeanPrices> : exchange_all<DirectionPrices>;
+  return run(rows, list, n_rows, sites, least_gain, label, stats);
+}
+
+}  // namespace kfree
