@@ -168,9 +168,11 @@ def test_accumulate_approach_candidates_distances(case, rng):
 def test_passes_for_moves(case):
     """Halving, rivals and exchanges, on lists of rows."""
     listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)
-    cluster = (listed % (N_SITES // 2)).astype(np.int32)
+    # Rows of two clusters in one tile, a tile of one cluster, a cluster with many.
+    cluster = np.where(listed < 900, 7, listed % (N_SITES // 2)).astype(np.int32)
     pairs = case.centres[: N_SITES // 2 * 2].copy()
     start = (np.arange(N_ROWS) % N_SITES).astype(np.int32)
+    others = np.where(listed % 3 == 0, -1, (listed + 1) % N_SITES).astype(np.int32)
 
     def everything(passes, rows, n_threads):
         side, rival, label = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32), start.copy()
@@ -183,11 +185,11 @@ def test_passes_for_moves(case):
         passes.rivals(rows, listed, cluster, case.centres, n_threads, rival, away)
         passes.held(rows, listed, cluster, case.centres, n_threads, own)
         passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
-        n_moved = passes.exchange(rows, listed, case.centres, 0.1, label, *stats)
+        n_moved = passes.exchange(rows, listed[:120], others[:120], case.centres, 0.1, n_threads, label, *stats)
         return side, *halves, *leaning[:2], rival, away, own, label, *stats[:2], np.array(n_moved)
 
     expected = everything(reference, case.twin, 1)
-    assert 0 < expected[-1] < len(listed)
+    assert expected[-1] > 0
     for rows, n_threads in runs(case):
         for a, b in zip(everything(_core, rows, n_threads), expected, strict=True):
             case.same(a, b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,19 @@ class Stats:
 
     def copy(self) -> Stats:
         return Stats(self.n.copy(), self.sum.copy(), self.sse.copy())
+
+    def take(self, clusters: NDArray[Any]) -> Stats:
+        """Statistics of some clusters."""
+        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters])
+
+    def put(self, clusters: NDArray[Any], new: Stats) -> None:
+        """Replace those of some clusters, in place."""
+        self.n[clusters], self.sum[clusters], self.sse[clusters] = new.n, new.sum, new.sse
+
+    def followed_by(self, other: Stats) -> Stats:
+        """These clusters and, after them, the other ones."""
+        joined = (np.concatenate(pair) for pair in ((self.n, other.n), (self.sum, other.sum), (self.sse, other.sse)))
+        return Stats(*joined)
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse."""

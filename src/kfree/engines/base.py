@@ -112,6 +112,37 @@ class Engine(Protocol):
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
         """Statistics of labels that did not come from a pass."""
 
+    def held(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
+        """Squared distance of each of ``rows`` (m,) to the centre that ``labels`` (m,) names."""
+
+    def rivals(self, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
+        """The nearest centre of each of ``rows`` but the one that ``labels`` names, and the squared distance to it.
+
+        There must be two centres; ties go to the oldest.
+        """
+
+    def gaps(self, centres: Floats) -> Floats:
+        """The squared distance of each centre to the nearest other one."""
+
+    def choose(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Labels, Stats]:
+        """Each of ``rows`` goes to the nearer centre of its pair, 2·label or 2·label + 1; statistics of all pairs."""
+
+    def lean(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Floats, Floats]:
+        """Per pair Σ s and Σ s·z over ``rows``, where s says how much a row leans to the first centre of its pair.
+
+        s = weight·(squared distance to the second − squared distance to the first).
+        """
+
+    def exchange(
+        self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
+    ) -> Labels:
+        """``labels`` (n,) after ``rows`` (m,) moved between two clusters each, one by one, until none wants to.
+
+        A row may go to the cluster that ``others`` (m,) names, or, where that is −1, to the one where it would cost
+        least. It moves if that saves more than ``least_gain``, what leaving and joining do to both centres included;
+        the centres follow at once (Hartigan 1975). The last row of a cluster stays.
+        """
+
     def rows(self, index: Index) -> Floats:
         """Coordinates of a few rows."""
 

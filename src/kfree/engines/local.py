@@ -66,6 +66,48 @@ class LocalEngine:
         self._passes.accumulate(self._rows, labels, sq_dist, self._n_threads, stats.n, stats.sum, stats.sse)
         return stats
 
+    def held(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
+        self.n_distances += len(rows)
+        sq_dist = np.empty(len(rows))
+        self._passes.held(self._rows, rows, labels, centres, self._n_threads, sq_dist)
+        return sq_dist
+
+    def rivals(self, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
+        self.n_distances += len(rows) * (len(centres) - 1)
+        rival, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+        self._passes.rivals(self._rows, rows, labels, centres, self._n_threads, rival, sq_dist)
+        return rival, sq_dist
+
+    def gaps(self, centres: Floats) -> Floats:
+        everyone, zero = np.arange(len(centres)), np.zeros(self.n_features)
+        rows = self._passes.dense_rows(centres, zero, zero, False, None, self._isa)
+        nearest, sq_dist = np.empty(len(centres), dtype=np.int32), np.empty(len(centres))
+        own = everyone.astype(np.int32)
+        self._passes.rivals(rows, everyone, own, centres, self._n_threads, nearest, sq_dist)
+        return sq_dist
+
+    def choose(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Labels, Stats]:
+        self.n_distances += 2 * len(rows)
+        chosen, stats = np.empty(len(rows), dtype=np.int32), Stats.empty(*pairs.shape)
+        out = chosen, stats.n, stats.sum, stats.sse
+        self._passes.choose(self._rows, rows, labels, pairs, self._n_threads, *out)
+        return chosen, stats
+
+    def lean(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Floats, Floats]:
+        self.n_distances += 2 * len(rows)
+        sums = Stats.empty(len(pairs) // 2, self.n_features)
+        self._passes.lean(self._rows, rows, labels, pairs, self._n_threads, sums.n, sums.sum, sums.sse)
+        return sums.n, sums.sum
+
+    def exchange(
+        self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
+    ) -> Labels:
+        self.n_distances += int((others < 0).sum()) * len(centres)
+        labels, stats = labels.copy(), stats.copy()
+        out = labels, stats.n, stats.sum, stats.sse
+        self._passes.exchange(self._rows, rows, others, centres, least_gain, self._n_threads, *out)
+        return labels
+
     def rows(self, index: Index) -> Floats:
         z = np.empty((len(index), self.n_features))
         self._passes.copy(self._rows, np.ascontiguousarray(index, dtype=np.int64), z)

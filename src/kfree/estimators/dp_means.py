@@ -1,5 +1,6 @@
 """DPMeans: k-means with a price per cluster instead of k (Kulis & Jordan 2012)."""
 
+import time
 import warnings
 
 import numpy as np
@@ -13,9 +14,10 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.loop import descend
 from kfree.search.moves import Sweep
 from kfree.search.seeding import farthest_first
+from kfree.search.split_merge import Budget, split_merge
 from kfree.search.state import one_cluster, settle
 
-SEARCHES = ["sweep"]
+SEARCHES = {"split-merge": "_split_merge", "sweep": "_sweep"}
 ORDERS = ["given", "random"]
 
 
@@ -106,7 +108,9 @@ class DPMeans(CentreClusterer):
         lam="farthest-first",
         *,
         target_k=4,
-        search="sweep",
+        search="split-merge",
+        patience=0,
+        time_budget=None,
         order="given",
         metric="euclidean",
         max_iter=300,
@@ -119,6 +123,8 @@ class DPMeans(CentreClusterer):
         self.lam = lam
         self.target_k = target_k
         self.search = search
+        self.patience = patience
+        self.time_budget = time_budget
         self.order = order
         self.metric = metric
         self.max_iter = max_iter
@@ -145,9 +151,7 @@ class DPMeans(CentreClusterer):
         self._check_parameters()
         engine = self._open(X, sample_weight)
         objective = OBJECTIVES[self.metric](self._price(engine))
-        sweep = Sweep(self._visiting_order(engine), self.max_clusters)
-        sites = self._starting_sites(engine, objective)
-        descent = descend(sweep.start(sites, engine, objective), sweep, engine, objective, self.max_iter)
+        descent = getattr(self, SEARCHES[self.search])(engine, objective)
         state = self._finished(descent, engine, objective)
         self._publish(X, engine, objective, state, descent)
         self.lam_ = objective.lam
@@ -183,7 +187,7 @@ class DPMeans(CentreClusterer):
             "a finite number > 0 (the price of a cluster in squared-distance units) or 'farthest-first'",
         )
         require_count("target_k", self.target_k)
-        require_choice("search", self.search, SEARCHES)
+        require_choice("search", self.search, list(SEARCHES))
         require_choice("order", self.order, ORDERS)
         require_count("max_clusters", self.max_clusters, or_none=True)
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
@@ -193,13 +197,21 @@ class DPMeans(CentreClusterer):
             return farthest_first(engine, OBJECTIVES[self.metric](0.0), self.target_k)
         return float(self.lam)
 
-    def _visiting_order(self, engine):
-        rng = check_random_state(self.random_state)
-        return rng.permutation(engine.n_rows) if self.order == "random" else None
+    def _split_merge(self, engine, objective):
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        patience = self.patience or (0 if self.time_budget is None else np.inf)
+        budget = Budget(check_random_state(self.random_state), patience, deadline)
+        return split_merge(engine, objective, self._given_sites(engine), self.max_iter, self.max_clusters, budget)
 
-    def _starting_sites(self, engine, objective):
+    def _sweep(self, engine, objective):
+        rng = check_random_state(self.random_state)
+        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        sites = self._given_sites(engine) or one_cluster(engine, objective)
+        return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
+
+    def _given_sites(self, engine):
         if self.init is None:
-            return one_cluster(engine, objective)
+            return None
         centres = self._starting_centres(self.init, engine)
         require(
             self.max_clusters is None or len(centres) <= self.max_clusters,

@@ -113,7 +113,7 @@ class KMeans(CentreClusterer):
         lloyd, best = Lloyd(), None
         for centres in self._starts(engine):
             start = lloyd.start(Sites.of(centres), engine, objective)
-            descent = descend(start, lloyd, engine, objective, self.max_iter, near_enough)
+            descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough)
             if best is None or descent.state.cost < best.state.cost:
                 best = descent
         self._warn(best)

@@ -223,15 +223,16 @@ NB_MODULE(_core, m) {
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "sq_dist"_a.noconvert());
 
-  m.def("exchange", [](const HeldRows& r, Vector<const int64_t> row, Matrix<const double> centres, double least_gain,
-                       Vector<int32_t> label, Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+  m.def("exchange", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> other,
+                       Matrix<const double> centres, double least_gain, int n_threads, Vector<int32_t> label,
+                       Vector<double> n, Matrix<double> sum, Vector<double> sse) {
     const auto stats = stats_of(n, sum, sse);
     return unlocked([&] {
-      return kfree::exchange(*r.rows, {row.data(), 0}, row.shape(0), sites_of(centres), least_gain, label.data(),
+      return kfree::exchange(*r.rows, list_of(row, other), sites_of(centres), least_gain, n_threads, label.data(),
                              stats);
     });
-  }, "rows"_a, "row"_a.noconvert(), "centres"_a.noconvert(), "least_gain"_a, "label"_a.noconvert(), "n"_a.noconvert(),
-     "sum"_a.noconvert(), "sse"_a.noconvert());
+  }, "rows"_a, "row"_a.noconvert(), "other"_a.noconvert(), "centres"_a.noconvert(), "least_gain"_a, "n_threads"_a,
+     "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });

@@ -1,6 +1,8 @@
 // Rows change clusters one by one, and the centres follow at once (Hartigan 1975).
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "block_stats.hpp"
 #include "parallel.hpp"
@@ -43,31 +45,37 @@ class Exchange {
     for (int64_t j = 0; j < stats.k; ++j) size_[j] = Prices::size(stats.n[j], sum(j), rows.d);
   }
 
-  // Moves the row to where it costs least, if that saves enough. A cluster's last row stays.
-  bool visit(int64_t row, int32_t& label) {
+  // Where the row would cost least, its own cluster aside; the first one on ties, −1 if there is no other.
+  int32_t alternative(int64_t row, int32_t own, Scratch& scratch) const {
     const double w = rows_.weight(row);
-    if (!(w > 0.0) || !(stats_.n[label] > w)) return false;
-    const double leaving = Prices::leaving(size_[label], w, rows_.sq_dist(row, sites_, label));
-    double best = leaving - least_gain_;
-    int32_t to = label;
-    rows_.focus(row, scratch_);
+    double best = std::numeric_limits<double>::infinity();
+    int32_t to = -1;
+    rows_.focus(row, scratch);
     for (int64_t p = 0; p < sites_.n_panels(); ++p) {
       double sq_dist[PANEL];
-      rows_.sq_dist_panel(scratch_, sites_, p, sq_dist);
+      rows_.sq_dist_panel(scratch, sites_, p, sq_dist);
       for (int64_t j = p * PANEL; j < std::min(sites_.k, (p + 1) * PANEL); ++j) {
-        if (j == label) continue;
         const double joining = Prices::joining(size_[j], w, sq_dist[j - p * PANEL]);
-        if (joining < best) {
+        if (j != own && joining < best) {
           best = joining;
           to = static_cast<int32_t>(j);
         }
       }
     }
-    if (to == label) return false;
+    return to;
+  }
+
+  // Moves the row to the other cluster if that saves enough. A cluster's last row stays.
+  bool visit(int64_t row, int32_t& label, int32_t& other) {
+    const double w = rows_.weight(row);
+    if (!(w > 0.0) || !(stats_.n[label] > w)) return false;
+    const double leaving = Prices::leaving(size_[label], w, rows_.sq_dist(row, sites_, label));
+    const double joining = Prices::joining(size_[other], w, rows_.sq_dist(row, sites_, other));
+    if (!(joining < leaving - least_gain_)) return false;
     rows_.copy(row, z_.data());
     shift(label, -w);
-    shift(to, w);
-    label = to;
+    shift(other, w);
+    std::swap(label, other);
     return true;
   }
 
@@ -90,29 +98,40 @@ class Exchange {
   const double least_gain_;
   StatsOut stats_;
   std::vector<double> size_, z_;
-  Scratch scratch_;
 };
 
 template <class Prices>
-int64_t exchange_all(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain,
+int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads,
                      int32_t* label, StatsOut stats) {
   Exchange<Prices> exchange(rows, sites, least_gain, stats);
-  int64_t n_moved = 0;
-  // One thread, because every move changes what the next row sees.
-  Blocks(n_blocks(n_rows, BLOCK)).run(1, [&](Worker& worker) {
+  std::vector<int32_t> other(list.n);
+  Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
     for (int64_t b; (b = worker.next()) >= 0;)
-      for (int64_t i = b * BLOCK; i < std::min(n_rows, (b + 1) * BLOCK); ++i)
-        n_moved += exchange.visit(list[i], label[list[i]]);
+      for (int64_t i = b * TILE; i < std::min(list.n, (b + 1) * TILE); ++i)
+        other[i] = list.cluster[i] >= 0 ? list.cluster[i]
+                                        : exchange.alternative(list.row[i], label[list.row[i]], scratch);
   });
+  int64_t n_moved = 0, n_moved_now = -1;
+  while (n_moved_now != 0) {
+    n_moved_now = 0;
+    // One thread, because every move changes what the next row sees.
+    Blocks(n_blocks(list.n, BLOCK)).run(1, [&](Worker& worker) {
+      for (int64_t b; (b = worker.next()) >= 0;)
+        for (int64_t i = b * BLOCK; i < std::min(list.n, (b + 1) * BLOCK); ++i)
+          n_moved_now += exchange.visit(list.row[i], label[list.row[i]], other[i]);
+    });
+    n_moved += n_moved_now;
+  }
   return n_moved;
 }
 
 }  // namespace
 
-int64_t exchange(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain, int32_t* label,
+int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
                  StatsOut stats) {
   const auto run = rows.lengths().empty() ? exchange_all<MeanPrices> : exchange_all<DirectionPrices>;
-  return run(rows, list, n_rows, sites, least_gain, label, stats);
+  return run(rows, list, sites, least_gain, n_threads, label, stats);
 }
 
 }  // namespace kfree

@@ -67,14 +67,15 @@ void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, i
 // how far a row leans to the first. out stats (sites.k / 2,), of which sse means nothing
 void lean(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut stats);
 
-// The nearest site of each listed row apart from its cluster's own. Where two are as near, the earlier one, the last
-// site counting as if it stood in the place of the own one. out rival, sq_dist (list.n,); sites.k ≥ 2
+// The nearest site of each listed row apart from its cluster's own, the first one on ties.
+// out rival, sq_dist (list.n,); sites.k ≥ 2
 void rivals(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
 
-// Rows of the list in order: each moves to the cluster where it costs least, the first one on ties, if that saves more
-// than least_gain; what leaving and joining do to both centres is counted, and done at once.
-// in-out label (n,), stats, of which sse is not touched. Returns how many rows moved.
-int64_t exchange(const Rows& rows, RowSet list, int64_t n_rows, const Sites& sites, double least_gain, int32_t* label,
+// Rows that may change clusters: for each, `list.cluster` names one that it may go to, or −1 for the one where it would
+// cost least at the start. They are visited in order, again and again, until none moves; a row moves, or moves back, if
+// that saves more than least_gain. What leaving and joining do to both centres is counted, and done at once.
+// in-out label (n,), stats, of which sse is not touched. Returns how many moves there were.
+int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
                  StatsOut stats);
 
 // Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)

@@ -8,6 +8,8 @@ Coordinates are z = (x − anchor) − shift in float64, or x over its length wh
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.prices import DirectionPrices, MeanPrices, row_sums
+
 BLOCK = 1024
 
 
@@ -150,52 +152,51 @@ def lean(rows, row, cluster, centres, n_threads, n, sum, sse):
 
 
 def rivals(rows, row, cluster, centres, n_threads, rival, sq_dist):
-    """The nearest site of each listed row apart from its cluster's own; in row, cluster (m,); out rival, sq_dist (m,).
-
-    Where two are as near, the earlier one, the last site counting as if it stood in the place of the own one.
-    """
-    last = len(centres) - 1
+    """The nearest site of each listed row but its cluster's own; in row, cluster (m,); out rival, sq_dist (m,)."""
     for block in _blocks(len(row)):
-        own, each = cluster[block], np.arange(len(block))
         gaps = _sq_dists(rows.z(row[block]), centres)
-        gaps[each, own] = gaps[:, last]
-        nearest = gaps[:, :last].argmin(axis=1)
-        rival[block], sq_dist[block] = np.where(nearest == own, last, nearest), gaps[each, nearest]
+        gaps[np.arange(len(block)), cluster[block]] = np.inf
+        rival[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
 
 
 def held(rows, row, cluster, centres, n_threads, sq_dist):
     """Squared distances of the listed rows to the sites of their clusters; in row, cluster (m,); out sq_dist (m,)."""
     for block in _blocks(len(row)):
-        sq_dist[block] = _row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
+        sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
 
 
-def exchange(rows, row, centres, least_gain, label, n, sum, sse):
-    """Listed rows in order: each moves to the cluster where it costs least, if that saves more than ``least_gain``.
+def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, sse):
+    """Rows that may change clusters, visited in order, again and again, until none moves.
 
-    What leaving and joining do to both centres is counted, and done at once; a cluster's last row stays.
-    in-out label (n,), n (k,), sum (k, d). Returns how many rows moved.
+    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it would cost least at
+    the start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
+    centres is counted, and done at once; a cluster's last row stays.
+    in-out label (n,), n (k,), sum (k, d). Returns how many moves there were.
     """
-    centres, n_moved = centres.copy(), 0
-    prices = _DirectionPrices if len(rows.lengths) else _MeanPrices
-    size = np.array([prices.size(n[j], sum[j]) for j in range(len(n))])
-    for i in row:
-        z, w, own = rows.z([i]), rows.weight[i], label[i]
-        if not w > 0 or not n[own] > w:
-            continue
-        gaps = _sq_dists(z, centres)[0]
-        price = prices.joining(size, w, gaps)
-        price[own] = np.inf
-        to = int(price.argmin())
-        if not price[to] < prices.leaving(size[own], w, gaps[own]) - least_gain:
-            continue
-        for j, change in ((own, -w), (to, w)):
-            n[j] += change
-            sum[j] += change * z[0]
-            size[j] = prices.size(n[j], sum[j])
-            if size[j] > 0:
-                centres[j] = sum[j] / size[j]
-        label[i] = to
-        n_moved += 1
+    centres, other, n_moved, restless = centres.copy(), other.copy(), 0, True
+    prices = DirectionPrices if len(rows.lengths) else MeanPrices
+    size, z = prices.size(n, sum).copy(), rows.z(row)
+    for i in np.flatnonzero(other < 0):
+        joining = prices.joining(size, rows.weight[row[i]], _sq_dists(z[i : i + 1], centres)[0])
+        joining[label[row[i]]] = np.inf
+        other[i] = joining.argmin()
+    while restless:
+        restless = False
+        for i, r in enumerate(row):
+            pair, w = [label[r], other[i]], rows.weight[r]
+            now, then = _sq_dists(z[i : i + 1], centres[pair])[0]
+            if not w > 0 or not n[pair[0]] > w:
+                continue
+            if not prices.joining(size[pair[1]], w, then) < prices.leaving(size[pair[0]], w, now) - least_gain:
+                continue
+            for j, change in zip(pair, (-w, w), strict=True):
+                n[j] += change
+                sum[j] += change * z[i]
+                size[j] = prices.size(n[j : j + 1], sum[j : j + 1])[0]
+                if size[j] > 0:
+                    centres[j] = sum[j] / size[j]
+            other[i], label[r] = pair
+            n_moved, restless = n_moved + 1, True
     return n_moved
 
 
@@ -203,34 +204,6 @@ def distances(rows, centres, n_threads, sq_dist):
     """out sq_dist (n, k)."""
     for block in rows.blocks():
         sq_dist[block] = _sq_dists(rows.z(block), centres)
-
-
-class _MeanPrices:
-    """What a row of weight w adds to a cluster by joining and takes from it by leaving; a cluster's size is its weight."""
-
-    def joining(size, w, sq_dist):
-        return w * size / (size + w) * sq_dist
-
-    def leaving(size, w, sq_dist):
-        return w * size / (size - w) * sq_dist
-
-    def size(n, sum):
-        return n
-
-
-class _DirectionPrices:
-    """The same between unit vectors: a cluster costs 2(W − ‖S‖), and its size is ‖S‖."""
-
-    def joining(size, w, sq_dist):
-        after = np.sqrt(np.maximum((size + w) * (size + w) - w * size * sq_dist, 0.0))
-        return 2.0 * w * size * sq_dist / (size + w + after)
-
-    def leaving(size, w, sq_dist):
-        after = np.sqrt(np.maximum((size - w) * (size - w) + w * size * sq_dist, 0.0))
-        return 2.0 * w * size * sq_dist / (size - w + after) if size > w else 2.0 * (w - size + after)
-
-    def size(n, sum):
-        return np.sqrt(_row_sums(sum[None] * sum)[0])
 
 
 def _pair_sq_dists(rows, row, cluster, centres):
@@ -260,10 +233,6 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
-def _row_sums(terms):
-    return np.add.accumulate(terms, axis=1)[:, -1]
-
-
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):
@@ -284,4 +253,4 @@ def _lengths(x):
     """Row lengths, scaled by the largest value so that nothing overflows on the way."""
     largest = np.abs(x).max(axis=1, initial=0.0)
     shares = x / np.where(largest > 0, largest, 1.0)[:, None]
-    return largest * np.sqrt(_row_sums(shares * shares))
+    return largest * np.sqrt(row_sums(shares * shares))

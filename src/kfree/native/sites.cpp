@@ -24,6 +24,17 @@ void Sites::append(const double* c) {
   replace(k++, c);
 }
 
+void Sites::truncate(int64_t n_kept) {
+  const int64_t padded = (n_kept + PANEL - 1) / PANEL * PANEL;
+  panels.resize(padded * d);
+  panels32.resize(padded * d);
+  half_norm32.resize(padded);
+  std::fill(half_norm32.begin() + n_kept, half_norm32.end(), FARTHEST);
+  centre.resize(n_kept * d);
+  sq_norm.resize(n_kept);
+  k = n_kept;
+}
+
 void Sites::replace(int64_t j, const double* c) {
   const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
   double norm = 0.0;

@@ -24,6 +24,8 @@ struct Sites {
   const double* operator[](int64_t j) const { return centre.data() + j * d; }
   const double* panel(int64_t p) const { return panels.data() + p * d * PANEL; }
   void append(const double* c);
+  // Keeps the first k sites.
+  void truncate(int64_t k);
   // Puts site j somewhere else.
   void replace(int64_t j, const double* c);
 };

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from kfree.prices import DirectionPrices, MeanPrices, Prices, row_sums
 from kfree.stats import Floats, Stats
 
 
@@ -15,6 +17,7 @@ class DPMeansObjective:
     """J = Σ_i w_i ‖x_i − μ_{z_i}‖² + lam·k   (Kulis & Jordan 2012, Eq. 1); with lam = 0, the k-means objective."""
 
     lam: float
+    prices: ClassVar[type[Prices]] = MeanPrices
 
     def cost(self, stats: Stats) -> float:
         """J of rows held against the sites that ``stats`` is about; the sum is exact, so no order can show."""
@@ -25,6 +28,14 @@ class DPMeansObjective:
         weighted = stats.n > 0
         return np.where(weighted[:, None], stats.sum / np.where(weighted, stats.n, 1.0)[:, None], previous)
 
+    def least_sse(self, stats: Stats, sites: Floats) -> Floats:
+        """Σ w·‖x − μ‖² of each cluster about its own mean, where ``stats`` is about ``sites``."""
+        return np.maximum(stats.sse - self.sizes(stats) * row_sums((self.centres(stats, sites) - sites) ** 2), 0.0)
+
+    def sizes(self, stats: Stats) -> Floats:
+        """How hard each cluster is to move: what ``prices`` are about."""
+        return self.prices.size(stats.n, stats.sum)
+
     def merge_costs(self, stats: Stats, cluster: int) -> Floats:
         """What merging ``cluster`` with each of the clusters adds to Σ w·‖x − μ‖²: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
 
@@ -33,7 +44,7 @@ class DPMeansObjective:
         means = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
         both = stats.n + stats.n[cluster]
         shared = stats.n * stats.n[cluster] / np.where(both > 0, both, 1.0)
-        costs: Floats = shared * _row_sums((means - means[cluster]) ** 2)
+        costs: Floats = shared * row_sums((means - means[cluster]) ** 2)
         return costs
 
 
@@ -41,9 +52,11 @@ class DPMeansObjective:
 class CosineObjective(DPMeansObjective):
     """J = Σ_i w_i (2 − 2 cos(x_i, μ_{z_i})) + lam·k: the same cost between unit vectors."""
 
+    prices = DirectionPrices
+
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """Mean directions. Rows that cancel out have none, and the previous centre stays."""
-        length = np.sqrt(_row_sums(stats.sum**2))
+        length = self.sizes(stats)
         directed = length > 0
         return np.where(directed[:, None], stats.sum / np.where(directed, length, 1.0)[:, None], previous)
 
@@ -53,18 +66,12 @@ class CosineObjective(DPMeansObjective):
         Written as 2·‖S_a‖·‖S_b‖·‖S_a/‖S_a‖ − S_b/‖S_b‖‖² / (‖S_a‖ + ‖S_b‖ + ‖S_a + S_b‖), which is the same without
         a difference of nearly equal numbers.
         """
-        length = np.sqrt(_row_sums(stats.sum**2))
+        length = self.sizes(stats)
         direction = stats.sum / np.where(length > 0, length, 1.0)[:, None]
-        lengths = length + length[cluster] + np.sqrt(_row_sums((stats.sum + stats.sum[cluster]) ** 2))
-        gap = _row_sums((direction - direction[cluster]) ** 2)
+        lengths = length + length[cluster] + np.sqrt(row_sums((stats.sum + stats.sum[cluster]) ** 2))
+        gap = row_sums((direction - direction[cluster]) ** 2)
         costs: Floats = 2 * (length * length[cluster]) * gap / np.where(lengths > 0, lengths, 1.0)
         return costs
-
-
-def _row_sums(terms: Floats) -> Floats:
-    """Sums over columns, added in order: NumPy's own sum groups the terms by the machine's vector width."""
-    totals: Floats = np.add.accumulate(terms, axis=1)[:, -1]
-    return totals
 
 
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from kfree.engines.base import Engine, Index, Sites, row_weights
 from kfree.search.state import Objective, State, recentred, state_of
 from kfree.stats import Stats
 
+O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 
-class Move(Protocol):
-    """A step of a search."""
 
-    def __call__(self, state: State, engine: Engine, objective: Objective) -> State: ...
+class Move(Protocol[O_contra]):
+    """A step of a search; a move that finds nothing to do returns the state that it was given."""
+
+    def __call__(self, state: State, engine: Engine, objective: O_contra) -> State: ...
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,27 @@ class Lloyd:
     def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
         """The iteration from given sites."""
         return state_of(sites, engine.nearest(sites), objective)
+
+
+@dataclass(frozen=True)
+class Settle:
+    """K-means without a fixed k, until a pass gains no more than ``least_gain`` of the cost; empty clusters die."""
+
+    least_gain: float = 0.0
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        new = self.start(recentred(state, objective), engine, objective)
+        return new if new.cost < (1.0 - self.least_gain) * state.cost else state
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The same from given sites."""
+        state = state_of(sites, engine.nearest(sites), objective)
+        while True:
+            sites = recentred(state, objective)
+            new = state_of(sites, engine.nearest(sites), objective)
+            if not new.cost < (1.0 - self.least_gain) * state.cost:
+                return new if new.cost <= state.cost else state
+            state = new
 
 
 def _relocated(state: State, engine: Engine) -> Stats:

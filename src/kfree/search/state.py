@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from kfree.engines.base import Engine, Labels, Pass, Sites, first_row_that_counts
+from kfree.prices import Prices
 from kfree.stats import Floats, Stats
 
 
@@ -23,13 +24,25 @@ class Objective(Protocol):
     def centres(self, stats: Stats, previous: Floats) -> Floats: ...
 
 
+class SplitMergeObjective(Objective, Protocol):
+    """What split-merge search needs to know besides."""
+
+    @property
+    def prices(self) -> type[Prices]: ...
+
+    def sizes(self, stats: Stats) -> Floats: ...
+
+    def least_sse(self, stats: Stats, sites: Floats) -> Floats: ...
+
+    def merge_costs(self, stats: Stats, cluster: int) -> Floats: ...
+
+
 @dataclass(frozen=True)
 class State:
     """Rows held against sites. ``cost`` is about these sites, not about the means of the clusters.
 
     ``settled`` says that every row is with its nearest site, which a sweep that opens clusters does not promise:
-    rows that came before a birth have not seen the newborn. ``n_refused`` counts rows that found no room to open
-    a cluster.
+    rows that came before a birth have not seen the newborn. ``n_refused`` counts clusters that found no room to open.
     """
 
     sites: Sites

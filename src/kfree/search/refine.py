@@ -1,0 +1,159 @@
+"""Single moves on J: each has its exact effect in closed form, or a bound on it, and is made only if that is a gain.
+
+They work on the statistics of clusters and on the rows of those concerned. Each that found something lets the clusters
+settle roughly; the loop decides when they settle for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kfree.engines.base import Engine, Index, Labels, row_weights
+from kfree.search.agglomerate import agglomerate
+from kfree.search.halves import halve
+from kfree.search.moves import Settle
+from kfree.search.state import SplitMergeObjective, State, recentred, state_of
+from kfree.search.thinning import Rivals, independent_deaths
+from kfree.stats import Floats, Stats
+
+# What a move must gain, as a share of the cost, to be more than rounding.
+LEAST_GAIN = 1e-12
+# How far clusters settle after a move that changed their number.
+SETTLE = Settle(1e-5)
+# Rows that could come into question while others move: those for which another cluster costs at most this much more.
+NEARLY = 1.1
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Rows go where they cost least, counting what that does to both centres (Hartigan 1975).
+
+    delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
+    """
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        if len(state.stats.n) < 2:
+            return state
+        labels, stats = state.labels, state.stats
+        centres = objective.centres(stats, previous=state.sites.centres)
+        rows, least_gain = np.arange(engine.n_rows), LEAST_GAIN * state.cost
+        while True:
+            listed, others = self._candidates(rows, labels, centres, stats, engine, objective)
+            moved = engine.exchange(listed, others, labels, centres, stats, least_gain)
+            if np.array_equal(moved, labels):
+                break
+            labels = moved
+            stats = engine.stats_of(labels, np.zeros(engine.n_rows), len(centres))
+            centres = objective.centres(stats, previous=centres)
+        if labels is state.labels:
+            return state
+        sites = state.sites.moved(centres)
+        return state_of(sites, engine.nearest(sites), objective)
+
+    @staticmethod
+    def _candidates(
+        rows: Index, labels: Labels, centres: Floats, stats: Stats, engine: Engine, objective: SplitMergeObjective
+    ) -> tuple[Index, Labels]:
+        """Rows that may gain by a move, and where to: −1 for those that must look at all clusters."""
+        weight, sizes = row_weights(engine), objective.sizes(stats)
+        rival, sq_dist = engine.rivals(rows, labels, centres)
+        saved = objective.prices.leaving(sizes[labels], weight, engine.held(rows, labels, centres))
+        # No cluster can be joined for less: the smallest is the easiest to move.
+        smallest = sizes.min()
+        least = weight * smallest / (smallest + weight) * sq_dist
+        listed = np.flatnonzero((weight > 0) & (stats.n[labels] > weight) & (least < NEARLY * saved))
+        return listed, np.where(least[listed] < saved[listed], -1, rival[listed]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """The cheapest pairs become one: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        near = self._near_enough(state, engine, objective)
+        merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
+        if not len(merges.pairs):
+            return state
+        stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
+        for (a, b), cost in zip(near[merges.pairs], merges.costs, strict=True):
+            stats.absorb(a, b, cost)
+            alive[b] = False
+        sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+        return SETTLE.start(sites, engine, objective)
+
+    @staticmethod
+    def _near_enough(state: State, engine: Engine, objective: SplitMergeObjective) -> Index:
+        """Clusters that have any other so near that merging with the smallest one there would pay."""
+        if len(state.stats.n) < 2:
+            return np.arange(len(state.stats.n))
+        sizes = objective.sizes(state.stats)
+        centres = objective.centres(state.stats, previous=state.sites.centres)
+        least = sizes * sizes.min() / (sizes + sizes.min()) * engine.gaps(centres)
+        return np.flatnonzero(least < objective.lam)
+
+
+@dataclass(frozen=True)
+class Die:
+    """A cluster's rows go to their next centres: delta ≤ Σ w·(second − nearest squared distance) − lam."""
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        if len(state.stats.n) < 2:
+            return state
+        rivals = Rivals(engine)
+        rivals.turn_to(state)
+        dead = independent_deaths(rivals, state, objective.lam)
+        if not dead.any():
+            return state
+        return SETTLE.start(recentred(state, objective).kept(~dead), engine, objective)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A cluster falls into two: delta = lam − (SSE − SSE of its halves after 2-means)."""
+
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        halves = halve(state, engine, objective)
+        pays = _highest(halves.gain, objective.lam)
+        chosen = pays[: _room(state, self.max_clusters)]
+        if not len(chosen):
+            return _refusing(state, len(pays))
+        return SETTLE.start(halves.divided(recentred(state, objective), np.sort(chosen)), engine, objective)
+
+
+@dataclass(frozen=True)
+class Bear:
+    """A row opens a cluster of its own: delta = lam − w·n_a/(n_a − w)·d_a². One row of each cluster at a time."""
+
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        weight, labels = row_weights(engine), state.labels
+        centres = objective.centres(state.stats, previous=state.sites.centres)
+        sq_dist = engine.held(np.arange(engine.n_rows), labels, centres)
+        gain = objective.prices.leaving(objective.sizes(state.stats)[labels], weight, sq_dist)
+        gain[(weight == 0) | ~(state.stats.n[labels] > weight)] = 0.0
+        pays = _highest(gain, objective.lam)
+        _, first_of_cluster = np.unique(labels[pays], return_index=True)
+        founders = pays[np.sort(first_of_cluster)][: _room(state, self.max_clusters)]
+        if not len(founders):
+            return _refusing(state, len(pays))
+        sites = recentred(state, objective)
+        return SETTLE.start(sites.born(np.vstack([sites.centres, engine.rows(founders)])), engine, objective)
+
+
+def _highest(gain: Floats, price: float) -> Index:
+    """Where the gain exceeds the price, the highest first."""
+    pays = np.flatnonzero(gain > price)
+    return pays[np.argsort(-gain[pays], kind="stable")]
+
+
+def _room(state: State, max_clusters: int | None) -> int | None:
+    return None if max_clusters is None else max(max_clusters - len(state.stats.n), 0)
+
+
+def _refusing(state: State, n_refused: int) -> State:
+    return state if n_refused == state.n_refused else replace(state, n_refused=n_refused)

@@ -1,0 +1,139 @@
+"""Split-merge search: from one cluster to a clustering that no listed move improves.
+
+Single moves (refine.py) stop where neither one split nor one merge pays, though many clusterings with quite different
+numbers of clusters look like that. The compound moves here go through clusterings that cost more, and are judged by
+where they end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.engines.base import Engine, Index, Sites
+from kfree.search.halves import Halves, halve
+from kfree.search.loop import Descent, descend
+from kfree.search.moves import Move, Settle
+from kfree.search.refine import LEAST_GAIN, SETTLE, Bear, Die, Exchange, Merge, Split
+from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.search.thinning import ROUGHLY, thinned
+
+# On the way down a cluster is cut if that saves this share of the price. That gives too many, which then are thinned.
+GENEROUS = 0.6
+# Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
+SHARES = (0.1, 0.2, 0.3)
+# Where only the rough outcome of 2-means counts, it may leave this share of the rows restless.
+RESTLESS = 0.01
+# A result within this share of the best is worth settling further.
+PROMISING = 3e-4
+FURTHER = Settle(1e-6)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to go on with random cuts: up to ``patience`` in vain, and until ``deadline`` (time.monotonic())."""
+
+    rng: np.random.RandomState
+    patience: float = 0
+    deadline: float = np.inf
+
+
+def split_merge(
+    engine: Engine,
+    objective: SplitMergeObjective,
+    sites: Sites | None,
+    max_iter: int,
+    max_clusters: int | None,
+    budget: Budget,
+) -> Descent:
+    """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
+    start = one_cluster(engine, objective) if sites is None else sites
+    state = state_of(start, engine.nearest(start), objective)
+    if sites is None:
+        state = min(state, grown(state, engine, objective, max_clusters), key=lambda state: state.cost)
+    moves: list[Move[SplitMergeObjective]] = [
+        FURTHER,
+        Exchange(),
+        Merge(),
+        Die(),
+        Split(max_clusters),
+        Bear(max_clusters),
+        Oversplit(max_clusters),
+        Perturb(budget, max_clusters),
+    ]
+    return descend(state, moves, engine, objective, max_iter, near_enough=_no_gain)
+
+
+def grown(state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None) -> State:
+    """Halves of halves, as long as a cut saves enough; then as few of them as pay."""
+    wanted = np.ones(len(state.stats.n), dtype=bool)
+    while wanted.any():
+        halves = halve(state, engine, objective, wanted, RESTLESS)
+        chosen = np.flatnonzero(halves.gain > GENEROUS * objective.lam)
+        wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
+        wanted[halves.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
+        state = halves.cut(state, chosen, objective)
+    return thinned(ROUGHLY.start(recentred(state, objective), engine, objective), engine, objective, max_clusters)
+
+
+@dataclass(frozen=True)
+class Oversplit:
+    """Cut the clusters that gain most, let all settle, thin them out: more, then fewer. The fewest is a relocation."""
+
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        halves = halve(state, engine, objective, restless=RESTLESS)
+        by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
+        sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
+        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}))
+        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters)
+
+
+@dataclass(frozen=True)
+class Perturb:
+    """The same with clusters drawn at random, within a budget."""
+
+    budget: Budget
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        if not self.budget.patience:
+            return state
+        halves = halve(state, engine, objective, restless=RESTLESS)
+        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters)
+
+    def _draws(self, halves: Halves) -> Iterator[Index]:
+        can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
+        most = max(1, round(max(SHARES) * len(can_be_cut)))
+        while len(can_be_cut) and n_drawn < self.budget.patience and time.monotonic() < self.budget.deadline:
+            n_drawn += 1
+            size = self.budget.rng.randint(most) + 1
+            yield np.sort(self.budget.rng.choice(can_be_cut, size, replace=False))
+
+
+def _first_that_pays(
+    cuts: Iterator[Index],
+    halves: Halves,
+    state: State,
+    engine: Engine,
+    objective: SplitMergeObjective,
+    max_clusters: int | None,
+) -> State:
+    """The outcome of the first of the ``cuts``, places in ``halves``, that ends below the cost of ``state``."""
+    sites = recentred(state, objective)
+    for chosen in cuts:
+        many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
+        new = SETTLE(thinned(many, engine, objective, max_clusters), engine, objective)
+        if new.cost < (1.0 + PROMISING) * state.cost:
+            new = FURTHER(new, engine, objective)
+        if not _no_gain(state, new):
+            return new
+    return state
+
+
+def _no_gain(old: State, new: State) -> bool:
+    return not old.cost - new.cost > LEAST_GAIN * old.cost
