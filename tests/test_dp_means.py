@@ -39,7 +39,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_equals_the_serial_loop(case, order, engine, rng):
     X, lam = CASES[case](rng)
-    model = DPMeans(lam=lam, order=order, engine=engine, random_state=3).fit(X)
+    model = DPMeans(search="sweep", lam=lam, order=order, engine=engine, random_state=3).fit(X)
     visits = np.random.RandomState(3).permutation(len(X)) if order == "random" else None
     labels, centres, costs = oracles.serial_dp_means(oracles.canonical(X), lam, order=visits)
     assert model.labels_.tolist() == labels
@@ -58,7 +58,7 @@ def test_weighted_sweep_equals_the_serial_loop(weights, engine, rng):
         "some zero": rng.integers(0, 3, 200),
         "any": rng.exponential(size=200),
     }
-    model = DPMeans(lam=25.0, engine=engine).fit(X, sample_weight=w[weights])
+    model = DPMeans(search="sweep", lam=25.0, engine=engine).fit(X, sample_weight=w[weights])
     Z = oracles.canonical(X, w[weights])
     labels, centres, costs = oracles.serial_dp_means(Z, 25.0, w[weights])
     assert model.labels_.tolist() == labels
@@ -70,11 +70,11 @@ def test_weighted_sweep_equals_the_serial_loop(weights, engine, rng):
 def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
     X, _ = blobs(rng)
     init = X[:3] + 0.5
-    model = DPMeans(lam=9.0, init=init, engine=engine)
+    model = DPMeans(search="sweep", lam=9.0, init=init, engine=engine)
     frame = model.fit(X)._frame_
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init))
     assert model.labels_.tolist() == labels
-    capped = DPMeans(lam=9.0, init=init, engine=engine, max_clusters=4)
+    capped = DPMeans(search="sweep", lam=9.0, init=init, engine=engine, max_clusters=4)
     with pytest.warns(UserWarning, match="max_clusters=4 kept"):
         capped.fit(X)
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init), max_clusters=4)
@@ -88,14 +88,14 @@ def test_never_below_the_minimum_over_all_partitions(seed):
     X = rng.normal(size=(9 if seed == 0 else 2 + seed % 7, 2))
     w = rng.integers(1, 4, len(X)) if seed % 2 else None
     for lam in (0.1, 0.5, 2.0):
-        model = DPMeans(lam=lam).fit(X, sample_weight=w)
+        model = DPMeans(search="sweep", lam=lam).fit(X, sample_weight=w)
         assert model.cost_ == pytest.approx(oracles.partition_cost(X, model.labels_, lam, w), rel=1e-12)
         assert model.cost_ >= oracles.lowest_cost(X, lam, w) * (1 - 1e-12)
 
 
 def test_reaches_the_minimum_on_separated_clusters():
     X = np.array([[0, 0], [0, 1], [1, 0], [50, 50], [50, 51], [-50, 50], [-50, 51], [-51, 50]], float)
-    assert DPMeans(lam=10.0).fit(X).cost_ == pytest.approx(oracles.lowest_cost(X, 10.0), rel=1e-12)
+    assert DPMeans(search="sweep", lam=10.0).fit(X).cost_ == pytest.approx(oracles.lowest_cost(X, 10.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -103,7 +103,7 @@ def test_reaches_the_minimum_on_separated_clusters():
 def test_cost_never_rises_and_the_fit_is_consistent(metric, order, rng):
     X, _ = blobs(rng, n=2500, d=4, k=12, spread=2.0)
     lam = farthest_first_lambda(X, 12, metric=metric)
-    model = DPMeans(lam=lam, metric=metric, order=order, random_state=0).fit(X)
+    model = DPMeans(search="sweep", lam=lam, metric=metric, order=order, random_state=0).fit(X)
     assert (np.diff(model.cost_history_) <= 0).all()
     assert model.cost_history_[-1] == model.cost_ == model.inertia_ + lam * model.n_clusters_
     assert len(model.cost_history_) == model.n_iter_
@@ -135,9 +135,9 @@ def test_engines_agree_over_several_blocks(metric, order, weighted, rng):
     w = rng.integers(0, 3, len(X)) if weighted else None
     lam = {"euclidean": 0.7, "cosine": 0.05}[metric]
     fits = [
-        DPMeans(lam=lam, metric=metric, order=order, random_state=1, engine=engine, n_threads=n_threads).fit(
-            X, sample_weight=w
-        )
+        DPMeans(
+            search="sweep", lam=lam, metric=metric, order=order, random_state=1, engine=engine, n_threads=n_threads
+        ).fit(X, sample_weight=w)
         for engine, n_threads in [("reference", 1), ("native", 1), ("native", 2), ("native", 8)]
     ]
     assert fits[0].n_clusters_ > 20
@@ -151,7 +151,7 @@ def test_engines_agree_over_several_blocks(metric, order, weighted, rng):
 def test_a_fit_cut_short_is_consistent_too(max_iter, rng):
     X = rng.uniform(size=(3000, 2))
     with pytest.warns(ConvergenceWarning, match=f"max_iter={max_iter}"):
-        model = DPMeans(lam=0.01, max_iter=max_iter).fit(X)
+        model = DPMeans(search="sweep", lam=0.01, max_iter=max_iter).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     assert model.cost_history_[-1] == model.cost_
     assert (np.diff(model.cost_history_) <= 0).all()
@@ -161,12 +161,14 @@ def test_a_fit_cut_short_is_consistent_too(max_iter, rng):
 
 def test_a_row_at_exactly_lam_joins():
     X = [[-2.0], [2.0]]  # both 4 from the mean
-    assert DPMeans(lam=4.0).fit(X).n_clusters_ == 1
-    assert DPMeans(lam=np.nextafter(4.0, 0)).fit(X).n_clusters_ > 1
+    assert DPMeans(search="sweep", lam=4.0).fit(X).n_clusters_ == 1
+    assert DPMeans(search="sweep", lam=np.nextafter(4.0, 0)).fit(X).n_clusters_ > 1
 
 
 def test_ties_go_to_the_first_born():
-    model = DPMeans(lam=1e3, init=[[1.0], [-1.0], [1.0]], max_iter=300).fit([[0.0], [0.0], [5.0], [-5.0]])
+    model = DPMeans(search="sweep", lam=1e3, init=[[1.0], [-1.0], [1.0]], max_iter=300).fit(
+        [[0.0], [0.0], [5.0], [-5.0]]
+    )
     assert model.predict([[0.0]]).tolist() == [0]
     assert model.labels_.tolist() == [0, 0, 0, 1]
     assert model.cluster_ids_.tolist() == [0, 1]
@@ -174,7 +176,7 @@ def test_ties_go_to_the_first_born():
 
 def test_ids_stay_with_clusters_and_are_not_reused(rng):
     X, _ = blobs(rng, n=600, k=8, spread=3.0)
-    model = DPMeans(lam=6.0, init=np.vstack([np.full((1, 3), 1e3), X[:4]])).fit(X)
+    model = DPMeans(search="sweep", lam=6.0, init=np.vstack([np.full((1, 3), 1e3), X[:4]])).fit(X)
     assert 0 not in model.cluster_ids_  # the far centre never had a row
     assert (np.diff(model.cluster_ids_) > 0).all()
     assert len(model.cluster_ids_) == model.n_clusters_
@@ -183,22 +185,22 @@ def test_ids_stay_with_clusters_and_are_not_reused(rng):
 def test_an_empty_cluster_is_deleted_after_the_sweep_not_within():
     # The empty centre at 100 is still there when row 1 is visited, so that row joins it instead of opening one.
     X = [[0.0], [99.0]]
-    model = DPMeans(lam=50.0, init=[[0.0], [100.0], [1000.0]]).fit(X)
+    model = DPMeans(search="sweep", lam=50.0, init=[[0.0], [100.0], [1000.0]]).fit(X)
     assert model.cluster_ids_.tolist() == [0, 1]
     assert model.cluster_centers_.ravel().tolist() == [0.0, 99.0]
 
 
 def test_random_order_is_one_permutation_of_the_rows(rng):
     X, _ = blobs(rng)
-    model = DPMeans(lam=20.0, order="random", random_state=5).fit(X)
+    model = DPMeans(search="sweep", lam=20.0, order="random", random_state=5).fit(X)
     visits = np.random.RandomState(5).permutation(len(X))
-    shuffled = DPMeans(lam=20.0).fit(X[visits])
+    shuffled = DPMeans(search="sweep", lam=20.0).fit(X[visits])
     np.testing.assert_array_equal(model.labels_[visits], shuffled.labels_)
 
 
 def test_allow_new_marks_rows_that_would_open_a_cluster(rng):
     X, _ = blobs(rng)
-    model = DPMeans(lam=40.0).fit(X)
+    model = DPMeans(search="sweep", lam=40.0).fit(X)
     Y = np.vstack([X[:5], X[:5] + 1e3])
     np.testing.assert_array_equal(model.predict(Y)[:5], model.labels_[:5])
     assert model.predict(Y, allow_new=True)[5:].tolist() == [-1] * 5

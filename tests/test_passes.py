@@ -168,10 +168,10 @@ def test_accumulate_approach_candidates_distances(case, rng):
 def test_passes_for_moves(case):
     """Halving, rivals and exchanges, on lists of rows."""
     listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)
-    # Rows of two clusters in one tile, a tile of one cluster, a cluster with many.
-    cluster = np.where(listed < 900, 7, listed % (N_SITES // 2)).astype(np.int32)
+    cluster = (listed % (N_SITES // 2)).astype(np.int32)
     pairs = case.centres[: N_SITES // 2 * 2].copy()
-    start = (np.arange(N_ROWS) % N_SITES).astype(np.int32)
+    # Clusters of many rows, and some so small that several share a tile, at both ends of the list.
+    start = np.where(np.arange(N_ROWS) % 3 < 2, 7, np.arange(N_ROWS) % N_SITES).astype(np.int32)
     others = np.where(listed % 3 == 0, -1, (listed + 1) % N_SITES).astype(np.int32)
 
     def everything(passes, rows, n_threads):
@@ -182,7 +182,7 @@ def test_passes_for_moves(case):
         stats = np.empty(N_SITES), np.empty(case.centres.shape), np.empty(N_SITES)
         passes.choose(rows, listed, cluster, pairs, n_threads, side, *halves)
         passes.lean(rows, listed, cluster, pairs, n_threads, *leaning)
-        passes.rivals(rows, listed, cluster, case.centres, n_threads, rival, away)
+        passes.rivals(rows, listed, start[listed], case.centres, n_threads, rival, away)
         passes.held(rows, listed, cluster, case.centres, n_threads, own)
         passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
         n_moved = passes.exchange(rows, listed[:120], others[:120], case.centres, 0.1, n_threads, label, *stats)

@@ -95,7 +95,9 @@ def test_a_fit_takes_at_most_64_bytes_a_row():
         rng = np.random.default_rng(0)
         X, w = rng.standard_normal(size=(n, 2), dtype=np.float32), rng.integers(1, 3, size=n, dtype=np.int8)
         def fit(rows):
-            model = DPMeans(lam=1e-6, order="random", random_state=0, max_clusters=30, max_iter=3, metric="cosine")
+            model = DPMeans(
+                search="sweep", lam=1e-6, order="random", random_state=0, max_clusters=30, max_iter=3, metric="cosine"
+            )
             return model.fit(X[:rows], sample_weight=w[:rows])
         fit(1000)
         # getrusage would start from the peak of the parent process.

@@ -8,7 +8,7 @@ from kfree import DPMeans, KMeans
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
     DPMeans(),
-    DPMeans(order="random"),
+    DPMeans(search="sweep", order="random"),
     DPMeans(engine="reference"),
     KMeans(),
     KMeans(engine="reference"),

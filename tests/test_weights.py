@@ -63,8 +63,9 @@ def test_k_means_from_given_centres_treats_weights_as_repeats(metric, rng):
 
 def test_one_heavy_row_opens_where_three_light_ones_do_not():
     X, lam = [[-1.0], [1.0]], 2.0
-    assert DPMeans(lam=lam).fit(X, sample_weight=[3, 3]).n_clusters_ == 2
-    assert DPMeans(lam=lam).fit(np.repeat(X, 3, axis=0)).n_clusters_ == 1
+    sweep = DPMeans(lam=lam, search="sweep")
+    assert sweep.fit(X, sample_weight=[3, 3]).n_clusters_ == 2
+    assert sweep.fit(np.repeat(X, 3, axis=0)).n_clusters_ == 1
 
 
 def test_rows_of_a_weightless_cluster_join_the_nearest():

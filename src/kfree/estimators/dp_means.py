@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -189,6 +190,25 @@ class DPMeans(CentreClusterer):
         require_count("target_k", self.target_k)
         require_choice("search", self.search, list(SEARCHES))
         require_choice("order", self.order, ORDERS)
+        swept = self.search == "sweep"
+        require(
+            swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
+        )
+        is_count = isinstance(self.patience, Integral) and not isinstance(self.patience, bool) and self.patience >= 0
+        require(is_count, "patience", self.patience, "a whole number ≥ 0")
+        require(
+            not (swept and self.patience),
+            "patience",
+            self.patience,
+            "0 with search='sweep', which is over when it is over",
+        )
+        require(
+            self.time_budget is None or is_positive_number(self.time_budget),
+            "time_budget",
+            self.time_budget,
+            "a number of seconds > 0 or None",
+        )
+        require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
         require_count("max_clusters", self.max_clusters, or_none=True)
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
 

@@ -20,7 +20,10 @@ class Others {
   const Sites& without(const std::vector<int32_t>& hidden) {
     for (int64_t p : moved_) put(p, p);
     moved_.clear();
-    while (some_.k < all_.k) some_.append(all_[some_.k]);
+    while (some_.k < all_.k) {
+      place_[some_.k] = static_cast<int32_t>(some_.k);
+      some_.append(all_[some_.k]);
+    }
     int64_t n_visible = all_.k;
     for (const int32_t j : hidden) {
       const int64_t p = place_[j];

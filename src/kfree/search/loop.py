@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from kfree.engines.base import Engine
 from kfree.search.moves import Move
-from kfree.search.state import Objective, State
+from kfree.search.state import Objective, State, require_finite
 
 O = TypeVar("O", bound=Objective)
 
@@ -43,10 +42,7 @@ def descend(
     ``near_enough`` to each other show that a move did not help, though the second is kept if it costs no more. A move
     that would raise the cost is at the limit of rounding.
     """
-    if not math.isfinite(state.cost):
-        raise ValueError(
-            "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
-        )
+    require_finite(state)
     descent = Descent(state, [state.cost], n_refused=state.n_refused)
     del state  # its labels are as long as X
     turn = 0

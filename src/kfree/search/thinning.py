@@ -46,8 +46,7 @@ class Rivals:
         centres, k = state.sites.centres, len(state.stats.n)
         now = self._engine.held(self._all, state.labels, centres)
         then = self._engine.held(self._all, self.labels, centres)
-        costs: Floats = np.bincount(state.labels, weights=self._weight * (then - now), minlength=k)
-        return costs
+        return np.asarray(np.bincount(state.labels, weights=self._weight * (then - now), minlength=k), dtype=np.float64)
 
     def neighbours(self, state: State) -> sp.csr_array:
         """(k, k): how many rows of one cluster would go to another."""
