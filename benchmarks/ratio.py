@@ -63,9 +63,12 @@ def versions(*packages):
     return found | {"python": platform.python_version(), "machine": platform.machine()}
 
 
-def report(name, rows, *packages):
-    """Print the table and keep it as JSON and Markdown under benchmarks/results/."""
-    facts = versions("kfree", *packages)
+def report(name, rows, *packages, peer=None):
+    """Print the table and keep it as JSON and Markdown under benchmarks/results/.
+
+    ``peer`` holds versions from another environment.
+    """
+    facts = versions("kfree", *packages) | {f"{package} (peer)": version for package, version in (peer or {}).items()}
     table = markdown(rows)
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
