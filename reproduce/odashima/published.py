@@ -16,8 +16,9 @@ class Published:
 
 
 def _row(unit, costs, seconds):
+    """Costs in the paper's three digits, without the dust of the product."""
     return {
-        algorithm: Published(unit * cost, unit * spread, spent)
+        algorithm: Published(float(f"{unit * cost:.3g}"), unit * spread, spent)
         for algorithm, (cost, spread), spent in zip(ALGORITHMS, costs, seconds, strict=True)
     }
 
