@@ -37,7 +37,7 @@ def validated_rows(X, estimator):
     return _canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
 
 
-def validated_weights(sample_weight, n_rows):
+def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
         return None
@@ -68,7 +68,7 @@ def validated_weights(sample_weight, n_rows):
             f"sample_weight contains {len(negative)} negative value(s), the first is "
             f"{weight[negative[0]]:g} for row {negative[0]}; weights are finite numbers ≥ 0."
         )
-    if not weight.any():
+    if not all_may_be_zero and not weight.any():
         raise ValueError(
             "Sample weights must contain at least one non-zero number: all values of sample_weight are zero, "
             "so that no row counts."

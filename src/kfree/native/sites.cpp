@@ -14,24 +14,28 @@ Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d) {
 }
 
 void Sites::append(const double* c) {
-  const int64_t lane = k % PANEL;
-  if (lane == 0) {
+  if (k % PANEL == 0) {
     panels.resize(panels.size() + d * PANEL, 0.0);
     panels32.resize(panels32.size() + d * PANEL, 0.0f);
     half_norm32.resize(half_norm32.size() + PANEL, FARTHEST);
   }
-  const int64_t offset = (k / PANEL) * d * PANEL + lane;
+  centre.insert(centre.end(), c, c + d);
+  sq_norm.push_back(0.0);
+  place(k++, c);
+}
+
+void Sites::place(int64_t j, const double* c) {
+  const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
   double norm = 0.0;
   for (int64_t t = 0; t < d; ++t) {
+    centre[j * d + t] = c[t];
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
     norm += c[t] * c[t];
   }
-  centre.insert(centre.end(), c, c + d);
-  sq_norm.push_back(norm);
-  half_norm32[k] = static_cast<float>(0.5 * norm);
+  sq_norm[j] = norm;
+  half_norm32[j] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));
-  ++k;
 }
 
 void Subset::take(const Sites& sites, const int32_t* ids, int64_t n) {

@@ -1,4 +1,4 @@
-// Sites: the centres that rows are held against, laid out for every kernel. They can only be added to.
+// Sites: the centres that rows are held against, laid out for every kernel. They can be added to and moved.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -24,6 +24,8 @@ struct Sites {
   const double* operator[](int64_t j) const { return centre.data() + j * d; }
   const double* panel(int64_t p) const { return panels.data() + p * d * PANEL; }
   void append(const double* c);
+  // Moves site j. max_norm never falls, which leaves every bound that is made from it true.
+  void place(int64_t j, const double* c);
 };
 
 // Some of the sites, packed for ranking.
