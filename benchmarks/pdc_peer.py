@@ -1,7 +1,7 @@
 """pdc-dp-means in a process of its own. Arguments: file of rows, price, settings as JSON, file for the answer.
 
 Run by an interpreter that has pdc-dp-means. Tells its versions, then fits once for every line that it is sent, and
-answers with the seconds and the number of iterations. Its ``delta`` is compared with squared distances and paid once
+answers with what that took and the number of iterations. Its ``delta`` is compared with squared distances and paid once
 per cluster: it is kfree's ``lam``.
 """
 
@@ -23,11 +23,11 @@ def main(rows, lam, settings, answer):
     say({package: importlib.metadata.version(package) for package in ("pdc-dp-means", "scikit-learn", "numpy")})
     for _ in sys.stdin:
         model = DPMeans(delta=float(lam), n_init=1, random_state=0, **settings)
-        started = time.perf_counter()
+        started, processor = time.perf_counter(), time.process_time()
         model.fit(X)
-        seconds = time.perf_counter() - started
+        seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - processor
         np.savez(answer, labels=model.labels_, centres=model.cluster_centers_)
-        say({"seconds": seconds, "n_iter": model.n_iter_})
+        say({"seconds": seconds, "cpu_seconds": cpu_seconds, "n_iter": model.n_iter_})
 
 
 def say(message):

@@ -31,10 +31,11 @@ class Line:
         return None if self.paper is None else self.ours / self.paper - 1
 
     @property
-    def is_worse(self):
-        if self.paper is None or not self.lower_is_better:
-            return False
-        return float(f"{self.ours:.{self.digits}g}") > self.paper
+    def verdict(self):
+        """Empty, unless ours is worse; then also whether the confidence intervals meet."""
+        if self.paper is None or not self.lower_is_better or _rounded(self.ours, self.digits) <= self.paper:
+            return ""
+        return "worse, within ±" if self.ours - (self.spread or 0) <= self.paper + (self.paper_spread or 0) else "WORSE"
 
     def cells(self):
         """The line as text, by the head of its column."""
@@ -45,9 +46,9 @@ class Line:
             "paper": _number(self.paper, self.paper_spread),
             "ours": _number(self.ours, self.spread),
             "difference": "" if self.difference is None else f"{self.difference:+.1%}",
-            "": "WORSE" if self.is_worse else "",
-            "paper s": _number(self.paper_seconds),
-            "ours s": _number(self.seconds),
+            "verdict": self.verdict,
+            "paper s": "" if self.paper_seconds is None else f"{self.paper_seconds:.1f}",
+            "ours s": "" if self.seconds is None else f"{self.seconds:.2f}",
             "note": self.note,
         }
 
@@ -61,7 +62,7 @@ FIELDS = [
     "ours",
     "spread",
     "difference",
-    "is_worse",
+    "verdict",
     "paper_seconds",
     "seconds",
     "note",
@@ -75,7 +76,7 @@ def as_text(lines):
     width = {head: max(len(head), *(len(row[head]) for row in rows)) for head in heads}
     body = [{head: head for head in heads}, {head: "-" * width[head] for head in heads}, *rows]
     text = ["  ".join(row[head].ljust(width[head]) for head in heads).rstrip() for row in body]
-    worse = sum(line.is_worse for line in lines)
+    worse = sum(line.verdict != "" for line in lines)
     return "\n".join([*text, "", f"Worse than the paper in {worse} of {len(lines)} lines." if worse else ""]).rstrip()
 
 
@@ -90,5 +91,10 @@ def write_csv(lines, path):
 def _number(value, spread=None):
     if value is None:
         return ""
-    around = f" ± {spread:.2g}" if spread else ""
-    return f"{value:.4g}{around}"
+    # A spread that is nothing but rounding is not shown.
+    around = f" ± {_rounded(spread, 2):.6g}" if spread and spread > 1e-9 * abs(value) else ""
+    return f"{value:.6g}{around}"
+
+
+def _rounded(value, digits):
+    return float(f"{value:.{digits}g}")

@@ -20,32 +20,45 @@ def made_up():
     return [
         Line("a", "fast", "cost", paper=1.23, ours=1.2349, spread=0.01, seconds=2.0),
         Line("b", "slow", "cost", paper=1.23, ours=1.236, note="k=3"),
-        Line("c", "slow", "clusters", paper=4, ours=8, lower_is_better=False),
+        Line("c", "slow", "cost", paper=1.23, paper_spread=0.02, ours=1.26, spread=0.01),
+        Line("d", "slow", "clusters", paper=4, ours=8, lower_is_better=False),
     ]
 
 
 def test_worse_means_worse_in_the_papers_digits():
-    assert [line.is_worse for line in made_up()] == [False, True, False]
+    assert [line.verdict for line in made_up()] == ["", "WORSE", "worse, within ±", ""]
 
 
 def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
     text = as_text(made_up())
-    heads, _, a, b, c, *_ = text.splitlines()
-    assert heads.split() == ["case", "method", "quantity", "paper", "ours", "difference", "ours", "s", "note"]
-    assert a.split() == ["a", "fast", "cost", "1.23", "1.235", "±", "0.01", "+0.4%", "2"]
-    assert "WORSE" in b
-    assert c.split() == ["c", "slow", "clusters", "4", "8", "+100.0%"]
-    assert text.endswith("Worse than the paper in 1 of 3 lines.")
+    heads, _, a, b, c, d, *_ = text.splitlines()
+    assert heads.split() == [
+        "case",
+        "method",
+        "quantity",
+        "paper",
+        "ours",
+        "difference",
+        "verdict",
+        "ours",
+        "s",
+        "note",
+    ]
+    assert a.split() == ["a", "fast", "cost", "1.23", "1.2349", "±", "0.01", "+0.4%", "2.00"]
+    assert b.split() == ["b", "slow", "cost", "1.23", "1.236", "+0.5%", "WORSE", "k=3"]
+    assert c.split()[:7] == ["c", "slow", "cost", "1.23", "±", "0.02", "1.26"]
+    assert d.split() == ["d", "slow", "clusters", "4", "8", "+100.0%"]
+    assert text.endswith("Worse than the paper in 2 of 4 lines.")
 
 
 def test_the_runner_prints_and_keeps_all_digits(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "nobody/table9", Experiment("made up", made_up))
     runner.main(["nobody/table9", "--out", str(tmp_path)])
-    assert "1.235 ± 0.01" in capsys.readouterr().out
+    assert "1.2349 ± 0.01" in capsys.readouterr().out
     with (tmp_path / "nobody-table9.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [float(row["ours"]) for row in rows] == [1.2349, 1.236, 8]
-    assert [row["is_worse"] for row in rows] == ["False", "True", "False"]
+    assert [float(row["ours"]) for row in rows] == [1.2349, 1.236, 1.26, 8]
+    assert [row["verdict"] for row in rows] == ["", "WORSE", "worse, within ±", ""]
 
 
 def test_without_a_name_the_runner_lists_what_there_is(capsys):
