@@ -1,4 +1,4 @@
-"""The log of a stream: births, splits, merges, deaths and rises of the price, with the ids of the clusters concerned."""
+"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the price."""
 
 import numpy as np
 
