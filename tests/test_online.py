@@ -125,6 +125,13 @@ def test_chunks_engines_and_instruction_sets_give_the_same_bits(settings, rng, m
     same_bits(twin.merge(), whole.merge())
 
 
+def test_a_tie_with_a_site_that_has_just_moved_goes_to_the_first_born():
+    pairs = 100.0 * np.arange(60)[:, None]
+    births, visits = pairs + [0.0, 3.0], pairs + [1.0, 1.75]  # the first visit moves 0 to 0.5, as near to 1.75 as 3 is
+    model = OnlineDPMeans(4.0, split=False).partial_fit(np.concatenate([births.ravel(), visits.ravel()])[:, None])
+    assert model.joined_ids_.tolist() == [*range(120), *np.repeat(np.arange(0, 120, 2), 2)]
+
+
 @pytest.mark.parametrize("as_rows", [np.asfortranarray, sp.csr_array, sp.csc_array, np.ndarray.tolist], ids=str)
 def test_containers_give_the_same_bits(as_rows, rng):
     X, _ = blobs(rng)
