@@ -127,7 +127,8 @@ def test_chunks_engines_and_instruction_sets_give_the_same_bits(settings, rng, m
 
 def test_a_tie_with_a_site_that_has_just_moved_goes_to_the_first_born():
     pairs = 100.0 * np.arange(60)[:, None]
-    births, visits = pairs + [0.0, 3.0], pairs + [1.0, 1.75]  # the first visit moves 0 to 0.5, as near to 1.75 as 3 is
+    births = pairs + np.array([0.0, 3.0])
+    visits = pairs + np.array([1.0, 1.75])  # the first moves 0 to 0.5, which is as near to 1.75 as 3 is
     model = OnlineDPMeans(4.0, split=False).partial_fit(np.concatenate([births.ravel(), visits.ravel()])[:, None])
     assert model.joined_ids_.tolist() == [*range(120), *np.repeat(np.arange(0, 120, 2), 2)]
 

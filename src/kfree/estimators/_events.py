@@ -53,6 +53,6 @@ def followed(ids, events):
 
 def places_of(ids, living):
     """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
-    places = np.searchsorted(living, ids)
-    found = np.isin(ids, living)
-    return np.where(found, places, -1).astype(np.int32)
+    places = np.searchsorted(living, ids).astype(np.int32)
+    places[np.append(living, -1)[places] != ids] = -1
+    return places
