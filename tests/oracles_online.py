@@ -8,7 +8,7 @@ from oracles import sq_dist
 
 class Cluster:
     def __init__(self, name, x, w):
-        self.name, self.mean, self.w, self.low, self.high = name, x, w, x, x
+        self.name, self.names, self.mean, self.w, self.low, self.high = name, {name}, x, w, x, x
 
     def range_with(self, x):
         return max((np.maximum(self.high, x) - np.minimum(self.low, x)).tolist())
@@ -24,6 +24,10 @@ class Cluster:
         self.mean = self.mean + (x - self.mean) * (w / self.w)
         self.low, self.high = np.minimum(self.low, x), np.maximum(self.high, x)
 
+    def is_due(self, lam):
+        """Eq. 4."""
+        return self.w * self.range_with(self.mean) ** 2 > 16 * lam
+
     def split(self, name):
         """Eq. 6 as printed: self becomes the left half, and the right half is returned."""
         j = int(np.argmax(self.high - self.low))
@@ -36,26 +40,62 @@ class Cluster:
         return right
 
 
-def online_dp_means(Z, lam, weight=None, split=True):
-    """Algorithm 3, or Algorithm 2 without ``split``: the clusters, and for each row the name of the one it joined."""
+def online_dp_means(Z, lam, weight=None, split=True, max_clusters=math.inf, half_life=math.inf):
+    """Algorithm 3, or Algorithm 2 without ``split``: the clusters, the name of the one each row joined, the last price.
+
+    The limit and the forgetting are kfree's own: the price doubles until there is room or none is needed, and old
+    rows lose weight with each new one.
+    """
     clusters, joined, n_names = [], [], 0
     for x, w in zip(Z, [1.0] * len(Z) if weight is None else weight, strict=True):
-        gaps = [math.inf if split and w and c.refuses(x, w, lam) else sq_dist(x, c.mean) for c in clusters]
-        nearest = int(np.argmin(gaps)) if gaps else None
         if w == 0:
-            joined.append(-1 if nearest is None else clusters[nearest].name)
-        elif nearest is None or w * gaps[nearest] > lam:
+            joined.append(nearest(x, clusters)[0].name if clusters else -1)
+            continue
+        for cluster in clusters if half_life < math.inf else []:
+            cluster.w *= 2 ** (-1 / half_life)
+        while True:
+            home, gap = nearest(x, [c for c in clusters if not (split and c.refuses(x, w, lam))])
+            if not w * gap > lam or len(clusters) < max_clusters:
+                break
+            lam *= 2
+            clusters = merged(clusters, lam)
+        if w * gap > lam:
             clusters.append(Cluster(n_names, x, w))
             joined.append(n_names)
             n_names += 1
-        else:
-            cluster = clusters[nearest]
-            cluster.add(x, w)
-            joined.append(cluster.name)
-            if split and cluster.w * cluster.range_with(cluster.mean) ** 2 > 16 * lam:
-                clusters.append(cluster.split(n_names))
+            continue
+        home.add(x, w)
+        joined.append(home.name)
+        while split and home.is_due(lam):
+            if len(clusters) < max_clusters:
+                clusters.append(home.split(n_names))
                 n_names += 1
-    return clusters, joined
+                break
+            lam *= 2
+            clusters = merged(clusters, lam)
+            home = next(c for c in clusters if home.name in c.names)
+    return clusters, joined, lam
+
+
+def nearest(x, clusters):
+    """The nearest cluster, the first on ties, and its squared distance: infinite if there is none."""
+    gaps = [sq_dist(x, c.mean) for c in clusters]
+    return (clusters[int(np.argmin(gaps))], min(gaps)) if gaps else (None, math.inf)
+
+
+def merged(clusters, lam):
+    """The clusters that Algorithm 4 leaves, with the boxes of all that they are made of."""
+    centroids, group = merge_dp_means([c.mean for c in clusters], [c.w for c in clusters], lam)
+    for k, c in zip(group, clusters, strict=True):
+        into = clusters[k]
+        if into is not c:
+            into.names |= c.names
+            into.w += c.w
+            into.low, into.high = np.minimum(into.low, c.low), np.maximum(into.high, c.high)
+    kept = [clusters[k] for k in sorted(set(group))]
+    for cluster, centroid in zip(kept, centroids, strict=True):
+        cluster.mean = centroid
+    return kept
 
 
 def merge_dp_means(centroids, weights, lam):

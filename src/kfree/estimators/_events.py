@@ -1,4 +1,4 @@
-"""The log of a stream: births, splits, merges, deaths and rises of the price, with the ids of the clusters concerned."""
+"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the price."""
 
 import numpy as np
 
@@ -53,6 +53,6 @@ def followed(ids, events):
 
 def places_of(ids, living):
     """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
-    places = np.searchsorted(living, ids)
-    found = np.isin(ids, living)
-    return np.where(found, places, -1).astype(np.int32)
+    places = np.searchsorted(living, ids).astype(np.int32)
+    places[np.append(living, -1)[places] != ids] = -1
+    return places

@@ -94,14 +94,11 @@ def require(ok, name, value, allowed):
 
 def require_choice(name, value, choices):
     """Raise unless ``value`` is one of the choices, with a guess at what was meant."""
+    if isinstance(value, str) and value in choices:
+        return
     guess = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f" (did you mean {guess[0]!r}?)" if guess else ""
-    require(
-        isinstance(value, str) and value in choices,
-        name,
-        value,
-        "one of " + ", ".join(map(repr, choices)) + hint,
-    )
+    require(False, name, value, "one of " + ", ".join(map(repr, choices)) + hint)
 
 
 def require_count(name, value, or_none=False):

@@ -70,13 +70,12 @@ int64_t Stream::home(int place, double weight) {
 // Algorithm 3 leaves out a cluster if the row lies outside of it and would make it so large that it had to split.
 bool Stream::refuses(int64_t j, double weight) {
   const double *p = low(j), *q = high(j);
-  double widest = 0.0, beyond = 0.0;
-  for (int64_t t = 0; t < state.sites.d; ++t) {
-    const double from = std::min(p[t], z_[t]), to = std::max(q[t], z_[t]);
-    widest = std::max(widest, to - from);
-    beyond = std::max(beyond, std::max(p[t] - z_[t], z_[t] - q[t]));
-  }
-  return beyond > 0.0 && (state.weight[j] + weight * state.growth) * (widest * widest) > 16.0 * price();
+  bool outside = false;
+  for (int64_t t = 0; t < state.sites.d; ++t) outside |= (z_[t] < p[t]) | (z_[t] > q[t]);
+  if (!outside) return false;
+  double range = 0.0;
+  for (int64_t t = 0; t < state.sites.d; ++t) range = std::max(range, std::max(q[t], z_[t]) - std::min(p[t], z_[t]));
+  return (state.weight[j] + weight * state.growth) * (range * range) > 16.0 * price();
 }
 
 // The nearest of the clusters that do not refuse, or −1 if it is too far off.

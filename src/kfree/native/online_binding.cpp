@@ -24,8 +24,12 @@ Array<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> sh
   return Array<T>(kept->data(), shape, free);
 }
 
+// What comes back from a pickle; it may lie in a read-only memory map.
 template <class T>
-std::vector<T> values_of(const Array<T>& array) {
+using Stored = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::vector<T> values_of(const Stored<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
@@ -46,13 +50,14 @@ StreamState start(int64_t n_features, double lam, bool split, std::optional<int6
   return state;
 }
 
-// Settings, what has changed since, and the clusters.
+// Settings, what has changed since, the clusters, and the number of columns.
 using Settings = std::tuple<bool, int64_t, double, double>;
 using Counters = std::tuple<double, double, int64_t, int64_t, int64_t>;
-using Pickled = std::tuple<Settings, Counters, Array<int64_t>, Array<int64_t>, Array<double>, Array<double>,
-                           Array<double>, Array<double>, int64_t>;
+template <template <class> class A>
+using Pickled =
+    std::tuple<Settings, Counters, A<int64_t>, A<int64_t>, A<double>, A<double>, A<double>, A<double>, int64_t>;
 
-Pickled pickled(const Stream& stream) {
+Pickled<Array> pickled(const Stream& stream) {
   const StreamState& s = stream.state;
   const size_t k = s.sites.k, d = s.sites.d, boxes = s.split ? k : 0;
   return {{s.split, s.max_clusters, s.growth_per_row, s.lifetime},
@@ -66,7 +71,7 @@ Pickled pickled(const Stream& stream) {
           s.sites.d};
 }
 
-void unpickle(Stream& stream, const Pickled& from) {
+void unpickle(Stream& stream, const Pickled<Stored>& from) {
   const auto& [settings, counters, id, last, weight, centre, low, high, d] = from;
   const auto& [split, max_clusters, growth_per_row, lifetime] = settings;
   StreamState s = start(d, 1.0, split, max_clusters, growth_per_row, lifetime);
