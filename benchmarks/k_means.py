@@ -6,17 +6,16 @@ Real data sets run where KFREE_DATA names their folder.
 
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 from ratio import arguments, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import kmeans_plusplus
 
-from kfree import KMeans
+from kfree import KMeans, datasets
 
 BLOBS = [(200_000, 2, 100, 5.0), (200_000, 16, 500, 8.0), (100_000, 128, 1000, 3.0), (50_000, 768, 1000, 1.5)]
-REAL = [("mnist", 100), ("sift_bigann10k", 256), ("earthquakes_usgs", 150)]
+REAL = [("mnist", 100), ("sift", 256), ("usgs", 150)]
 MAX_ITER = 2000
 
 
@@ -28,14 +27,8 @@ def blobs(n, d, k, seed=0):
 
 
 def real(name):
-    """A public data set as float32; earthquakes on the unit sphere scaled by their depth."""
-    X = np.load(Path(os.environ["KFREE_DATA"]) / f"{name}.npz")["X"]
-    if name != "earthquakes_usgs":
-        return np.ascontiguousarray(X, dtype=np.float32)
-    latitude, longitude, depth = np.radians(X[:, 0]), np.radians(X[:, 1]), X[:, 2]
-    radius = 1 - depth / 6378.137
-    direction = [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
-    return np.column_stack([radius * axis for axis in direction]).astype(np.float32)
+    """A public data set as float32."""
+    return np.ascontiguousarray(datasets.load(name).X, dtype=np.float32)
 
 
 def to_convergence(case, X, k, rounds, target=None):

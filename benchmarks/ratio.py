@@ -24,15 +24,15 @@ class Row:
         return self.seconds[peer] / self.seconds["kfree"]
 
 
-def race(case, contestants, rounds=5, target=None, notes=None):
+def race(case, contestants, rounds=5, target=None, notes=None, clock=time.perf_counter):
     """Run all contestants in turn, ``rounds`` times over; ``notes(name, result)`` describes a result."""
     row = Row(case, target=target)
     for _ in range(rounds):
         for name, run in contestants.items():
             gc.collect()
-            started = time.perf_counter()
+            started = clock()
             result = run()
-            seconds = time.perf_counter() - started
+            seconds = clock() - started
             row.seconds[name] = min(seconds, row.seconds.get(name, seconds))
             if notes:
                 row.notes[name] = notes(name, result)
@@ -63,9 +63,12 @@ def versions(*packages):
     return found | {"python": platform.python_version(), "machine": platform.machine()}
 
 
-def report(name, rows, *packages):
-    """Print the table and keep it as JSON and Markdown under benchmarks/results/."""
-    facts = versions("kfree", *packages)
+def report(name, rows, *packages, peer=None):
+    """Print the table and keep it as JSON and Markdown under benchmarks/results/.
+
+    ``peer`` holds versions from another environment.
+    """
+    facts = versions("kfree", *packages) | {f"{package} (peer)": version for package, version in (peer or {}).items()}
     table = markdown(rows)
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)

@@ -152,6 +152,48 @@ MISTAKES = {
         "frame=None, n_threads",
         ["test_dp_means.py", "allow_new"],
     ),
+    "halves of a cluster keep its centroid, unlike the paper's": (
+        "native/reference_online.py",
+        "weight * ((high - middle) / (high - low)), self._low",
+        "weight * ((middle - low) / (high - low)), self._low",
+        ["test_online.py", "bit_for_bit and 0-split-2.0-reference"],
+    ),
+    "clusters take rows that would make them split": (
+        "native/reference_online.py",
+        "gaps[outside & too_large] = np.nan",
+        "gaps[outside & too_large & False] = np.nan",
+        ["test_online.py", "bit_for_bit and 0-split-2.0-reference"],
+    ),
+    "clusters refuse rows that they hold already": (
+        "native/reference_online.py",
+        "gaps[outside & too_large]",
+        "gaps[too_large]",
+        ["test_online.py", "bit_for_bit and 0-split-2.0-reference"],
+    ),
+    "weights do not count when a stream opens clusters": (
+        "native/reference_online.py",
+        "None if weight * gaps[nearest] > self.lam",
+        "None if gaps[nearest] > self.lam",
+        ["test_online.py", "bit_for_bit and 2-online-2.0-reference"],
+    ),
+    "the first pair is merged, not the cheapest": (
+        "native/reference_online.py",
+        "np.unravel_index(cost.argmin(), cost.shape)",
+        "np.argwhere(cost < self._price)[0] if (cost < self._price).any() else (0, 1)",
+        ["test_online.py", "equation_10 and reference"],
+    ),
+    "a stream's coordinates begin anew with every chunk": (
+        "engines/stream.py",
+        "if self._anchor is not None or",
+        "if",
+        ["test_online.py", "bit_for_bit and 0-split-2.0-native"],
+    ),
+    "labels do not follow merges": (
+        "estimators/_events.py",
+        "heir[goes] = heir.get(stays, stays)",
+        "pass",
+        ["test_online.py", "labels_follow"],
+    ),
 }
 
 

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.k_means import KMeans
+    from kfree.estimators.online import OnlineDPMeans
 
 __version__ = "0.1.0"
 
-__all__ = ["DPMeans", "KMeans", "datasets", "farthest_first_lambda", "plot"]
+__all__ = ["DPMeans", "KMeans", "OnlineDPMeans", "datasets", "farthest_first_lambda", "plot"]
 
 _HOME = {
     "DPMeans": "kfree.estimators.dp_means",
     "KMeans": "kfree.estimators.k_means",
+    "OnlineDPMeans": "kfree.estimators.online",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
 }
 

@@ -122,7 +122,10 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])
-        frame, centres = self._frame_, self._sites_.centres
+        return self._engine_in(self._frame_, self._sites_.centres, rows, weight)
+
+    def _engine_in(self, frame, centres, rows, weight):
+        """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)

@@ -37,7 +37,7 @@ def validated_rows(X, estimator):
     return _canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
 
 
-def validated_weights(sample_weight, n_rows):
+def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
         return None
@@ -68,7 +68,7 @@ def validated_weights(sample_weight, n_rows):
             f"sample_weight contains {len(negative)} negative value(s), the first is "
             f"{weight[negative[0]]:g} for row {negative[0]}; weights are finite numbers ≥ 0."
         )
-    if not weight.any():
+    if not all_may_be_zero and not weight.any():
         raise ValueError(
             "Sample weights must contain at least one non-zero number: all values of sample_weight are zero, "
             "so that no row counts."
@@ -94,14 +94,11 @@ def require(ok, name, value, allowed):
 
 def require_choice(name, value, choices):
     """Raise unless ``value`` is one of the choices, with a guess at what was meant."""
+    if isinstance(value, str) and value in choices:
+        return
     guess = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
     hint = f" (did you mean {guess[0]!r}?)" if guess else ""
-    require(
-        isinstance(value, str) and value in choices,
-        name,
-        value,
-        "one of " + ", ".join(map(repr, choices)) + hint,
-    )
+    require(False, name, value, "one of " + ", ".join(map(repr, choices)) + hint)
 
 
 def require_count(name, value, or_none=False):

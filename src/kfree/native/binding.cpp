@@ -10,28 +10,22 @@
 
 #include <nanobind/stl/optional.h>
 
+#include "binding.hpp"
 #include "isa.hpp"
-#include "parallel.hpp"
 #include "passes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using kfree::binding::HeldRows;
+using kfree::binding::Matrix;
+using kfree::binding::unlocked;
+using kfree::binding::Vector;
 
 namespace {
 
 template <class T>
-using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
 using Strided = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 using OptionalVector = std::optional<Vector<const double>>;
-
-// The rows, and the Python arrays whose memory they read.
-struct HeldRows {
-  std::unique_ptr<kfree::Rows> rows;
-  std::vector<nb::object> owners;
-};
 
 template <class Array>
 nb::object owner(const Array& array) {
@@ -41,17 +35,6 @@ nb::object owner(const Array& array) {
 const double* pointer(const OptionalVector& vector) { return vector ? vector->data() : nullptr; }
 
 std::vector<double> values(const Vector<const double>& v) { return {v.data(), v.data() + v.shape(0)}; }
-
-// Runs without the interpreter lock; an interrupt becomes the exception that Python has already set.
-template <class Work>
-auto unlocked(Work work) {
-  try {
-    nb::gil_scoped_release release;
-    return work();
-  } catch (const kfree::Interrupted&) {
-    throw nb::python_error();
-  }
-}
 
 template <class T>
 HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
@@ -237,4 +220,6 @@ NB_MODULE(_core, m) {
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
+
+  kfree::binding::bind_online(m);
 }

@@ -90,7 +90,7 @@ class Exchange {
     if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
     std::vector<double> centre(sum(j), sum(j) + rows_.d);
     for (double& value : centre) value /= size_[j];
-    sites_.replace(j, centre.data());
+    sites_.place(j, centre.data());
   }
 
   const Rows& rows_;

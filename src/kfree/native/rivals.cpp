@@ -39,7 +39,7 @@ class Others {
 
  private:
   void put(int64_t p, int32_t number) {
-    some_.replace(p, all_[number]);
+    some_.place(p, all_[number]);
     number_[p] = number;
     place_[number] = static_cast<int32_t>(p);
   }

@@ -21,7 +21,7 @@ void Sites::append(const double* c) {
   }
   centre.resize(centre.size() + d);
   sq_norm.push_back(0.0);
-  replace(k++, c);
+  place(k++, c);
 }
 
 void Sites::truncate(int64_t n_kept) {
@@ -35,10 +35,11 @@ void Sites::truncate(int64_t n_kept) {
   k = n_kept;
 }
 
-void Sites::replace(int64_t j, const double* c) {
+void Sites::place(int64_t j, const double* c) {
   const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
   double norm = 0.0;
   for (int64_t t = 0; t < d; ++t) {
+    centre[j * d + t] = c[t];
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
     norm += c[t] * c[t];
@@ -46,7 +47,6 @@ void Sites::replace(int64_t j, const double* c) {
   std::copy(c, c + d, centre.begin() + j * d);
   sq_norm[j] = norm;
   half_norm32[j] = static_cast<float>(0.5 * norm);
-  // Never lowered: an error bound may be too large.
   max_norm = std::max(max_norm, std::sqrt(norm));
 }
 

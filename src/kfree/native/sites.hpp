@@ -26,8 +26,8 @@ struct Sites {
   void append(const double* c);
   // Keeps the first k sites.
   void truncate(int64_t k);
-  // Puts site j somewhere else.
-  void replace(int64_t j, const double* c);
+  // Moves site j. max_norm never falls, which leaves every bound that is made from it true.
+  void place(int64_t j, const double* c);
 };
 
 // Some of the sites, packed for ranking.

@@ -1,4 +1,4 @@
-"""Data that come with kfree."""
+"""The map that comes with kfree."""
 
 from importlib import resources
 

@@ -1,0 +1,100 @@
+"""Paper, ours, difference: one line per published number."""
+
+import csv
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Line:
+    """One published number, and ours.
+
+    ``paper_spread`` and ``spread`` are half-widths of 95 % confidence intervals. Where ``lower_is_better``, ours is
+    held against the paper's at the paper's ``digits``. Seconds were measured on different machines.
+    """
+
+    case: str
+    method: str
+    quantity: str
+    paper: float | None
+    ours: float
+    paper_spread: float | None = None
+    spread: float | None = None
+    paper_seconds: float | None = None
+    seconds: float | None = None
+    lower_is_better: bool = True
+    digits: int = 3
+    note: str = ""
+
+    @property
+    def difference(self):
+        """How far ours is from the paper's, as a share of it."""
+        return None if self.paper is None else self.ours / self.paper - 1
+
+    @property
+    def verdict(self):
+        """Empty, unless ours is worse; then also whether the confidence intervals meet."""
+        if self.paper is None or not self.lower_is_better or _rounded(self.ours, self.digits) <= self.paper:
+            return ""
+        return "worse, within ±" if self.ours - (self.spread or 0) <= self.paper + (self.paper_spread or 0) else "WORSE"
+
+    def cells(self):
+        """The line as text, by the head of its column."""
+        return {
+            "case": self.case,
+            "method": self.method,
+            "quantity": self.quantity,
+            "paper": _number(self.paper, self.paper_spread),
+            "ours": _number(self.ours, self.spread),
+            "difference": "" if self.difference is None else f"{self.difference:+.1%}",
+            "verdict": self.verdict,
+            "paper s": "" if self.paper_seconds is None else f"{self.paper_seconds:.1f}",
+            "ours s": "" if self.seconds is None else f"{self.seconds:.2f}",
+            "note": self.note,
+        }
+
+
+FIELDS = [
+    "case",
+    "method",
+    "quantity",
+    "paper",
+    "paper_spread",
+    "ours",
+    "spread",
+    "difference",
+    "verdict",
+    "paper_seconds",
+    "seconds",
+    "note",
+]
+
+
+def as_text(lines):
+    """A table for the terminal; columns in which nothing is written are left out."""
+    rows = [line.cells() for line in lines]
+    heads = [head for head in rows[0] if any(row[head] for row in rows)]
+    width = {head: max(len(head), *(len(row[head]) for row in rows)) for head in heads}
+    body = [{head: head for head in heads}, {head: "-" * width[head] for head in heads}, *rows]
+    text = ["  ".join(row[head].ljust(width[head]) for head in heads).rstrip() for row in body]
+    worse = sum(line.verdict != "" for line in lines)
+    return "\n".join([*text, "", f"Worse than the paper in {worse} of {len(lines)} lines." if worse else ""]).rstrip()
+
+
+def write_csv(lines, path):
+    """Keep all fields, unrounded."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(FIELDS)
+        writer.writerows([getattr(line, field) for field in FIELDS] for line in lines)
+
+
+def _number(value, spread=None):
+    if value is None:
+        return ""
+    # A spread that is nothing but rounding is not shown.
+    around = f" ± {_rounded(spread, 2):.6g}" if spread and spread > 1e-9 * abs(value) else ""
+    return f"{value:.6g}{around}"
+
+
+def _rounded(value, digits):
+    return float(f"{value:.{digits}g}")

@@ -1,0 +1,144 @@
+"""A public data set by name: from a folder of yours, from scikit-learn, or from OpenML."""
+
+import difflib
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.datasets.sources import SOURCES, missing
+from kfree.datasets.table import GRAPHS, ROWS
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows to cluster, and what is known about them.
+
+    Attributes
+    ----------
+    name, about : str
+    source : str
+        Where it was found.
+    X : ndarray of shape (n_samples, n_features)
+        As the paper that uses the set prepares it.
+    y : ndarray of shape (n_samples,) or None
+        Classes 0, 1, …, where known.
+    feature_names, target_names : tuple of str
+        Empty where the source has none, or where ``X`` was made from other columns.
+    """
+
+    name: str
+    about: str
+    source: str
+    X: np.ndarray
+    y: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+    target_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph to cluster.
+
+    Attributes
+    ----------
+    name, about : str
+    source : str
+        Where it was found.
+    edges : ndarray of shape (n_edges, 2)
+        The two nodes of each edge, from 0 to ``n_nodes`` − 1.
+    n_nodes : int
+    weight : ndarray of shape (n_edges,) or None
+    y : ndarray of shape (n_nodes,) or None
+        Classes, where known.
+    """
+
+    name: str
+    about: str
+    source: str
+    edges: np.ndarray
+    n_nodes: int
+    weight: np.ndarray | None = None
+    y: np.ndarray | None = None
+
+
+def names():
+    """The names that :func:`load` knows.
+
+    Examples
+    --------
+    >>> from kfree.datasets import names
+    >>> "iris" in names()
+    True
+    """
+    return sorted(ROWS | GRAPHS)
+
+
+def load(name):
+    """Load a public data set, prepared as in the papers that use it.
+
+    It is looked for in the folder that the environment variable KFREE_DATA names, then among the sets that come with
+    scikit-learn, then on OpenML (which needs a network; scikit-learn keeps what it has downloaded).
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+
+    Returns
+    -------
+    data : Dataset or Graph
+
+    Notes
+    -----
+    Columns of words (as in "car") are numbered in the order in which the file declares the words, and unknown values
+    are NaN.
+
+    Examples
+    --------
+    >>> from kfree.datasets import load
+    >>> iris = load("iris")
+    >>> iris.X.shape, iris.target_names
+    ((150, 4), ('setosa', 'versicolor', 'virginica'))
+    """
+    entry = _entry(name)
+    for source in SOURCES:
+        found = source(entry)
+        if found is not None:
+            return _graph(name, entry, *found) if name in GRAPHS else _rows(name, entry, *found)
+    raise FileNotFoundError(missing(name, entry))
+
+
+def _entry(name):
+    known = ROWS | GRAPHS
+    if not isinstance(name, str) or name not in known:
+        guess = difflib.get_close_matches(str(name), known, n=1)
+        hint = f" Did you mean {guess[0]!r}?" if guess else ""
+        raise ValueError(f"There is no data set {name!r}.{hint} Known are: {', '.join(names())}.")
+    return known[name]
+
+
+def _rows(name, entry, arrays, source):
+    X, feature_names = arrays[entry.rows], tuple(map(str, arrays.get("feature_names", ())))
+    if entry.prepare:
+        X, feature_names = entry.prepare(X), ()
+    return Dataset(
+        name=name,
+        about=entry.about,
+        source=source,
+        X=X,
+        y=arrays.get("y"),
+        feature_names=feature_names,
+        target_names=tuple(map(str, arrays.get("target_names", ()))),
+    )
+
+
+def _graph(name, entry, arrays, source):
+    return Graph(
+        name=name,
+        about=entry.about,
+        source=source,
+        edges=arrays["edges"],
+        n_nodes=int(arrays["n_nodes"].item()),
+        weight=arrays.get("weight"),
+        y=arrays.get("y"),
+    )

@@ -1,0 +1,58 @@
+"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the price."""
+
+import numpy as np
+
+KINDS = np.array(["birth", "split", "merge", "death", "price"])
+_MERGE = KINDS.tolist().index("merge")
+EVENT = np.dtype([("row", np.int64), ("kind", KINDS.dtype), ("id", np.int64), ("other", np.int64)])
+# Events that are kept. A stream may go on for ever, its log may not.
+KEPT = 100_000
+
+
+class EventLog:
+    """The newest events, and the number of all there ever were."""
+
+    def __init__(self):
+        self.n_events = 0
+        self._parts, self._n_held = [], 0
+
+    def add(self, events):
+        """Append events (m, 4) as engines report them: row, kind, id, other."""
+        if not len(events):
+            return
+        self._parts.append(events)
+        self.n_events += len(events)
+        self._n_held += len(events)
+        if self._n_held > 2 * KEPT:
+            self._parts = [self._newest()]
+            self._n_held = KEPT
+
+    def as_array(self):
+        """A structured array, oldest first."""
+        newest = self._newest()
+        events = np.empty(len(newest), dtype=EVENT)
+        events["row"], events["kind"] = newest[:, 0], KINDS[newest[:, 1]]
+        events["id"], events["other"] = newest[:, 2], newest[:, 3]
+        return events
+
+    def _newest(self):
+        return np.concatenate([np.empty((0, 4), dtype=np.int64), *self._parts])[-KEPT:]
+
+
+def followed(ids, events):
+    """What clusters have become through the merges among ``events``."""
+    heir = {}
+    for _, kind, stays, goes in events[::-1].tolist():
+        if kind == _MERGE:
+            heir[goes] = heir.get(stays, stays)
+    if not heir:
+        return ids
+    distinct, places = np.unique(ids, return_inverse=True)
+    return np.array([heir.get(i, i) for i in distinct.tolist()], dtype=np.int64)[places]
+
+
+def places_of(ids, living):
+    """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
+    places = np.searchsorted(living, ids).astype(np.int32)
+    places[np.append(living, -1)[places] != ids] = -1
+    return places

@@ -1,0 +1,119 @@
+"""What can be read off a stream at any time, and how its rows come in."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._validation import validated_rows
+from kfree.objectives.dp_means import DPMeansObjective
+
+# Differences between values up to this size do not overflow.
+_LARGEST = np.finfo(np.float64).max / 4
+
+
+class StreamClusterer(CentreClusterer):
+    """Base of estimators that learn from chunks. Results are read from the stream when they are asked for, not copied
+    after every chunk."""
+
+    @property
+    def cluster_centers_(self):
+        stream = self._begun_stream()
+        return stream.frame.outward(stream.sites.centres)
+
+    @property
+    def cluster_ids_(self):
+        return self._begun_stream().ids
+
+    @property
+    def weights_(self):
+        return self._begun_stream().weights
+
+    @property
+    def n_clusters_(self):
+        return len(self._begun_stream().ids)
+
+    @property
+    def lam_(self):
+        return self._begun_stream().lam
+
+    @property
+    def n_rows_seen_(self):
+        return self._begun_stream().n_rows
+
+    @property
+    def events_(self):
+        return self._begun_log().as_array()
+
+    @property
+    def n_events_(self):
+        return self._begun_log().n_events
+
+    @property
+    def _frame_(self):
+        return self._begun_stream().frame
+
+    @property
+    def _sites_(self):
+        sites = self._begun_stream().sites
+        if not len(sites.uids):
+            raise ValueError("no row of positive weight has come yet, so there is no cluster. Call partial_fit first.")
+        return sites
+
+    @property
+    def _objective_(self):
+        return DPMeansObjective(self.lam_)
+
+    def _begun_stream(self):
+        check_is_fitted(self)
+        return self._stream_
+
+    def _begun_log(self):
+        check_is_fitted(self)
+        return self._log_
+
+    def _new_rows(self, X):
+        """Validated rows that begin a stream. Nothing of an earlier one is touched yet."""
+        rows = _subtractable(validated_rows(X, self))
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        return rows
+
+    def _next_rows(self, X):
+        """Validated rows that go on with a stream."""
+        rows = _subtractable(validated_rows(X, self))
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return rows
+
+    def _publish(self, X, stream, log, joined, labels):
+        """Everything that a chunk leaves behind, written at once and only when it has succeeded."""
+        if not hasattr(self, "_stream_") or log is not self._log_:
+            validate_data(self, X, skip_check_array=True, reset=True)
+            self._settings_ = self._settings()
+        self._forget_cost()
+        self._stream_, self._log_ = stream, log
+        self.joined_ids_, self.labels_ = joined, labels
+
+    def _nothing_came(self, X):
+        """An empty chunk changes nothing but the labels of the last chunk, of which there are none."""
+        if getattr(X, "ndim", 1) == 2:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        self.joined_ids_, self.labels_ = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        return self
+
+    def _forget_cost(self):
+        """The cost of a fit says nothing once the centres have moved on."""
+        for name in ("inertia_", "cost_"):
+            self.__dict__.pop(name, None)
+
+
+def has_no_rows(X):
+    """Whether X is an empty chunk, of whatever type."""
+    return X.shape[0] == 0 if hasattr(X, "shape") else hasattr(X, "__len__") and len(X) == 0
+
+
+def _subtractable(rows):
+    values = rows.data if sp.issparse(rows) else rows
+    if values.size and values.dtype == np.float64 and max(values.max(), -values.min()) > _LARGEST:
+        raise ValueError("differences between values of X overflow float64. Divide X by a constant first.")
+    return rows
