@@ -54,5 +54,6 @@ def followed(ids, events):
 def places_of(ids, living):
     """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
     places = np.searchsorted(living, ids).astype(np.int32)
-    places[np.append(living, -1)[places] != ids] = -1
+    nobody = -2  # stands after the last, where ids beyond it would be placed; no id, not even that of no cluster
+    places[np.append(living, nobody)[places] != ids] = -1
     return places

@@ -14,8 +14,7 @@ _LARGEST = np.finfo(np.float64).max / 4
 
 
 class StreamClusterer(CentreClusterer):
-    """Base of estimators that learn from chunks. Results are read from the stream when they are asked for, not copied
-    after every chunk."""
+    """Base of estimators that learn from chunks: results are read from the stream when somebody asks for them."""
 
     @property
     def cluster_centers_(self):

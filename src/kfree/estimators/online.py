@@ -37,6 +37,7 @@ class OnlineDPMeans(StreamClusterer):
         a cluster. A stream cannot be searched for a price beforehand, so this one has no default;
         :func:`kfree.farthest_first_lambda` finds one for a sample.
     split : bool, default=True
+        Whether clusters are split (Algorithm 3) or only opened (Algorithm 2).
     max_clusters : int or None, default=None
         When a cluster more would be needed, the price doubles, clusters that are cheaper as one at the new price are
         merged, and the row is looked at again. ``lam_`` is the present price.

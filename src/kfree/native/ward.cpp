@@ -13,8 +13,8 @@ namespace {
 class Pairs {
  public:
   Pairs(Sites sites, std::vector<double> weight, const std::function<bool()>& go_on)
-      : sites_(std::move(sites)), weight_(std::move(weight)), go_on_(go_on), alive_(sites_.k, true),
-        partner_(sites_.k, -1), cost_(sites_.k, NEVER) {
+      : sites_(std::move(sites)), weight_(std::move(weight)), lightest_(*std::ranges::min_element(weight_)),
+        go_on_(go_on), alive_(sites_.k, true), partner_(sites_.k, -1), cost_(sites_.k, NEVER) {
     for (int64_t a = 0; a < sites_.k; ++a) find_partner(a);
   }
 
@@ -66,16 +66,22 @@ class Pairs {
     if (!go_on_()) throw Interrupted();
     cost_[a] = NEVER;
     partner_[a] = -1;
+    // No pair costs less than half the lighter weight, a little less for roundings, times the squared distance: most
+    // are dismissed without a division.
+    const double at_least = 0.499 * std::min(weight_[a], lightest_);
     for (int64_t p = (a + 1) / PANEL; p * PANEL < sites_.k; ++p) {
       double sq_dist[PANEL];
       exact::sq_dist_panel(sites_[a], sites_.panel(p), sites_.d, sq_dist);
-      for (int64_t b = std::max(a + 1, p * PANEL); b < std::min(sites_.k, (p + 1) * PANEL); ++b)
-        if (alive_[b]) offer(a, b, pair_cost(a, b, sq_dist[b - p * PANEL]));
+      for (int64_t b = std::max(a + 1, p * PANEL); b < std::min(sites_.k, (p + 1) * PANEL); ++b) {
+        const double gap = sq_dist[b - p * PANEL];
+        if (at_least * gap <= cost_[a] && alive_[b]) offer(a, b, pair_cost(a, b, gap));
+      }
     }
   }
 
   Sites sites_;
   std::vector<double> weight_;
+  const double lightest_;
   const std::function<bool()>& go_on_;
   std::vector<char> alive_;
   std::vector<int64_t> partner_;
