@@ -44,7 +44,6 @@ void Sites::place(int64_t j, const double* c) {
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
     norm += c[t] * c[t];
   }
-  std::copy(c, c + d, centre.begin() + j * d);
   sq_norm[j] = norm;
   half_norm32[j] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));
