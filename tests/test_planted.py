@@ -128,6 +128,24 @@ MISTAKES = {
         "np.argsort(gain",
         ["test_k_means.py", "relocated"],
     ),
+    "a merged cluster is not offered to the others": (
+        "search/agglomerate.py",
+        "better & self._alive[earlier]",
+        "better & ~self._alive[earlier]",
+        ["test_agglomerate.py", "every_pair and inf"],
+    ),
+    "ties in merging go to any pair": (
+        "search/agglomerate.py",
+        "nearest = int(np.argmin(later))",
+        "nearest = len(later) - 1 - int(np.argmin(later[::-1]))",
+        ["test_agglomerate.py", "every_pair and inf and ties"],
+    ),
+    "merging costs what the masses weigh together": (
+        "objectives/dp_means.py",
+        "shared = stats.n * stats.n[cluster]",
+        "shared = both * stats.n[cluster]",
+        ["test_agglomerate.py", "recomputed_cost and euclidean"],
+    ),
     "new rows are seen in coordinates of their own": (
         "estimators/_centres.py",
         "frame=frame, n_threads",

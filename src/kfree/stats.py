@@ -26,3 +26,13 @@ class Stats:
     def empty(cls, n_clusters: int, n_features: int) -> Stats:
         """Statistics of clusters without rows, also the memory that engines fill in place."""
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
+
+    def copy(self) -> Stats:
+        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy())
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse."""
+        self.n[a] += self.n[b]
+        self.sum[a] += self.sum[b]
+        self.sse[a] += self.sse[b] + merge_cost
+        self.n[b] = self.sum[b] = self.sse[b] = 0.0

@@ -1,0 +1,119 @@
+"""Greedy merging of clusters that are given by statistics: the cheapest pair first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
+
+import numpy as np
+
+from kfree.engines.base import Index
+from kfree.stats import Floats
+
+
+class Mergeable(Protocol):
+    """Statistics of clusters, of which one can take over another."""
+
+    @property
+    def n(self) -> Floats: ...
+
+    def copy(self) -> Self: ...
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None: ...
+
+
+S = TypeVar("S", bound=Mergeable)
+S_contra = TypeVar("S_contra", bound=Mergeable, contravariant=True)
+
+
+class MergeObjective(Protocol[S_contra]):
+    """What merging needs to know of an objective."""
+
+    def merge_costs(self, stats: S_contra, cluster: int) -> Floats:
+        """What merging ``cluster`` with each of the clusters adds to the cost; (a, b) and (b, a) give the same bits."""
+
+
+@dataclass(frozen=True)
+class Merges:
+    """The history of a greedy merging of ``n_start`` clusters.
+
+    In step t the pair a < b of ``pairs[t]`` became one cluster, which is called a from then on, and the cost rose by
+    ``costs[t]``.
+    """
+
+    n_start: int
+    pairs: Index
+    costs: Floats
+
+    def labels(self, n_clusters: int) -> Index:
+        """For each starting cluster its number, 0 to ``n_clusters`` − 1, when that many are left.
+
+        Clusters are numbered in the order of their first members.
+        """
+        keeper = np.arange(self.n_start)
+        # From the last merge back, so that the cluster that took over b already knows where it ended itself.
+        for a, b in self.pairs[: self.n_start - n_clusters][::-1]:
+            keeper[b] = keeper[a]
+        return np.unique(keeper, return_inverse=True)[1]
+
+
+def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf) -> Merges:
+    """Merge the cheapest pair, the smallest one on ties, until one is left or no pair costs less than ``below``.
+
+    ``stats`` is not changed. Memory is that of a few copies of it; time is quadratic in the number of clusters as long
+    as few of them share a nearest neighbour.
+    """
+    closest = _ClosestPairs(stats.copy(), objective)
+    pairs: list[tuple[int, int]] = []
+    costs: list[float] = []
+    while len(pairs) < len(stats.n) - 1:
+        a, b, cost = closest.pair()
+        if not cost < below:
+            break
+        pairs.append((a, b))
+        costs.append(cost)
+        closest.merge(a, b, cost)
+    return Merges(len(stats.n), np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(costs))
+
+
+class _ClosestPairs(Generic[S]):
+    """For every cluster the cheapest partner among those after it, kept up to date while clusters merge."""
+
+    def __init__(self, stats: S, objective: MergeObjective[S]):
+        self._stats, self._objective = stats, objective
+        n_clusters = len(stats.n)
+        self._alive = np.ones(n_clusters, dtype=bool)
+        self._partner = np.zeros(n_clusters, dtype=np.int64)
+        self._price = np.full(n_clusters, np.inf)
+        for cluster in range(n_clusters):
+            self._look(cluster, self._costs(cluster))
+
+    def pair(self) -> tuple[int, int, float]:
+        """The cheapest pair a < b of all, and its cost."""
+        a = int(np.argmin(self._price))
+        return a, int(self._partner[a]), float(self._price[a])
+
+    def merge(self, a: int, b: int, cost: float) -> None:
+        self._stats.absorb(a, b, cost)
+        self._alive[b], self._price[b] = False, np.inf
+        costs = self._costs(a)
+        earlier, price = slice(a), self._price[:a]
+        better = (costs[earlier] < price) | ((costs[earlier] == price) & (a <= self._partner[earlier]))
+        won = np.flatnonzero(better & self._alive[earlier])
+        lost = self._alive & np.isin(self._partner, (a, b))
+        lost[won], lost[a] = False, True
+        self._partner[won], self._price[won] = a, costs[won]
+        for cluster in np.flatnonzero(lost).tolist():
+            self._look(cluster, costs if cluster == a else self._costs(cluster))
+
+    def _costs(self, cluster: int) -> Floats:
+        costs = self._objective.merge_costs(self._stats, cluster)
+        costs[~self._alive] = np.inf
+        return costs
+
+    def _look(self, cluster: int, costs: Floats) -> None:
+        """Find the cheapest partner of ``cluster`` anew, given what each would cost."""
+        later = costs[cluster + 1 :]
+        if len(later):
+            nearest = int(np.argmin(later))
+            self._partner[cluster], self._price[cluster] = cluster + 1 + nearest, later[nearest]
