@@ -25,16 +25,24 @@ class DPMeansObjective:
         weighted = stats.n > 0
         return np.where(weighted[:, None], stats.sum / np.where(weighted, stats.n, 1.0)[:, None], previous)
 
-    def merge_costs(self, stats: Stats, cluster: int) -> Floats:
-        """What merging ``cluster`` with each of the clusters adds to Σ w·‖x − μ‖²: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
+    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
+        """What merging each of ``clusters`` with each cluster b adds: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
 
-        The change of J is this − lam. The same for (a, b) as for (b, a), bit by bit.
+        One cluster gives (k,), several (number, k). The change of J is this − lam. The same for (a, b) as for (b, a),
+        bit by bit.
         """
-        means = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
-        both = stats.n + stats.n[cluster]
-        shared = stats.n * stats.n[cluster] / np.where(both > 0, both, 1.0)
-        costs: Floats = shared * _row_sums((means - means[cluster]) ** 2)
+        n, means = stats.n, stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
+        both = n + n[clusters, None]
+        shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
+        costs: Floats = shared * _row_sums((means - means[clusters, None]) ** 2)
         return costs
+
+    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
+        """Each cluster as one row and its weight: whatever they are put together with costs as much as their rows do.
+
+        The cost differs by a constant, which is that of the rows around the means of the clusters given here.
+        """
+        return self.centres(stats, previous=stats.sum), stats.n
 
 
 @dataclass(frozen=True)
@@ -47,23 +55,27 @@ class CosineObjective(DPMeansObjective):
         directed = length > 0
         return np.where(directed[:, None], stats.sum / np.where(directed, length, 1.0)[:, None], previous)
 
-    def merge_costs(self, stats: Stats, cluster: int) -> Floats:
-        """What merging ``cluster`` with each of the clusters adds to the distances: 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖).
+    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
+        """What merging each of ``clusters`` with each cluster b adds: 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖).
 
         Written as 2·‖S_a‖·‖S_b‖·‖S_a/‖S_a‖ − S_b/‖S_b‖‖² / (‖S_a‖ + ‖S_b‖ + ‖S_a + S_b‖), which is the same without
         a difference of nearly equal numbers.
         """
         length = np.sqrt(_row_sums(stats.sum**2))
         direction = stats.sum / np.where(length > 0, length, 1.0)[:, None]
-        lengths = length + length[cluster] + np.sqrt(_row_sums((stats.sum + stats.sum[cluster]) ** 2))
-        gap = _row_sums((direction - direction[cluster]) ** 2)
-        costs: Floats = 2 * (length * length[cluster]) * gap / np.where(lengths > 0, lengths, 1.0)
+        lengths = length + length[clusters, None] + np.sqrt(_row_sums((stats.sum + stats.sum[clusters, None]) ** 2))
+        gap = _row_sums((direction - direction[clusters, None]) ** 2)
+        costs: Floats = 2 * (length * length[clusters, None]) * gap / np.where(lengths > 0, lengths, 1.0)
         return costs
+
+    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
+        """Each cluster as its direction, which weighs ‖S‖; the constant is Σ 2(W − ‖S‖)."""
+        return self.centres(stats, previous=stats.sum), np.sqrt(_row_sums(stats.sum**2))
 
 
 def _row_sums(terms: Floats) -> Floats:
     """Sums over columns, added in order: NumPy's own sum groups the terms by the machine's vector width."""
-    totals: Floats = np.add.accumulate(terms, axis=1)[:, -1]
+    totals: Floats = np.add.accumulate(terms, axis=-1)[..., -1]
     return totals
 
 
