@@ -26,7 +26,7 @@ def lambda_path(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights ≥ 0; a row of weight zero changes nothing.
     max_k : int or None, default=None
-        The largest number of clusters to look at. None looks at up to 100, or a fifth of the rows, and at more while
+        The largest number of clusters to look at. None looks at up to 120, or a fifth of the rows, and at more while
         the suggested number is near the end.
     metric : {"euclidean", "cosine"}, default="euclidean"
     engine : {"auto", "native", "reference"}, default="auto"

@@ -34,7 +34,7 @@ class DPMeansObjective:
         n, means = stats.n, stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
         both = n + n[clusters, None]
         shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
-        costs: Floats = shared * _row_sums((means - means[clusters, None]) ** 2)
+        costs: Floats = shared * _sq_gaps(means, clusters)
         return costs
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
@@ -63,9 +63,9 @@ class CosineObjective(DPMeansObjective):
         """
         length = np.sqrt(_row_sums(stats.sum**2))
         direction = stats.sum / np.where(length > 0, length, 1.0)[:, None]
-        lengths = length + length[clusters, None] + np.sqrt(_row_sums((stats.sum + stats.sum[clusters, None]) ** 2))
-        gap = _row_sums((direction - direction[clusters, None]) ** 2)
-        costs: Floats = 2 * (length * length[clusters, None]) * gap / np.where(lengths > 0, lengths, 1.0)
+        lengths = length + length[clusters, None] + np.sqrt(_sq_gaps(stats.sum, clusters, sign=1.0))
+        shared = length * length[clusters, None] / np.where(lengths > 0, lengths, 1.0)
+        costs: Floats = 2 * shared * _sq_gaps(direction, clusters)
         return costs
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
@@ -73,9 +73,17 @@ class CosineObjective(DPMeansObjective):
         return self.centres(stats, previous=stats.sum), np.sqrt(_row_sums(stats.sum**2))
 
 
+def _sq_gaps(points: Floats, clusters: int | slice, sign: float = -1.0) -> Floats:
+    """Squared distances ‖b − a‖² (or ‖b + a‖²) from each of ``clusters`` to every point, added column by column."""
+    columns = np.ascontiguousarray(points.T)
+    own = columns[:, clusters, None]
+    gaps: Floats = (((columns if own.ndim == 2 else columns[:, None]) + sign * own) ** 2).sum(axis=0)
+    return gaps
+
+
 def _row_sums(terms: Floats) -> Floats:
     """Sums over columns, added in order: NumPy's own sum groups the terms by the machine's vector width."""
-    totals: Floats = np.add.accumulate(terms, axis=-1)[..., -1]
+    totals: Floats = np.add.accumulate(terms, axis=1)[:, -1]
     return totals
 
 

@@ -99,8 +99,10 @@ class _ClosestPairs(Generic[S]):
         self._price = np.full(n_clusters, np.inf)
         for begin in range(0, n_clusters, _AT_ONCE):
             block = objective.merge_costs(stats, slice(begin, begin + _AT_ONCE))
-            for cluster, costs in enumerate(block, start=begin):
-                self._look(cluster, costs)
+            clusters = np.arange(begin, begin + len(block))
+            block[np.arange(n_clusters) <= clusters[:, None]] = np.inf
+            self._partner[clusters] = block.argmin(axis=1)
+            self._price[clusters] = block.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""
@@ -114,7 +116,7 @@ class _ClosestPairs(Generic[S]):
         earlier, price = slice(a), self._price[:a]
         better = (costs[earlier] < price) | ((costs[earlier] == price) & (a <= self._partner[earlier]))
         won = np.flatnonzero(better & self._alive[earlier])
-        lost = self._alive & np.isin(self._partner, (a, b))
+        lost = self._alive & ((self._partner == a) | (self._partner == b))
         lost[won], lost[a] = False, True
         self._partner[won], self._price[won] = a, costs[won]
         for cluster in np.flatnonzero(lost).tolist():

@@ -11,7 +11,7 @@ from kfree.search.staircase import Staircase
 from kfree.search.valleys import Valleys, valleys
 
 # Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
-DEFAULT_MAX_K, ROWS_PER_CLUSTER = 100, 5
+DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The ladder goes a third beyond max_k, because its last rungs are not as good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 100
 _STEPS_JUDGED = 10
@@ -29,7 +29,7 @@ def staircase(
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
     while True:
         path = _judged_staircase(engine, order, objective, rng, reach)
-        if max_k is not None or reach == most or path.suggest().k <= 0.75 * reach:
+        if max_k is not None or reach == most or path.suggest().k <= 0.9 * reach:
             return path
         reach = min(2 * reach, most)
 

@@ -14,7 +14,10 @@ from kfree.stats import Floats
 def greedy_k_means_plus_plus(
     engine: Engine, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
 ) -> Floats:
-    """Centres at rows drawn in proportion to weight·squared distance, each the best of ``n_trials`` (2 + log k) draws."""
+    """Centres at rows drawn in proportion to weight·squared distance, each the best of several draws.
+
+    There are 2 + log k draws unless ``n_trials`` is given; a single one makes it plain k-means++.
+    """
     weight = row_weights(engine)
     sq_dist = np.full(engine.n_rows, np.inf)
     centres = np.empty((n_clusters, engine.n_features))
