@@ -24,29 +24,30 @@ class Ladder:
     the two clusters that are cheapest to merge become one. Both are followed by k-means.
     """
 
-    def __init__(self, engine: Engine, objective: PathObjective, k_max: int):
+    def __init__(self, engine: Engine, objective: PathObjective):
         self._engine, self._objective = engine, objective
-        rows = engine.rows(np.arange(engine.n_rows))
-        weight = row_weights(engine)
-        alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
-        self.merges = agglomerate(alone, objective)
+        rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
+        self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
+        self.merges = agglomerate(self._alone, objective)
         self._best: dict[int, State] = {}
-        self._try(one_cluster(engine, objective).centres)
-        self._try(self._after_merging(alone, k_max))
+
+    def climb(self, k_max: int) -> None:
+        """Fill the rungs up to ``k_max``, or as many as there are rows."""
+        k_max = min(k_max, self._engine.n_rows)
+        self._try(one_cluster(self._engine, self._objective).centres)
+        self._try(self._after_merging(k_max))
         for k in range(1, k_max):
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
             self._try(self._with_one_less(self._best[k]))
 
-    def costs(self) -> Floats:
-        """Cost, without any price per cluster, for 1, 2, … clusters.
-
-        Beyond the last rung of the ladder these are the costs of greedy merging.
-        """
-        found = np.array([self._best[k].inertia for k in range(1, len(self._best) + 1)])
-        merged = self.merges.costs_by_k()
-        merged[: len(found)] = np.minimum(found, merged[: len(found)])
-        return merged
+    def costs(self, k_max: int) -> Floats:
+        """Cost without any price for 1, 2, … clusters: the lowest found up to ``k_max``, that of merging beyond."""
+        self.climb(k_max)
+        cost = self.merges.costs_by_k()
+        for k, state in self._best.items():
+            cost[k - 1] = min(cost[k - 1], state.inertia)
+        return cost
 
     @property
     def n_rungs(self) -> int:
@@ -65,11 +66,11 @@ class Ladder:
         if k not in self._best or state.cost < self._best[k].cost:
             self._best[k] = state
 
-    def _after_merging(self, alone: Stats, k: int) -> Floats:
+    def _after_merging(self, k: int) -> Floats:
         labels = self.merges.labels(k)
-        stats = Stats.empty(k, alone.sum.shape[1])
-        np.add.at(stats.n, labels, alone.n)
-        np.add.at(stats.sum, labels, alone.sum)
+        stats = Stats.empty(k, self._engine.n_features)
+        np.add.at(stats.n, labels, self._alone.n)
+        np.add.at(stats.sum, labels, self._alone.sum)
         return self._objective.centres(stats, previous=stats.sum)
 
     def _with_one_more(self, state: State) -> Floats:

@@ -15,6 +15,8 @@ DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The ladder goes a third beyond max_k, because its last rungs are not as good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 100
 _STEPS_JUDGED = 10
+# A score that greedy merging seldom reaches without clusters.
+_CLEAR = 3.0
 
 
 def staircase(
@@ -22,34 +24,34 @@ def staircase(
 ) -> Staircase:
     """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
 
-    Without ``max_k`` it is made longer until the suggested number is not near its end.
+    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end.
     """
     order = shuffled(engine, objective, rng)
     most = max(len(order) // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
-    while True:
-        path = _judged_staircase(engine, order, objective, rng, reach)
-        if max_k is not None or reach == most or path.suggest().k <= 0.9 * reach:
-            return path
+    ladder, micro = _ladder(engine, order, objective, rng, reach)
+    while max_k is None and reach < most and _widest_step(ladder) > 0.9 * reach:
         reach = min(2 * reach, most)
+        ladder, micro = _ladder(engine, order, objective, rng, reach)
+    cost = ladder.costs(reach + reach // 3) + micro.offset
+    path = Staircase(cost, reach, micro.complete)
+    widest = np.argsort(-path.score[:reach], kind="stable")[:_STEPS_JUDGED]
+    candidates = [int(path.k[j]) for j in widest if path.score[j] > 0]
+    return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
 
 
 def price_for(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> float:
     """The price at which k clusters are best; an error if there are fewer distinct rows."""
-    order = shuffled(engine, objective, rng)
-    ladder, micro = _ladder(engine, order, objective, rng, k, refined=min(k, DEFAULT_MAX_K))
-    return Staircase(ladder.costs() + micro.offset, k, micro.complete).at(k=k).lam
+    ladder, micro = _ladder(engine, shuffled(engine, objective, rng), objective, rng, k)
+    cost = ladder.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
+    return Staircase(cost, k, micro.complete).at(k=k).lam
 
 
-def _judged_staircase(
-    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
-) -> Staircase:
-    ladder, micro = _ladder(engine, order, objective, rng, max_k, refined=max_k)
-    cost = ladder.costs() + micro.offset
-    path = Staircase(cost, max_k, micro.complete)
-    widest = np.argsort(-path.score[:max_k], kind="stable")[:_STEPS_JUDGED]
-    candidates = [int(path.k[j]) for j in widest if path.score[j] > 0]
-    return Staircase(cost, max_k, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
+def _widest_step(ladder: Ladder) -> int:
+    """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
+    greedy = Staircase.of_merges(ladder.merges.costs_by_k())
+    score = greedy.score[: len(greedy) // 2]
+    return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1
 
 
 def _judge(
@@ -61,8 +63,9 @@ def _judge(
     halves = [engine.among(sample[: len(sample) // 2]), engine.among(sample[len(sample) // 2 :])]
     ladders = []
     for half in halves:
-        everyone = np.arange(half.n_rows)
-        ladders.append(_ladder(half, everyone, objective, rng, max(candidates), refined=max(candidates))[0])
+        ladder, _ = _ladder(half, np.arange(half.n_rows), objective, rng, max(candidates))
+        ladder.climb(max(candidates) + max(candidates) // 3)
+        ladders.append(ladder)
     return {
         k: valleys([(half, ladder.centres(k)) for half, ladder in zip(halves[::-1], ladders, strict=True)])
         for k in candidates
@@ -71,7 +74,7 @@ def _judge(
 
 
 def _ladder(
-    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int, refined: int
+    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
 ) -> tuple[Ladder, Condensed]:
     micro = condense(engine, order, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
-    return Ladder(micro.engine, objective, min(refined + refined // 3, micro.engine.n_rows)), micro
+    return Ladder(micro.engine, objective), micro

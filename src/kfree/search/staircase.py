@@ -96,8 +96,10 @@ class Staircase:
 
         Of the steps with enough evidence, the one with the largest score times share of valleys.
         """
-        merit = self.score * (self.evidence >= self.ENOUGH) * self.valleys if self._judged else self.score.copy()
-        merit[np.isnan(merit)] = 0.0
+        merit = self.score
+        if self._judged:
+            confirmed = (self.evidence >= self.ENOUGH) & (self.valleys > 0)
+            merit = np.multiply(self.score, self.valleys, where=confirmed, out=np.zeros(len(self.score)))
         return self._step(int(np.argmax(merit)))
 
     def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
