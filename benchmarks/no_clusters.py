@@ -22,7 +22,7 @@ GAUSSIANS = {
 FAMILIES = [*GAUSSIANS, "uniform cube"]
 COLUMNS = [2, 4, 16, 64]
 # Number of rows → draws per cell.
-ROWS = {100: 60, 1000: 40, 10_000: 20, 100_000: 20}
+ROWS = {100: 60, 1000: 20, 10_000: 10, 100_000: 5}
 
 
 def draw(family, n, d, rng):

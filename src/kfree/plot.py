@@ -61,7 +61,9 @@ def staircase(path, ax=None):
         span = high[chosen[0]], low[chosen[0]]
         ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
         ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
-    ax.set(xscale="log", yscale="log", xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
+    ax.set(xscale="log", yscale="log")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
