@@ -56,6 +56,20 @@ def test_merge_cost_is_the_rise_of_the_recomputed_cost(rng, metric):
 
 
 @pytest.mark.parametrize("metric", OBJECTIVES)
+def test_clusters_stand_for_their_rows(rng, metric):
+    X, labels = blobs(rng, n=60, d=3, k=6, spread=2.0)
+    weight = rng.uniform(0.1, 3, size=60)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True) if metric == "cosine" else X
+    rows, mass = OBJECTIVES[metric](0.0).as_rows(stats_of(X, labels, weight))
+    constant = []
+    for side in (np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 1, 0]), np.zeros(6, dtype=int)):
+        groups = [(side[labels] == j, side == j) for j in np.unique(side)]
+        true = sum(distances_within(X[inside], weight[inside], metric) for inside, _ in groups)
+        constant.append(true - sum(distances_within(rows[group], mass[group], metric) for _, group in groups))
+    np.testing.assert_allclose(constant, constant[0])
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
 def test_merge_cost_of_near_twins_keeps_its_digits(metric):
     total = np.array([[3.0, 0.0], [3.0, 3e-7]])
     stats = Stats(np.array([3.0, 3.0]), total, np.zeros(2))

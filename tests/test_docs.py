@@ -1,4 +1,4 @@
-"""Every example in a docstring and every Python block of the README runs."""
+"""Every example in a docstring and every Python block of the README and the guides runs."""
 
 import doctest
 import importlib
@@ -23,9 +23,10 @@ def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
 
 
-def test_readme_examples():
-    readme = (Path(__file__).parents[1] / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", readme, flags=re.DOTALL)
+@pytest.mark.parametrize("page", ["README.md", "docs/choosing-k.md"])
+def test_examples_of_a_page(page):
+    text = (Path(__file__).parents[1] / page).read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
     names = {}
     for block in blocks:

@@ -146,6 +146,30 @@ MISTAKES = {
         "shared = both * stats.n[cluster]",
         ["test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
+    "a row draws the window to itself": (
+        "search/valleys.py",
+        "others = mass - np.where(inside, weight, 0.0)",
+        "others, inside = mass, np.zeros_like(inside)",
+        ["test_lambda_path.py", "valleys_are_those"],
+    ),
+    "a clustering off the hull has a step": (
+        "search/staircase.py",
+        "while len(hull) > 1 and",
+        "while len(hull) > 9 and",
+        ["test_staircase.py", "every_price"],
+    ),
+    "steps need no evidence": (
+        "search/staircase.py",
+        "(self.evidence >= self.ENOUGH) &",
+        "(self.evidence >= -9) &",
+        ["test_staircase.py", "evidence"],
+    ),
+    "a direction weighs what its rows weigh": (
+        "objectives/dp_means.py",
+        "previous=stats.sum), self.sizes(stats)",
+        "previous=stats.sum), stats.n",
+        ["test_agglomerate.py", "stand_for and cosine"],
+    ),
     "new rows are seen in coordinates of their own": (
         "estimators/_centres.py",
         "frame=frame, n_threads",

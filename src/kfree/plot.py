@@ -35,6 +35,39 @@ def clusters(X, model, ax=None):
     return ax
 
 
+def staircase(path, ax=None):
+    """Draw a staircase: the best number of clusters over the price of a cluster, the suggested step marked.
+
+    Parameters
+    ----------
+    path : Staircase
+        What :func:`kfree.lambda_path` returns.
+    ax : matplotlib axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
+    best, steps = path.suggest(), np.flatnonzero(path.width > 0)
+    # The first step has no upper end and a last one no lower end: draw as much of them as of a step of width log 4.
+    low = np.where(path.lam_low > 0, path.lam_low, path.lam_high / 4)[steps]
+    high = np.where(np.isfinite(path.lam_high), path.lam_high, path.lam_low * 4)[steps]
+    ax.plot(np.column_stack([high, low]).ravel(), np.repeat(path.k[steps], 2), color="black", linewidth=1.2)
+    chosen = np.flatnonzero(path.k[steps] == best.k)
+    if len(chosen):
+        colour = _colours(1)[0]
+        span = high[chosen[0]], low[chosen[0]]
+        ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
+        ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
+    ax.set(xscale="log", yscale="log")
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def axes(new_figure=None):
     """Axes in kfree's style, on a figure that no window shows unless ``new_figure`` opens one."""
     new_figure = new_figure or _matplotlib("figure").Figure

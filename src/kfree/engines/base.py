@@ -146,6 +146,9 @@ class Engine(Protocol):
     def rows(self, index: Index) -> Floats:
         """Coordinates of a few rows."""
 
+    def among(self, index: Index) -> Engine:
+        """An engine that holds copies of these rows, with their weights and in the same frame."""
+
     def approach(self, site: Floats, sq_dist: Floats) -> None:
         """Lower ``sq_dist`` (n,) in place to the squared distance to ``site`` (d,) where that is less."""
 

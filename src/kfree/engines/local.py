@@ -33,6 +33,7 @@ class LocalEngine:
         self.n_rows, self.n_features = X.shape
         self.n_distances = 0
         self._passes = passes
+        self._X = X
         self._isa = chosen_instruction_set(passes.instruction_sets())
         self._n_threads = n_threads or available_cpus()
         if frame is None and (unit or sp.issparse(X)):
@@ -112,6 +113,12 @@ class LocalEngine:
         z = np.empty((len(index), self.n_features))
         self._passes.copy(self._rows, np.ascontiguousarray(index, dtype=np.int64), z)
         return z
+
+    def among(self, index: Index) -> LocalEngine:
+        weight = None if self.weight is None else self.weight[index]
+        return LocalEngine(
+            self.name, self._passes, self._X[index], weight, self.frame.unit, self.frame, self._n_threads
+        )
 
     def approach(self, site: Floats, sq_dist: Floats) -> None:
         self.n_distances += self.n_rows

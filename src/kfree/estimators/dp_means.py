@@ -14,12 +14,14 @@ from kfree.estimators._validation import is_positive_number, require, require_ch
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.loop import descend
 from kfree.search.moves import Sweep
+from kfree.search.path import price_for, staircase
 from kfree.search.seeding import farthest_first
 from kfree.search.split_merge import Budget, split_merge
 from kfree.search.state import one_cluster, settle
 
 SEARCHES = {"split-merge": "_split_merge", "sweep": "_sweep"}
 ORDERS = ["given", "random"]
+PRICES = ["auto", "farthest-first"]
 
 
 class DPMeans(CentreClusterer):
@@ -30,20 +32,30 @@ class DPMeans(CentreClusterer):
 
     Parameters
     ----------
-    lam : float > 0 or "farthest-first", default="farthest-first"
-        The price of a cluster, in units of squared distance: a row that is farther than √lam from every centre
-        opens a cluster of its own. ``"farthest-first"`` takes the price at which about ``target_k`` clusters open
-        (see :func:`kfree.farthest_first_lambda`).
-    target_k : int, default=4
-        The wished number of clusters, for ``lam="farthest-first"`` only.
-    search : "sweep", default="sweep"
-        The published algorithm: rows are visited in order, means are recomputed after each sweep.
+    lam : float > 0, "auto" or "farthest-first", default="auto"
+        The price of a cluster, in units of squared distance. With split-merge search it is what a cluster must save to
+        exist; as the saving grows with the rows, so does the best lam. With ``search="sweep"`` a row that is farther
+        than √lam from every centre opens a cluster of its own. ``"auto"`` takes the price that the data speak for
+        (:func:`kfree.lambda_path`), ``"farthest-first"`` the one at which a sweep opens about ``target_k`` clusters
+        (:func:`kfree.farthest_first_lambda`).
+    target_k : int or None, default=None
+        A wished number of clusters: with ``lam="auto"``, the path's price for that number.
+    search : {"split-merge", "sweep"}, default="split-merge"
+        ``"split-merge"`` ends where no split, merge, birth or death of a cluster and no exchange of rows lowers the
+        cost, nor cutting up to three in ten clusters in two and thinning them out. ``"sweep"`` is the published
+        algorithm: rows are visited in order, means are recomputed after each sweep.
+    patience : int, default=0
+        For split-merge: go on with random cuts until so many in a row were in vain.
+    time_budget : float or None, default=None
+        For split-merge: seconds after which no random cut is begun; without ``patience`` they go on until then. With
+        it, answers may differ from run to run.
     order : {"given", "random"}, default="given"
-        The order of visits, on which the answer depends; ``"random"`` draws one permutation for the whole fit.
+        The order of visits, on which the answer of ``search="sweep"`` depends; ``"random"`` draws one permutation for
+        the whole fit.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors.
     max_iter : int, default=300
-        Most sweeps of a fit.
+        Most sweeps of a fit, or moves that split-merge search tries.
     max_clusters : int or None, default=None
         No cluster is opened beyond this number; a warning says when that was felt.
     init : array-like of shape (k, n_features) or None, default=None
@@ -53,7 +65,7 @@ class DPMeans(CentreClusterer):
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed for ``order="random"``.
+        Seed for ``order="random"``, for ``patience`` and for the path of ``lam="auto"``, which has the seed 0 if None.
 
     Attributes
     ----------
@@ -64,16 +76,18 @@ class DPMeans(CentreClusterer):
     n_clusters_ : int
     lam_ : float
         The price that was used.
+    path_ : Staircase or None
+        The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
     inertia_ : float
         Weighted squared distances of the rows to their centres.
     cost_ : float
         J, that is inertia_ + lam_·n_clusters_.
     cost_history_ : ndarray
-        J after every sweep; never rises, ends with ``cost_``.
+        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
     n_iter_ : int
-        Number of sweeps.
+        Number of sweeps, or of moves tried.
     converged_ : bool
-        Whether another sweep would change nothing.
+        Whether no other sweep or move would change anything.
     n_distances_ : int
         Distances between a row and a centre that were really computed by passes over all rows; may differ between
         instruction sets, which no other result does.
@@ -87,8 +101,9 @@ class DPMeans(CentreClusterer):
     With ``sample_weight``, J treats weights as repeated rows. The sweep does not: a row opens a cluster when
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
-    Beyond X a fit with the native engine takes at most 64 bytes per row. Arrays of float32 and float64 are used where
-    they lie, whatever their strides; other types are converted to float64 first.
+    Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
+    Arrays of float32 and float64 are used where they lie, whatever their strides; other types are converted to float64
+    first.
 
     Examples
     --------
@@ -106,9 +121,9 @@ class DPMeans(CentreClusterer):
 
     def __init__(
         self,
-        lam="farthest-first",
+        lam="auto",
         *,
-        target_k=4,
+        target_k=None,
         search="split-merge",
         patience=0,
         time_budget=None,
@@ -151,11 +166,12 @@ class DPMeans(CentreClusterer):
         """
         self._check_parameters()
         engine = self._open(X, sample_weight)
-        objective = OBJECTIVES[self.metric](self._price(engine))
+        lam, path = self._price(engine)
+        objective = OBJECTIVES[self.metric](lam)
         descent = getattr(self, SEARCHES[self.search])(engine, objective)
         state = self._finished(descent, engine, objective)
         self._publish(X, engine, objective, state, descent)
-        self.lam_ = objective.lam
+        self.lam_, self.path_ = lam, path
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
         return self
@@ -180,14 +196,23 @@ class DPMeans(CentreClusterer):
 
     def _check_parameters(self):
         self._check_shared_parameters()
-        by_name = isinstance(self.lam, str) and self.lam == "farthest-first"
+        by_name = isinstance(self.lam, str) and self.lam in PRICES
         require(
             by_name or is_positive_number(self.lam),
             "lam",
             self.lam,
-            "a finite number > 0 (the price of a cluster in squared-distance units) or 'farthest-first'",
+            "a finite number > 0 (the price of a cluster in squared-distance units), 'auto' or 'farthest-first'",
         )
-        require_count("target_k", self.target_k)
+        require_count("target_k", self.target_k, or_none=True)
+        require(
+            self.target_k is None or by_name, "target_k", self.target_k, "None with a lam that is a number, which says all"
+        )
+        require(
+            self.target_k is not None or self.lam != "farthest-first",
+            "target_k",
+            self.target_k,
+            "the wished number of clusters with lam='farthest-first'",
+        )
         require_choice("search", self.search, list(SEARCHES))
         require_choice("order", self.order, ORDERS)
         swept = self.search == "sweep"
@@ -213,9 +238,17 @@ class DPMeans(CentreClusterer):
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
 
     def _price(self, engine):
+        """The price to use, and the path that it was read from, if it was."""
+        plain = OBJECTIVES[self.metric](0.0)
+        if is_positive_number(self.lam):
+            return float(self.lam), None
         if self.lam == "farthest-first":
-            return farthest_first(engine, OBJECTIVES[self.metric](0.0), self.target_k)
-        return float(self.lam)
+            return farthest_first(engine, plain, self.target_k), None
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        if self.target_k is not None:
+            return price_for(engine, plain, rng, self.target_k), None
+        path = staircase(engine, plain, rng)
+        return path.suggest().lam, path
 
     def _split_merge(self, engine, objective):
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
@@ -246,15 +279,15 @@ class DPMeans(CentreClusterer):
         state = descent.state
         if not descent.converged:
             warnings.warn(
-                f"DPMeans did not converge within max_iter={self.max_iter} sweeps; the clustering is valid but "
-                "another sweep may improve it. Raise max_iter.",
+                f"DPMeans did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
+                "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         if descent.n_refused:
             warnings.warn(
-                f"max_clusters={self.max_clusters} kept {descent.n_refused} row(s) from opening a cluster, though "
-                f"weight·squared distance exceeds lam={objective.lam:g} for them. Raise max_clusters, or lam.",
+                f"max_clusters={self.max_clusters} kept {descent.n_refused} cluster(s) from opening that would have "
+                f"been worth lam={objective.lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
                 stacklevel=3,
             )

@@ -28,24 +28,33 @@ class DPMeansObjective:
         weighted = stats.n > 0
         return np.where(weighted[:, None], stats.sum / np.where(weighted, stats.n, 1.0)[:, None], previous)
 
-    def least_sse(self, stats: Stats, sites: Floats) -> Floats:
-        """Σ w·‖x − μ‖² of each cluster about its own mean, where ``stats`` is about ``sites``."""
-        return np.maximum(stats.sse - self.sizes(stats) * row_sums((self.centres(stats, sites) - sites) ** 2), 0.0)
-
     def sizes(self, stats: Stats) -> Floats:
         """How hard each cluster is to move: what ``prices`` are about."""
         return self.prices.size(stats.n, stats.sum)
 
-    def merge_costs(self, stats: Stats, cluster: int) -> Floats:
-        """What merging ``cluster`` with each of the clusters adds to Σ w·‖x − μ‖²: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
+    def least_sse(self, stats: Stats, sites: Floats) -> Floats:
+        """Σ w·‖x − μ‖² of each cluster about its best centre, where ``stats`` is about ``sites``."""
+        return np.maximum(stats.sse - self.sizes(stats) * row_sums((self.centres(stats, sites) - sites) ** 2), 0.0)
 
-        The change of J is this − lam. The same for (a, b) as for (b, a), bit by bit.
+    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
+        """What merging each of ``clusters`` with each cluster b adds: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
+
+        One cluster gives (k,), several (number, k). The change of J is this − lam. The same for (a, b) as for (b, a),
+        bit by bit.
         """
-        means = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
-        both = stats.n + stats.n[cluster]
-        shared = stats.n * stats.n[cluster] / np.where(both > 0, both, 1.0)
-        costs: Floats = shared * row_sums((means - means[cluster]) ** 2)
+        n, means = stats.n, stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
+        both = n + n[clusters, None]
+        shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
+        costs: Floats = shared * _sq_gaps(means, clusters)
         return costs
+
+    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
+        """Each cluster as one row and its weight: whatever they are put together with costs as much as their rows do.
+
+        The cost differs by a constant, which is that of the rows around the centres of the clusters given here. Under
+        cosine the row is a direction, and weighs ‖S‖.
+        """
+        return self.centres(stats, previous=stats.sum), self.sizes(stats)
 
 
 @dataclass(frozen=True)
@@ -60,18 +69,26 @@ class CosineObjective(DPMeansObjective):
         directed = length > 0
         return np.where(directed[:, None], stats.sum / np.where(directed, length, 1.0)[:, None], previous)
 
-    def merge_costs(self, stats: Stats, cluster: int) -> Floats:
-        """What merging ``cluster`` with each of the clusters adds to the distances: 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖).
+    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
+        """What merging each of ``clusters`` with each cluster b adds: 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖).
 
         Written as 2·‖S_a‖·‖S_b‖·‖S_a/‖S_a‖ − S_b/‖S_b‖‖² / (‖S_a‖ + ‖S_b‖ + ‖S_a + S_b‖), which is the same without
         a difference of nearly equal numbers.
         """
         length = self.sizes(stats)
         direction = stats.sum / np.where(length > 0, length, 1.0)[:, None]
-        lengths = length + length[cluster] + np.sqrt(row_sums((stats.sum + stats.sum[cluster]) ** 2))
-        gap = row_sums((direction - direction[cluster]) ** 2)
-        costs: Floats = 2 * (length * length[cluster]) * gap / np.where(lengths > 0, lengths, 1.0)
+        lengths = length + length[clusters, None] + np.sqrt(_sq_gaps(stats.sum, clusters, sign=1.0))
+        shared = length * length[clusters, None] / np.where(lengths > 0, lengths, 1.0)
+        costs: Floats = 2 * shared * _sq_gaps(direction, clusters)
         return costs
+
+
+def _sq_gaps(points: Floats, clusters: int | slice, sign: float = -1.0) -> Floats:
+    """Squared distances ‖b − a‖² (or ‖b + a‖²) from each of ``clusters`` to every point, added column by column."""
+    columns = np.ascontiguousarray(points.T)
+    own = columns[:, clusters, None]
+    gaps: Floats = (((columns if own.ndim == 2 else columns[:, None]) + sign * own) ** 2).sum(axis=0)
+    return gaps
 
 
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}

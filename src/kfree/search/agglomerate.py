@@ -22,6 +22,9 @@ class Mergeable(Protocol):
     def absorb(self, a: int, b: int, merge_cost: float) -> None: ...
 
 
+# Clusters that look for their first partner together: enough to be fast, few enough to need little memory.
+_AT_ONCE = 16
+
 S = TypeVar("S", bound=Mergeable)
 S_contra = TypeVar("S_contra", bound=Mergeable, contravariant=True)
 
@@ -29,8 +32,8 @@ S_contra = TypeVar("S_contra", bound=Mergeable, contravariant=True)
 class MergeObjective(Protocol[S_contra]):
     """What merging needs to know of an objective."""
 
-    def merge_costs(self, stats: S_contra, cluster: int) -> Floats:
-        """What merging ``cluster`` with each of the clusters adds to the cost; (a, b) and (b, a) give the same bits."""
+    def merge_costs(self, stats: S_contra, clusters: int | slice) -> Floats:
+        """What merging each of ``clusters`` with each cluster adds to the cost; the same bits for (a, b) and (b, a)."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class Merges:
             keeper[b] = keeper[a]
         return np.unique(keeper, return_inverse=True)[1]
 
+    def costs_by_k(self, start_cost: float = 0.0) -> Floats:
+        """The cost with 1, 2, … clusters, when the starting clusters cost ``start_cost``."""
+        return start_cost + np.append(0.0, np.cumsum(self.costs))[::-1]
+
 
 def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf) -> Merges:
     """Merge the cheapest pair, the smallest one on ties, until one is left or no pair costs less than ``below``.
@@ -76,6 +83,11 @@ def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf) -
     return Merges(len(stats.n), np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(costs))
 
 
+def closest_pair(stats: S, objective: MergeObjective[S]) -> tuple[int, int, float]:
+    """The pair a < b that is cheapest to merge, the smallest one on ties, and its cost. Needs two clusters."""
+    return _ClosestPairs(stats, objective).pair()
+
+
 class _ClosestPairs(Generic[S]):
     """For every cluster the cheapest partner among those after it, kept up to date while clusters merge."""
 
@@ -85,8 +97,12 @@ class _ClosestPairs(Generic[S]):
         self._alive = np.ones(n_clusters, dtype=bool)
         self._partner = np.zeros(n_clusters, dtype=np.int64)
         self._price = np.full(n_clusters, np.inf)
-        for cluster in range(n_clusters):
-            self._look(cluster, self._costs(cluster))
+        for begin in range(0, n_clusters, _AT_ONCE):
+            block = objective.merge_costs(stats, slice(begin, begin + _AT_ONCE))
+            clusters = np.arange(begin, begin + len(block))
+            block[np.arange(n_clusters) <= clusters[:, None]] = np.inf
+            self._partner[clusters] = block.argmin(axis=1)
+            self._price[clusters] = block.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""
@@ -100,7 +116,7 @@ class _ClosestPairs(Generic[S]):
         earlier, price = slice(a), self._price[:a]
         better = (costs[earlier] < price) | ((costs[earlier] == price) & (a <= self._partner[earlier]))
         won = np.flatnonzero(better & self._alive[earlier])
-        lost = self._alive & np.isin(self._partner, (a, b))
+        lost = self._alive & ((self._partner == a) | (self._partner == b))
         lost[won], lost[a] = False, True
         self._partner[won], self._price[won] = a, costs[won]
         for cluster in np.flatnonzero(lost).tolist():

@@ -11,19 +11,24 @@ from kfree.search.state import Objective, one_cluster
 from kfree.stats import Floats
 
 
-def greedy_k_means_plus_plus(engine: Engine, n_clusters: int, rng: np.random.RandomState) -> Floats:
-    """Centres at rows drawn in proportion to weight·squared distance, each the best of 2 + log k draws."""
+def greedy_k_means_plus_plus(
+    engine: Engine, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
+) -> Floats:
+    """Centres at rows drawn in proportion to weight·squared distance, each the best of several draws.
+
+    There are 2 + log k draws unless ``n_trials`` is given; a single one makes it plain k-means++.
+    """
     weight = row_weights(engine)
     sq_dist = np.full(engine.n_rows, np.inf)
     centres = np.empty((n_clusters, engine.n_features))
     centres[0] = engine.rows(_draw(weight, 1, rng))[0]
     engine.approach(centres[0], sq_dist)
-    n_trials = 2 + int(math.log(n_clusters))
+    n_trials = n_trials or 2 + int(math.log(n_clusters))
     for found in range(1, n_clusters):
         saving = weight * sq_dist
         # Every row already is a centre: more of the same is all there is.
         candidates = engine.rows(_draw(saving if saving.any() else weight, n_trials, rng))
-        centres[found] = candidates[engine.best_candidate(candidates, sq_dist)]
+        centres[found] = candidates[engine.best_candidate(candidates, sq_dist) if n_trials > 1 else 0]
         engine.approach(centres[found], sq_dist)
     return centres
 

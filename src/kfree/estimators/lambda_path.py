@@ -1,0 +1,73 @@
+"""lambda_path: the staircase k(lam), and how many clusters the data speak for."""
+
+from sklearn.utils import check_random_state
+
+from kfree.engines import ENGINES, open_engine
+from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.path import staircase
+
+
+def lambda_path(
+    X,
+    sample_weight=None,
+    *,
+    max_k=None,
+    metric="euclidean",
+    engine="auto",
+    n_threads=None,
+    random_state=0,
+):
+    """The number of clusters for every price ``lam`` of a cluster, and which number the data speak for.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights ≥ 0; a row of weight zero changes nothing.
+    max_k : int or None, default=None
+        The largest number of clusters to look at. None looks at up to 120, or a fifth of the rows, and at more while
+        the suggested number is near the end.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+    engine : {"auto", "native", "reference"}, default="auto"
+    n_threads : int or None, default=None
+    random_state : int, RandomState or None, default=0
+        Seed for the micro-clusters and for the two halves that judge each other. The default always gives the same
+        answer.
+
+    Returns
+    -------
+    path : Staircase
+
+    Notes
+    -----
+    The rows are condensed to a few hundred micro-clusters, and for every k the best clustering of these is sought. Of
+    the costs, the lower convex hull says which k is best for which price; a true number of clusters shows as a wide
+    step. A wide step is believed only if there are valleys between its clusters: one half of the rows is clustered,
+    and the other half, which knows nothing of that, is looked at along the line between each centre and its nearest
+    one. Data without clusters, however elongated, have their mass in the middle of such a line. For them the answer
+    is one cluster.
+
+    Beyond 20,000 rows, micro-clusters are seeded and steps are judged on a random sample; all rows then join the
+    micro-clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import lambda_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2)) + 9 * rng.integers(5, size=(500, 1))
+    >>> path = lambda_path(X)
+    >>> path.suggest().k
+    5
+    >>> lambda_path(rng.normal(size=(500, 2)) * [9, 1]).suggest().k
+    1
+    """
+    require_count("max_k", max_k, or_none=True)
+    require_choice("metric", metric, list(OBJECTIVES))
+    require_choice("engine", engine, list(ENGINES))
+    require_count("n_threads", n_threads, or_none=True)
+    rows = validated_rows(X, "lambda_path")
+    weight = validated_weights(sample_weight, rows.shape[0])
+    opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
+    return staircase(opened, OBJECTIVES[metric](0.0), check_random_state(random_state), max_k)

@@ -1,0 +1,78 @@
+"""Many rows as a few weighted ones, on which every number of clusters can be tried in no time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kfree.engines import open_engine
+from kfree.engines.base import Engine, Index, Sites
+from kfree.search.agglomerate import MergeObjective
+from kfree.search.moves import Lloyd
+from kfree.search.seeding import greedy_k_means_plus_plus
+from kfree.search.state import Objective, one_cluster
+from kfree.stats import Floats, Stats
+
+# Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
+SAMPLE = 20_000
+_LLOYD_PASSES = 4
+
+
+class PathObjective(Objective, MergeObjective[Stats], Protocol):
+    """An objective whose clusters can be merged and stand for their rows."""
+
+    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """Micro-clusters as the weighted rows of ``engine``.
+
+    Whatever they are clustered into costs ``offset`` more for the rows they stand for. ``complete`` says that all rows
+    of a micro-cluster are equal, so that its number is that of the distinct rows.
+    """
+
+    engine: Engine
+    offset: float
+    complete: bool
+
+
+def shuffled(engine: Engine, objective: Objective, rng: np.random.RandomState) -> Index:
+    """The rows that count, in a random order that does not depend on the order in which they were given.
+
+    Rows are first sorted by their distance to the mean, which only equal rows share but for rare coincidences.
+    """
+    sq_dist = engine.nearest(one_cluster(engine, objective)).sq_dist
+    order = np.argsort(sq_dist, kind="stable")
+    if engine.weight is not None:
+        order = order[engine.weight[order] > 0]
+    return order[rng.permutation(len(order))]
+
+
+def condense(
+    engine: Engine, order: Index, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+) -> Condensed:
+    """About ``n_micro`` micro-clusters: k-means++, then a few iterations of k-means.
+
+    ``order`` lists all rows that count; the first of them are the sample that micro-clusters are made from.
+    """
+    sample = engine.among(order[:SAMPLE])
+    lloyd = Lloyd()
+    seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)
+    state = lloyd.start(Sites.of(seeds), sample, objective)
+    complete = len(order) <= SAMPLE and state.inertia == 0.0
+    for _ in range(0 if complete else _LLOYD_PASSES):
+        state = lloyd(state, sample, objective)
+    everyone = sample if len(order) <= SAMPLE else engine
+    if everyone is not sample:
+        state = lloyd(state, everyone, objective)
+    rows, weight = objective.as_rows(state.stats)
+    micro = open_engine(engine.name, rows[weight > 0], weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, objective), 0.0)
+    return Condensed(micro, 0.0 if complete else offset, complete)
+
+
+def _one_cluster_cost(engine: Engine, objective: Objective) -> float:
+    return objective.cost(engine.nearest(one_cluster(engine, objective)).stats) - objective.lam

@@ -1,0 +1,80 @@
+"""The lam path: the staircase of an objective, and which of its steps the data speak for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kfree.engines.base import Engine, Index
+from kfree.search.condense import SAMPLE, Condensed, PathObjective, condense, shuffled
+from kfree.search.ladder import Ladder
+from kfree.search.staircase import Staircase
+from kfree.search.valleys import Valleys, valleys
+
+# Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
+DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
+# Micro-clusters per cluster. The ladder goes a third beyond max_k, because its last rungs are not as good as the rest.
+_FINENESS, _FEWEST_MICRO = 4, 100
+_STEPS_JUDGED = 10
+# A score that greedy merging seldom reaches without clusters.
+_CLEAR = 3.0
+
+
+def staircase(
+    engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None
+) -> Staircase:
+    """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
+
+    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end.
+    """
+    order = shuffled(engine, objective, rng)
+    most = max(len(order) // ROWS_PER_CLUSTER, 10)
+    reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
+    ladder, micro = _ladder(engine, order, objective, rng, reach)
+    while max_k is None and reach < most and _widest_step(ladder) > 0.9 * reach:
+        reach = min(2 * reach, most)
+        ladder, micro = _ladder(engine, order, objective, rng, reach)
+    cost = ladder.costs(reach + reach // 3) + micro.offset
+    path = Staircase(cost, reach, micro.complete)
+    widest = np.argsort(-path.score[:reach], kind="stable")[:_STEPS_JUDGED]
+    candidates = [int(path.k[j]) for j in widest if path.score[j] > 0]
+    return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
+
+
+def price_for(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> float:
+    """The price at which k clusters are best; an error if there are fewer distinct rows."""
+    ladder, micro = _ladder(engine, shuffled(engine, objective, rng), objective, rng, k)
+    cost = ladder.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
+    return Staircase(cost, k, micro.complete).at(k=k).lam
+
+
+def _widest_step(ladder: Ladder) -> int:
+    """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
+    greedy = Staircase.of_merges(ladder.merges.costs_by_k())
+    score = greedy.score[: len(greedy) // 2]
+    return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1
+
+
+def _judge(
+    candidates: list[int], engine: Engine, sample: Index, objective: PathObjective, rng: np.random.RandomState
+) -> dict[int, Valleys]:
+    """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
+    if len(sample) < 2 or not candidates:
+        return {}
+    halves = [engine.among(sample[: len(sample) // 2]), engine.among(sample[len(sample) // 2 :])]
+    ladders = []
+    for half in halves:
+        ladder, _ = _ladder(half, np.arange(half.n_rows), objective, rng, max(candidates))
+        ladder.climb(max(candidates) + max(candidates) // 3)
+        ladders.append(ladder)
+    return {
+        k: valleys([(half, ladder.centres(k)) for half, ladder in zip(halves[::-1], ladders, strict=True)])
+        for k in candidates
+        if k <= min(ladder.n_rungs for ladder in ladders)
+    }
+
+
+def _ladder(
+    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
+) -> tuple[Ladder, Condensed]:
+    micro = condense(engine, order, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    return Ladder(micro.engine, objective), micro

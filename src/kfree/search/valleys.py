@@ -1,0 +1,94 @@
+"""Are there valleys between clusters? Asked of rows that had no part in forming them.
+
+A density without clusters, such as a Gaussian of any shape or a uniform one on any convex body, is log-concave. So is
+its mass along a line within a tube around it: what lies in a window half-way between two centres is at least the
+geometric mean of what lies in equal windows around the two. Between clusters it is less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.engines.base import Engine, row_weights
+from kfree.stats import Floats
+
+# The windows are as wide as half the way between the centres, so that the three do not overlap.
+_HALF_WINDOW = 0.25
+# The tube holds this share of the rows of the two clusters; a narrow one would be empty where there are many columns.
+_TUBE = 0.9
+
+Rows = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Valleys:
+    """``share`` of the pairs of neighbours have a valley between them; together these exceed chance by ``z`` sigma."""
+
+    share: float
+    z: float
+
+
+def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
+    """Valleys between each centre and its nearest one, for pairs of rows and of centres found without these rows."""
+    excess, variance = [], 1.0
+    for engine, centres in trials:
+        weight = row_weights(engine) / np.mean(row_weights(engine))
+        sq_dist = engine.sq_distances(centres)
+        labels = sq_dist.argmin(axis=1)
+        influence = np.zeros(len(weight))
+        for a, b, gap in _neighbours(centres):
+            members = labels == a, labels == b
+            if min(map(np.count_nonzero, members)) > 1:
+                along, sq_off = _along(sq_dist[:, a], sq_dist[:, b], gap)
+                tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], _TUBE) + 1e-9 * gap**2
+                place = _place(along, members, weight)
+                windows = [tube & (np.abs(place - centre) < _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
+                excess.append(_excess(windows, weight, influence))
+        variance += float(((weight * influence) ** 2).sum())
+    return Valleys(float(np.mean(np.array(excess) > 0)) if excess else 0.0, math.fsum(excess) / math.sqrt(variance))
+
+
+def _neighbours(centres: Floats) -> list[tuple[int, int, float]]:
+    """Each centre with its nearest one, every pair once, and the distance between them."""
+    sq_gap = np.array([((centres - centre) ** 2).sum(axis=1) for centre in centres])
+    np.fill_diagonal(sq_gap, np.inf)
+    pairs = {(min(pair), max(pair)) for pair in enumerate(sq_gap.argmin(axis=1).tolist())}
+    return [(a, b, math.sqrt(sq_gap[a, b])) for a, b in sorted(pairs) if sq_gap[a, b] > 0]
+
+
+def _along(sq_a: Floats, sq_b: Floats, gap: float) -> tuple[Floats, Floats]:
+    """From squared distances to a and b: the place along the line a–b, from its middle, and the squared way off it."""
+    along = (sq_a - sq_b) / (2 * gap)
+    return along, (sq_a + sq_b) / 2 - gap**2 / 4 - along**2
+
+
+def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
+    """Coordinates in which these rows of a have their mean at −½ and those of b at ½.
+
+    Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
+    left out of the mean that it is held against: else it would draw the window to itself.
+    """
+    means = []
+    for inside in members:
+        mass, total = weight[inside].sum(), (weight * along)[inside].sum()
+        others = mass - np.where(inside, weight, 0.0)
+        means.append((total - np.where(inside, weight * along, 0.0)) / others)
+    gap = means[1] - means[0]
+    return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
+
+
+def _excess(windows: list[Rows], weight: Floats, influence: Floats) -> float:
+    """By how much the middle window falls short of the geometric mean of the outer two.
+
+    Adds to ``influence`` how much of that the weight of each row is answerable for.
+    """
+    left, middle, right = (float(weight[window].sum()) for window in windows)
+    influence[windows[1]] -= 1.0
+    if left > 0 and right > 0:
+        influence[windows[0]] += 0.5 * math.sqrt(right / left)
+        influence[windows[2]] += 0.5 * math.sqrt(left / right)
+    return math.sqrt(left * right) - middle
