@@ -59,15 +59,11 @@ def test_what_joining_and_leaving_cost(metric, rng):
         X = unit(X) if metric == "cosine" else X
         before, after = cluster_cost(X[:n], w[:n], metric), cluster_cost(X, w, metric)
 
-        def size_and_sq_dist(members):
+        for members, price in ((np.arange(n), prices.joining), (np.arange(n + 1), prices.leaving)):
             total, mass = (w[members, None] * X[members]).sum(axis=0, keepdims=True), np.array([w[members].sum()])
             size = prices.size(mass, total)[0]
-            return size, ((X[n] - total[0] / size) ** 2).sum()
-
-        size, sq_dist = size_and_sq_dist(np.arange(n))
-        assert prices.joining(size, w[n], sq_dist) == pytest.approx(after - before, rel=1e-9)
-        size, sq_dist = size_and_sq_dist(np.arange(n + 1))
-        assert prices.leaving(size, w[n], sq_dist) == pytest.approx(after - before, rel=1e-9)
+            sq_dist = ((X[n] - total[0] / size) ** 2).sum()
+            assert price(size, w[n], sq_dist) == pytest.approx(after - before, rel=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -102,7 +98,7 @@ def test_the_axis_of_a_long_cluster_is_found(rng):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_deaths_cost_at_most_what_is_said(metric, rng):
-    state, engine, objective = some_state(rng, metric)
+    state, engine, _ = some_state(rng, metric)
     rivals = Rivals(engine)
     rivals.turn_to(state)
     said = rivals.death_costs(state)

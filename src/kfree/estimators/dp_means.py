@@ -205,7 +205,10 @@ class DPMeans(CentreClusterer):
         )
         require_count("target_k", self.target_k, or_none=True)
         require(
-            self.target_k is None or by_name, "target_k", self.target_k, "None with a lam that is a number, which says all"
+            self.target_k is None or by_name,
+            "target_k",
+            self.target_k,
+            "None with a lam that is a number",
         )
         require(
             self.target_k is not None or self.lam != "farthest-first",

@@ -62,7 +62,7 @@ class Ladder:
         """Keep the clustering that k-means finds from these centres if it is the best with so many."""
         lloyd, k = Lloyd(), len(centres)
         start = lloyd.start(Sites.of(centres), self._engine, self._objective)
-        state = descend(start, lloyd, self._engine, self._objective, _MAX_LLOYD).state
+        state = descend(start, [lloyd], self._engine, self._objective, _MAX_LLOYD).state
         if k not in self._best or state.cost < self._best[k].cost:
             self._best[k] = state
 
