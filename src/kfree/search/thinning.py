@@ -29,17 +29,19 @@ class Rivals:
     def __init__(self, engine: Engine):
         self._engine, self._weight = engine, row_weights(engine)
         self._all = np.arange(engine.n_rows)
-        self._uid = np.full(engine.n_rows, -1, dtype=np.int64)
         self._own = np.full(engine.n_rows, -1, dtype=np.int64)
+        self._uid = np.zeros(engine.n_rows, dtype=np.int64)
 
     def turn_to(self, state: State) -> None:
         """Take the clusters of ``state``; rows whose cluster has changed or whose rival has died look around."""
-        uids, centres = state.sites.uids, state.sites.centres
+        uids = state.sites.uids
+        place = np.full(state.sites.next_uid, -1, dtype=np.int32)
+        place[uids] = np.arange(len(uids))
         own = uids[state.labels]
-        lost = np.flatnonzero((own != self._own) | ~np.isin(self._uid, uids))
-        rival, _ = self._engine.rivals(lost, state.labels[lost], centres)
+        lost = np.flatnonzero((own != self._own) | (place[self._uid] < 0))
+        rival, _ = self._engine.rivals(lost, state.labels[lost], state.sites.centres)
         self._uid[lost], self._own = uids[rival], own
-        self.labels = np.searchsorted(uids, self._uid).astype(np.int32)
+        self.labels = place[self._uid]
 
     def death_costs(self, state: State) -> Floats:
         """What moving all rows of a cluster to their rivals adds to the distances, per cluster; an upper bound."""
