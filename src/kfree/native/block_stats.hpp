@@ -17,8 +17,16 @@ class BlockStats {
       : rows_(rows), slot_(k, -1), n_(std::min({k, BLOCK, rows.n})), sse_(n_.size()), sum_(n_.size() * rows.d) {}
 
   void gather(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
+    reset();
+    add(begin, end, label, sq_dist);
+  }
+
+  // The same in parts: rows in order, up to BLOCK of them.
+  void reset() {
     for (const int32_t j : touched_) slot_[j] = -1;
     touched_.clear();
+  }
+  void add(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist) {
     int32_t slot[BLOCK];
     for (int64_t row = begin; row < end; ++row) {
       const int32_t j = label[row];
@@ -26,7 +34,11 @@ class BlockStats {
       slot[row - begin] = slot_[j];
     }
     double *n = n_.data(), *sse = sse_.data();
-    for (int64_t row = begin; row < end; ++row) {
+    for (int64_t row = begin; row < end && !rows_.weighted(); ++row) {
+      n[slot[row - begin]] += 1.0;
+      sse[slot[row - begin]] += sq_dist[row];
+    }
+    for (int64_t row = begin; row < end && rows_.weighted(); ++row) {
       const double w = rows_.weight(row);
       n[slot[row - begin]] += w;
       sse[slot[row - begin]] += w > 0.0 ? w * sq_dist[row] : 0.0;  // which may be infinite, and not count

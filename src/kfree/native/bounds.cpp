@@ -6,23 +6,41 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "pairs.hpp"
+
 namespace kfree {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// A row's list reaches this much farther than its own distance demands, so that its new bound outlasts a few passes.
+constexpr double MARGIN = 0.5;
+// Other sites are parted into the slow ones and this many fast ones.
+constexpr size_t FASTEST[] = {2, 8, 32};
+double sq_dist(const double* a, const double* b, int64_t d) {
+  double sum = 0.0;
+  for (int64_t t = 0; t < d; ++t) sum += (a[t] - b[t]) * (a[t] - b[t]);
+  return sum;
+}
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
 // them in a fraction of the time that ranking takes.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
 
 }  // namespace
 
-void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
+void Bounds::turn_to(const Sites& sites, const int64_t* uids, bool with_lists, int n_threads) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
   if (!complete_) std::fill(label_.begin(), label_.end(), -1);
+  const bool nothing_known = !complete_;
   complete_ = false;
-  set_fastest_apart(sites, measure_drift(sites, uids));
+  const std::vector<double> drift = measure_drift(sites, uids);
+  set_fastest_apart(sites, drift);
+  if (nothing_known || !with_lists)
+    neighbours_.forget();
+  else
+    neighbours_.turn_to(sites, same_numbers_, static_cast<int64_t>(label_.size()), n_threads);
+  measure_surroundings(sites, drift);
   centre_ = sites.centre;
   uids_.assign(uids, uids + sites.k);
 }
@@ -34,20 +52,47 @@ void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
     if (label[i] >= 0) label[i] = renumbered_[label[i]];
 }
 
-void Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist,
-                    std::vector<int64_t>& open) {
-  // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave more
-  // than twice as much, the row is left open.
-  const double down = down_, lasting = lasting_drift_, drift = largest_drift_;
-  for (int64_t i = 0; i < end - begin; ++i) {
-    const double known = down * static_cast<double>(lower_[begin + i]);
-    if (exceeds(known - lasting, sq_dist[i])) {
-      label_[begin + i] = label[i];
-      lower_[begin + i] = stored(known - drift);
-    } else {
-      open.push_back(begin + i);
+int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
+  // Locals, because the compiler must think that what is written may be a member; two rows at a time, without branches.
+  const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
+  const Surroundings* around = around_.data();
+  const int n_levels = n_levels_;
+  float* lower = lower_.data() + begin;
+  const int64_t n = end - begin;
+  int64_t n_open = 0;
+  if (!same_numbers_) std::copy(label, label + n, label_.data() + begin);
+  for (int64_t i = 0; i < n; i += 2) {
+    const int64_t j = i + 1 < n ? i + 1 : i;
+    const Pair known = down * Pair{lower[i], lower[j]};
+    // A bound for the first part is one for all while it is less than half the way to the second: a row nearer than
+    // that to its own site is farther than that from those.
+    const Level *own_i = around[label[i]].level, *own_j = around[label[j]].level;
+    Pair near = {};
+    for (int l = 0; l < n_levels; ++l) {
+      const Pair a = pair_at(&own_i[l].drift), b = pair_at(&own_j[l].drift);
+      near = higher_of(near, lower_of(known - firsts(a, b), seconds(a, b)));
     }
+    // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave
+    // more than twice as much, the row is left open.
+    const Pair left = higher_of(known - lasting, near);
+    const PairMask sure = (left > LEAST) & (left * left > up * Pair{sq_dist[i], sq_dist[j]});
+    const Pair kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : Pair{lower[i], lower[j]};
+    lower[i] = static_cast<float>(kept[0]);
+    lower[j] = static_cast<float>(kept[1]);
+    open[n_open] = begin + i;
+    n_open += 1 + sure[0];
+    open[n_open] = begin + j;
+    n_open += (j - i) + (sure[1] & (i - j));
   }
+  return n_open;
+}
+
+Bounds::Candidates Bounds::candidates(int32_t label, double sq_dist) const {
+  if (neighbours_.size() == 0) return {nullptr, 0, 0.0};
+  const double dist = up_ * std::sqrt(sq_dist);
+  const int64_t n = neighbours_.within(label, (2.0 + MARGIN) * dist);
+  if (n == 0) return {nullptr, 0, 0.0};
+  return {neighbours_.list(label), n, down_ * neighbours_.beyond(label, n) - dist};
 }
 
 // How far each present site has come, at most; no bound holds for a newborn one.
@@ -71,6 +116,31 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
   return drift;
 }
 
+void Bounds::measure_surroundings(const Sites& sites, const std::vector<double>& drift) {
+  around_.assign(sites.k, {});
+  n_levels_ = 0;
+  const int64_t size = neighbours_.size();
+  if (size > 0) {
+    for (int64_t j = 0; j < sites.k; ++j) {
+      Level& own = around_[j].level[0];
+      for (int64_t i = 1; i < size; ++i) own.drift = std::max(own.drift, drift[neighbours_.list(j)[i]]);
+      own.half_reach = 0.5 * down_ * neighbours_.beyond(j, size);
+    }
+    n_levels_ = 1;
+    return;
+  }
+  std::vector<double> sq_gap(sites.k, INFINITE);  // to the nearest of the fast ones
+  for (size_t n_fast : FASTEST) {
+    if (n_fast > fastest_sites_.id.size()) return;
+    for (int64_t j = 0; j < sites.k; ++j) {
+      for (size_t i = n_levels_ == 0 ? 0 : FASTEST[n_levels_ - 1]; i < n_fast; ++i)
+        if (by_speed_[i] != j) sq_gap[j] = std::min(sq_gap[j], sq_dist(sites[j], sites[by_speed_[i]], sites.d));
+      around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], 0.5 * down_ * std::sqrt(sq_gap[j])};
+    }
+    ++n_levels_;
+  }
+}
+
 void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {
   std::vector<int32_t> order(sites.k);
   std::iota(order.begin(), order.end(), 0);
@@ -84,6 +154,8 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
   lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
   fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
+  order.resize(std::min(n + 2, order.size()));
+  by_speed_ = std::move(order);
 }
 
 }  // namespace kfree

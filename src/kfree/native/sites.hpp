@@ -26,6 +26,15 @@ struct Sites {
   void append(const double* c);
 };
 
+// The sites site by site, for ranking those of a list: coordinates, half the squared norm, zeros to fill up. A row that
+// has −1 in the place of the norm gets minus the score of rank.hpp as its dot product.
+struct Table {
+  int64_t width = 0;          // a multiple of LISTED_AT_ONCE
+  std::vector<float> values;  // (k, width)
+
+  void fill(const Sites& sites);
+};
+
 // Some of the sites, packed for ranking.
 struct Subset {
   std::vector<int32_t> id;  // (n,)
