@@ -14,13 +14,8 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // A row's list reaches this much farther than its own distance demands, so that its new bound outlasts a few passes.
 constexpr double MARGIN = 0.5;
-// Other sites are parted into the slow ones and this many fast ones.
-constexpr size_t FASTEST[] = {2, 8, 32};
-double sq_dist(const double* a, const double* b, int64_t d) {
-  double sum = 0.0;
-  for (int64_t t = 0; t < d; ++t) sum += (a[t] - b[t]) * (a[t] - b[t]);
-  return sum;
-}
+// Beyond this many columns, to part sites by speed settles few rows more. Measured by benchmarks/choices.py.
+constexpr int64_t MOST_DIMENSIONS = 64;
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
 // them in a fraction of the time that ranking takes.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
@@ -31,8 +26,8 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, bool with_lists, i
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
-  if (!complete_) std::fill(label_.begin(), label_.end(), -1);
   const bool nothing_known = !complete_;
+  if (nothing_known) std::fill(label_.begin(), label_.end(), -1);
   complete_ = false;
   const std::vector<double> drift = measure_drift(sites, uids);
   set_fastest_apart(sites, drift);
@@ -106,9 +101,7 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
     if (old == old_number.end()) continue;
     renumbered_[old->second] = static_cast<int32_t>(j);
     const double *now = sites[j], *before = centre_.data() + old->second * sites.d;
-    double sum = 0.0;
-    for (int64_t t = 0; t < sites.d; ++t) sum += (now[t] - before[t]) * (now[t] - before[t]);
-    drift[j] = up_ * std::sqrt(sum);
+    drift[j] = up_ * dist_between(now, before, sites.d);
   }
   same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);
   for (size_t j = 0; same_numbers_ && j < renumbered_.size(); ++j)
@@ -119,24 +112,34 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
 void Bounds::measure_surroundings(const Sites& sites, const std::vector<double>& drift) {
   around_.assign(sites.k, {});
   n_levels_ = 0;
-  const int64_t size = neighbours_.size();
-  if (size > 0) {
-    for (int64_t j = 0; j < sites.k; ++j) {
-      Level& own = around_[j].level[0];
-      for (int64_t i = 1; i < size; ++i) own.drift = std::max(own.drift, drift[neighbours_.list(j)[i]]);
-      own.half_reach = 0.5 * down_ * neighbours_.beyond(j, size);
-    }
-    n_levels_ = 1;
-    return;
+  if (neighbours_.size() > 0)
+    part_by_list(drift);
+  else if (sites.d <= MOST_DIMENSIONS)
+    part_by_speed(sites, drift);
+}
+
+// The sites of the list, and the others.
+void Bounds::part_by_list(const std::vector<double>& drift) {
+  for (size_t j = 0; j < around_.size(); ++j) {
+    const int32_t* list = neighbours_.list(static_cast<int64_t>(j));
+    double fastest = 0.0;
+    for (int64_t i = 1; i < neighbours_.size(); ++i) fastest = std::max(fastest, drift[list[i]]);
+    around_[j].level[0] = {fastest, half(neighbours_.beyond(static_cast<int64_t>(j), neighbours_.size()))};
   }
-  std::vector<double> sq_gap(sites.k, INFINITE);  // to the nearest of the fast ones
-  for (size_t n_fast : FASTEST) {
+  n_levels_ = 1;
+}
+
+// The slow sites, and the 2, 8 or 32 fastest.
+void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
+  std::vector<double> gap(sites.k, INFINITE);  // to the nearest of the fast ones
+  size_t n_seen = 0;
+  for (const size_t n_fast : {2, 8, 32}) {
     if (n_fast > fastest_sites_.id.size()) return;
-    for (int64_t j = 0; j < sites.k; ++j) {
-      for (size_t i = n_levels_ == 0 ? 0 : FASTEST[n_levels_ - 1]; i < n_fast; ++i)
-        if (by_speed_[i] != j) sq_gap[j] = std::min(sq_gap[j], sq_dist(sites[j], sites[by_speed_[i]], sites.d));
-      around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], 0.5 * down_ * std::sqrt(sq_gap[j])};
-    }
+    for (; n_seen < n_fast; ++n_seen)
+      for (int32_t j = 0; j < sites.k; ++j)
+        if (j != by_speed_[n_seen])
+          gap[j] = std::min(gap[j], dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
+    for (int64_t j = 0; j < sites.k; ++j) around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], half(gap[j])};
     ++n_levels_;
   }
 }

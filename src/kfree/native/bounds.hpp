@@ -63,6 +63,9 @@ class Bounds {
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
   void measure_surroundings(const Sites& sites, const std::vector<double>& drift);
+  void part_by_list(const std::vector<double>& drift);
+  void part_by_speed(const Sites& sites, const std::vector<double>& drift);
+  double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;

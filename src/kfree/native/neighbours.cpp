@@ -23,12 +23,6 @@ int64_t list_size(int64_t k, int64_t d, int64_t n_rows) {
   return worth_making ? wanted : 0;
 }
 
-double dist(const double* a, const double* b, int64_t d) {
-  double sum = 0.0;
-  for (int64_t t = 0; t < d; ++t) sum += (a[t] - b[t]) * (a[t] - b[t]);
-  return std::sqrt(sum);
-}
-
 }  // namespace
 
 void Neighbours::turn_to(const Sites& sites, bool same_numbers, int64_t n_rows, int n_threads) {
@@ -53,7 +47,7 @@ bool Neighbours::outdated(const Sites& sites) {
   std::vector<double> moved(sites.k);
   double farthest = 0.0, share = 0.0;
   for (int64_t j = 0; j < sites.k; ++j) {
-    moved[j] = dist(sites[j], made_for_.data() + j * sites.d, sites.d) * (1.0 + CAREFUL);
+    moved[j] = dist_between(sites[j], made_for_.data() + j * sites.d, sites.d) * (1.0 + CAREFUL);
     farthest = std::max(farthest, moved[j]);
   }
   for (int64_t j = 0; j < sites.k; ++j) {
@@ -78,7 +72,7 @@ void Neighbours::make_lists(const Sites& sites, int n_threads) {
 
 void Neighbours::list_around(const Sites& sites, int64_t j, std::vector<std::pair<float, int32_t>>& order) {
   for (int64_t i = 0; i < sites.k; ++i) {
-    const double gap = dist(sites[j], sites[i], sites.d) * (1.0 - CAREFUL);
+    const double gap = dist_between(sites[j], sites[i], sites.d) * (1.0 - CAREFUL);
     order[i] = {static_cast<float>(std::min(gap, 1e38)), static_cast<int32_t>(i)};
   }
   order[j].first = -1.0f;  // first, even where others lie in the same place

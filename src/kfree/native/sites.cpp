@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pairs.hpp"
+
 namespace kfree {
 
 Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d) {
@@ -32,6 +34,20 @@ void Sites::append(const double* c) {
   half_norm32[k] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));
   ++k;
+}
+
+double dist_between(const double* a, const double* b, int64_t d) {
+  // Several sums, because one would be a chain in which every addition waits for the last.
+  Pair sum[4] = {};
+  int64_t t = 0;
+  for (; t + 8 <= d; t += 8)
+    for (int s = 0; s < 4; ++s) {
+      const Pair gap = pair_at(a + t + 2 * s) - pair_at(b + t + 2 * s);
+      sum[s] += gap * gap;
+    }
+  for (; t < d; ++t) sum[0][0] += (a[t] - b[t]) * (a[t] - b[t]);
+  const Pair all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return std::sqrt(all[0] + all[1]);
 }
 
 void Table::fill(const Sites& sites) {

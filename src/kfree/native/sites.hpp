@@ -35,6 +35,9 @@ struct Table {
   void fill(const Sites& sites);
 };
 
+// The distance between two sites (d,), added in any order.
+double dist_between(const double* a, const double* b, int64_t d);
+
 // Some of the sites, packed for ranking.
 struct Subset {
   std::vector<int32_t> id;  // (n,)
