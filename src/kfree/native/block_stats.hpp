@@ -18,15 +18,26 @@ class BlockStats {
 
   // in label, sq_dist (n_rows ≤ BLOCK,)
   void gather(RowSet rows, int64_t n_rows, const int32_t* label, const double* sq_dist) {
-    double weight[BLOCK];
-    for (int64_t i = 0; i < n_rows; ++i) weight[i] = rows_.weight(rows[i]);
-    gather(rows, n_rows, label, weight, sq_dist);
+    reset();
+    add(rows, n_rows, label, sq_dist);
+  }
+  // The same with given weights (n_rows,), which may be negative; null for ones.
+  void gather(RowSet rows, int64_t n_rows, const int32_t* label, const double* weight, const double* sq_dist) {
+    reset();
+    add(rows, n_rows, label, weight, sq_dist);
   }
 
-  // The same with given weights, which may be negative.
-  void gather(RowSet rows, int64_t n_rows, const int32_t* label, const double* weight, const double* sq_dist) {
+  // The same in parts: rows in order, up to BLOCK of them.
+  void reset() {
     for (const int32_t j : touched_) slot_[j] = -1;
     touched_.clear();
+  }
+  void add(RowSet rows, int64_t n_rows, const int32_t* label, const double* sq_dist) {
+    double weight[BLOCK];
+    for (int64_t i = 0; i < n_rows && rows_.weighted(); ++i) weight[i] = rows_.weight(rows[i]);
+    add(rows, n_rows, label, rows_.weighted() ? weight : nullptr, sq_dist);
+  }
+  void add(RowSet rows, int64_t n_rows, const int32_t* label, const double* weight, const double* sq_dist) {
     int32_t slot[BLOCK];
     for (int64_t i = 0; i < n_rows; ++i) {
       const int32_t j = label[i];
@@ -34,7 +45,11 @@ class BlockStats {
       slot[i] = slot_[j];
     }
     double *n = n_.data(), *sse = sse_.data();
-    for (int64_t i = 0; i < n_rows; ++i) {
+    for (int64_t i = 0; i < n_rows && !weight; ++i) {
+      n[slot[i]] += 1.0;
+      sse[slot[i]] += sq_dist[i];
+    }
+    for (int64_t i = 0; i < n_rows && weight; ++i) {
       n[slot[i]] += weight[i];
       sse[slot[i]] += weight[i] != 0.0 ? weight[i] * sq_dist[i] : 0.0;  // which may be infinite, and not count
     }

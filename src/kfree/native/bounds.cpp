@@ -6,23 +6,36 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "pairs.hpp"
+
 namespace kfree {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// A row's list reaches this much farther than its own distance demands, so that its new bound outlasts a few passes.
+constexpr double MARGIN = 0.5;
+// Beyond this many columns, to part sites by speed settles few rows more. Measured by benchmarks/choices.py.
+constexpr int64_t MOST_DIMENSIONS = 64;
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
 // them in a fraction of the time that ranking takes.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
 
 }  // namespace
 
-void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
+void Bounds::turn_to(const Sites& sites, const int64_t* uids, bool with_lists, int n_threads) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
-  if (!complete_) std::fill(label_.begin(), label_.end(), -1);
+  const bool nothing_known = !complete_;
+  if (nothing_known) std::fill(label_.begin(), label_.end(), -1);
   complete_ = false;
-  set_fastest_apart(sites, measure_drift(sites, uids));
+  const std::vector<double> drift = measure_drift(sites, uids);
+  set_fastest_apart(sites, drift);
+  if (nothing_known || !with_lists)
+    neighbours_.forget();
+  else
+    neighbours_.turn_to(sites, same_numbers_, static_cast<int64_t>(label_.size()), n_threads);
+  measure_surroundings(sites, drift);
   centre_ = sites.centre;
   uids_.assign(uids, uids + sites.k);
 }
@@ -34,20 +47,47 @@ void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
     if (label[i] >= 0) label[i] = renumbered_[label[i]];
 }
 
-void Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist,
-                    std::vector<int64_t>& open) {
-  // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave more
-  // than twice as much, the row is left open.
-  const double down = down_, lasting = lasting_drift_, drift = largest_drift_;
-  for (int64_t i = 0; i < end - begin; ++i) {
-    const double known = down * static_cast<double>(lower_[begin + i]);
-    if (exceeds(known - lasting, sq_dist[i])) {
-      label_[begin + i] = label[i];
-      lower_[begin + i] = stored(known - drift);
-    } else {
-      open.push_back(begin + i);
+int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
+  // Locals, because the compiler must think that what is written may be a member; two rows at a time, without branches.
+  const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
+  const Surroundings* around = around_.data();
+  const int n_levels = n_levels_;
+  float* lower = lower_.data() + begin;
+  const int64_t n = end - begin;
+  int64_t n_open = 0;
+  if (!same_numbers_) std::copy(label, label + n, label_.data() + begin);
+  for (int64_t i = 0; i < n; i += 2) {
+    const int64_t j = i + 1 < n ? i + 1 : i;
+    const Pair known = down * Pair{lower[i], lower[j]};
+    // A bound for the first part is one for all while it is less than half the way to the second: a row nearer than
+    // that to its own site is farther than that from those.
+    const Level *own_i = around[label[i]].level, *own_j = around[label[j]].level;
+    Pair near = {};
+    for (int l = 0; l < n_levels; ++l) {
+      const Pair a = pair_at(&own_i[l].drift), b = pair_at(&own_j[l].drift);
+      near = higher_of(near, lower_of(known - firsts(a, b), seconds(a, b)));
     }
+    // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave
+    // more than twice as much, the row is left open.
+    const Pair left = higher_of(known - lasting, near);
+    const PairMask sure = (left > LEAST) & (left * left > up * Pair{sq_dist[i], sq_dist[j]});
+    const Pair kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : Pair{lower[i], lower[j]};
+    lower[i] = static_cast<float>(kept[0]);
+    lower[j] = static_cast<float>(kept[1]);
+    open[n_open] = begin + i;
+    n_open += 1 + sure[0];
+    open[n_open] = begin + j;
+    n_open += (j - i) + (sure[1] & (i - j));
   }
+  return n_open;
+}
+
+Bounds::Candidates Bounds::candidates(int32_t label, double sq_dist) const {
+  if (neighbours_.size() == 0) return {nullptr, 0, 0.0};
+  const double dist = up_ * std::sqrt(sq_dist);
+  const int64_t n = neighbours_.within(label, (2.0 + MARGIN) * dist);
+  if (n == 0) return {nullptr, 0, 0.0};
+  return {neighbours_.list(label), n, down_ * neighbours_.beyond(label, n) - dist};
 }
 
 // How far each present site has come, at most; no bound holds for a newborn one.
@@ -61,14 +101,47 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
     if (old == old_number.end()) continue;
     renumbered_[old->second] = static_cast<int32_t>(j);
     const double *now = sites[j], *before = centre_.data() + old->second * sites.d;
-    double sum = 0.0;
-    for (int64_t t = 0; t < sites.d; ++t) sum += (now[t] - before[t]) * (now[t] - before[t]);
-    drift[j] = up_ * std::sqrt(sum);
+    drift[j] = up_ * dist_between(now, before, sites.d);
   }
   same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);
   for (size_t j = 0; same_numbers_ && j < renumbered_.size(); ++j)
     same_numbers_ = renumbered_[j] == static_cast<int32_t>(j);
   return drift;
+}
+
+void Bounds::measure_surroundings(const Sites& sites, const std::vector<double>& drift) {
+  around_.assign(sites.k, {});
+  n_levels_ = 0;
+  if (neighbours_.size() > 0)
+    part_by_list(drift);
+  else if (sites.d <= MOST_DIMENSIONS)
+    part_by_speed(sites, drift);
+}
+
+// The sites of the list, and the others.
+void Bounds::part_by_list(const std::vector<double>& drift) {
+  for (size_t j = 0; j < around_.size(); ++j) {
+    const int32_t* list = neighbours_.list(static_cast<int64_t>(j));
+    double fastest = 0.0;
+    for (int64_t i = 1; i < neighbours_.size(); ++i) fastest = std::max(fastest, drift[list[i]]);
+    around_[j].level[0] = {fastest, half(neighbours_.beyond(static_cast<int64_t>(j), neighbours_.size()))};
+  }
+  n_levels_ = 1;
+}
+
+// The slow sites, and the 2, 8 or 32 fastest.
+void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
+  std::vector<double> gap(sites.k, INFINITE);  // to the nearest of the fast ones
+  size_t n_seen = 0;
+  for (const size_t n_fast : {2, 8, 32}) {
+    if (n_fast > fastest_sites_.id.size()) return;
+    for (; n_seen < n_fast; ++n_seen)
+      for (int32_t j = 0; j < sites.k; ++j)
+        if (j != by_speed_[n_seen])
+          gap[j] = std::min(gap[j], dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
+    for (int64_t j = 0; j < sites.k; ++j) around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], half(gap[j])};
+    ++n_levels_;
+  }
 }
 
 void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {
@@ -84,6 +157,8 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
   lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
   fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
+  order.resize(std::min(n + 2, order.size()));
+  by_speed_ = std::move(order);
 }
 
 }  // namespace kfree

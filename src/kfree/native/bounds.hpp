@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sites.hpp"
+#include "neighbours.hpp"
 
 namespace kfree {
 
@@ -14,8 +14,9 @@ class Bounds {
  public:
   explicit Bounds(int64_t n_rows) : label_(n_rows, -1), lower_(n_rows) {}
 
-  // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
-  void turn_to(const Sites& sites, const int64_t* uids);
+  // Takes the bounds over to these sites: the same uid is the same site, wherever it is now. with_lists: the rows can be
+  // ranked among the sites of a list.
+  void turn_to(const Sites& sites, const int64_t* uids, bool with_lists, int n_threads);
   // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
   void finish() { complete_ = true; }
 
@@ -23,8 +24,9 @@ class Bounds {
   // none.
   void labels(int64_t begin, int64_t end, int32_t* label) const;
   // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, NaN if it means nothing.
-  // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is added to `open`.
-  void settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, std::vector<int64_t>& open);
+  // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is written to `open`,
+  // which has room for all. Returns their number.
+  int64_t settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
   // Whether a bound shows that no other site is as near.
   bool exceeds(double lower, double sq_dist) const { return lower > 0.0 && lower * lower > up_ * sq_dist; }
 
@@ -42,14 +44,28 @@ class Bounds {
 
   const Subset& fastest() const { return fastest_sites_; }
 
+  // Sites around a row's own one among which its nearest must be, and a distance that no other site is nearer than.
+  struct Candidates {
+    const int32_t* list;
+    int64_t n;  // 0: nothing is known
+    double lower_of_others;
+  };
+  Candidates candidates(int32_t label, double sq_dist) const;
+  const Table& table() const { return neighbours_.table(); }
+
  private:
-  // In half the space, and surely not more; what float32 can hardly express is given up. The share that rounding down
-  // gives away also covers the roundings of sparse distances, which are larger than those of dense ones.
+  // Bounds are stored in half the space, and surely not more than they are; below LEAST they are given up. The share
+  // that rounding down gives away also covers the roundings of sparse distances, which are larger than dense ones'.
+  static constexpr double ROUNDED_DOWN = 1.0 - 0x1p-23, LEAST = 1e-30;
   static float stored(double lower) {
-    return lower > 1e-30 ? static_cast<float>(std::min(lower * (1.0 - 0x1p-23), 3e38)) : 0.0f;
+    return lower > LEAST ? static_cast<float>(std::min(lower * ROUNDED_DOWN, 3e38)) : 0.0f;
   }
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
+  void measure_surroundings(const Sites& sites, const std::vector<double>& drift);
+  void part_by_list(const std::vector<double>& drift);
+  void part_by_speed(const Sites& sites, const std::vector<double>& drift);
+  double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
@@ -61,10 +77,23 @@ class Bounds {
   std::vector<int32_t> renumbered_;
   bool same_numbers_ = false;
   Subset fastest_sites_;
+  std::vector<int32_t> by_speed_;  // the fastest sites and a few more, fastest first
   int32_t fastest_ = -1;
   // How far the fastest site has come, the next one, and those that are not among the fastest; and the drift that a
   // bound must outlast to be worth keeping (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
+  Neighbours neighbours_;
+  // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
+  // come, and half the distance between the row's site and the nearest of the second part.
+  static constexpr int MOST_LEVELS = 3;
+  struct Level {
+    double drift, half_reach;  // in this order: they are loaded together
+  };
+  struct Surroundings {
+    Level level[MOST_LEVELS];
+  };
+  std::vector<Surroundings> around_;
+  int n_levels_ = 0;
   // A little more and a little less than one: all roundings of distances and of the sums made with them.
   double up_ = 1.0, down_ = 1.0;
 };

@@ -3,13 +3,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "dense_loops.hpp"
 #include "exact.hpp"
-#include "rows.hpp"
 
 namespace kfree {
 namespace {
 
-// How a coordinate is made, for the three layouts that loops are compiled for.
+// How a coordinate, or two in a row, is made, for the three layouts that loops are compiled for.
 template <class T>
 struct Contiguous {
   const T* X;
@@ -17,6 +17,9 @@ struct Contiguous {
   const double *anchor, *shift;
   double operator()(int64_t row, int64_t t) const {
     return (static_cast<double>(X[row * row_stride + t]) - anchor[t]) - shift[t];
+  }
+  Pair pair(int64_t row, int64_t t) const {
+    return (pair_at(X + row * row_stride + t) - pair_at(anchor + t)) - pair_at(shift + t);
   }
 };
 
@@ -28,6 +31,7 @@ struct Strided {
   double operator()(int64_t row, int64_t t) const {
     return (static_cast<double>(X[row * row_stride + t * column_stride]) - anchor[t]) - shift[t];
   }
+  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
 };
 
 template <class T>
@@ -38,6 +42,7 @@ struct Unit {
   double operator()(int64_t row, int64_t t) const {
     return static_cast<double>(X[row * row_stride + t * column_stride]) / length[row];
   }
+  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
 };
 
 template <class T>
@@ -63,13 +68,7 @@ class DenseRows final : public Rows {
 
   void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
     with_coordinates([&](auto at) {
-      with_dimension([&](auto d) {
-        for (int64_t i = 0; i < n_rows; ++i) {
-          double* into = sum + slot[i] * d;
-          const int64_t row = rows[i];
-          for (int64_t t = 0; t < d; ++t) into[t] += coefficient[i] * at(row, t);
-        }
-      });
+      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, slot, sum); });
     });
   }
 
@@ -77,31 +76,7 @@ class DenseRows final : public Rows {
                 double* sq_dist) const override {
     with_coordinates([&](auto at) {
       with_dimension([&](auto d) {
-        // Each sum is a chain of additions, so four rows go side by side.
-        constexpr int ABREAST = 4, STRETCH = 64;
-        for (int64_t i = 0; i < n_rows; i += ABREAST) {
-          double sum[ABREAST] = {};
-          const double* c[ABREAST];
-          int64_t row[ABREAST];
-          const int64_t last = n_rows - 1;
-          for (int r = 0; r < ABREAST; ++r) {
-            c[r] = sites[label[std::min(i + r, last)]];
-            row[r] = rows[std::min(i + r, last)];
-          }
-          // The squares of a stretch at once, which vectors can do; then the sums, in order.
-          for (int64_t t0 = 0; t0 < d; t0 += STRETCH) {
-            const int64_t m = std::min<int64_t>(STRETCH, d - t0);
-            double square[ABREAST][STRETCH];
-            for (int r = 0; r < ABREAST; ++r)
-              for (int64_t t = 0; t < m; ++t) {
-                const double gap = at(row[r], t0 + t) - c[r][t0 + t];
-                square[r][t] = gap * gap;
-              }
-            for (int64_t t = 0; t < m; ++t)
-              for (int r = 0; r < ABREAST; ++r) sum[r] += square[r][t];
-          }
-          for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r];
-        }
+        loops::sq_dists(at, d, rows, n_rows, sites, label, sq_dist);
       });
     });
   }
@@ -151,6 +126,35 @@ class DenseRows final : public Rows {
       if (!std::isfinite(scored.error[i])) continue;
       const bool own = some.id[scored.index[i]] == label[i];
       lower[i] = exact::safe_dist(own ? scored.second_sq_dist(i) : scored.best_sq_dist(i), d);
+    }
+  }
+
+  bool ranks_lists() const override { return true; }
+
+  void nearest_listed(RowSet rows, int n_rows, const Sites& sites, const Table& table, const int32_t* const* list,
+                      const int64_t* n, Scratch& scratch, int32_t* label, double* sq_dist,
+                      double* lower) const override {
+    Scored scored;
+    scratch.z32.resize(std::max(TILE * d, table.width));
+    float* z32 = scratch.z32.data();
+    std::fill(z32 + d, z32 + table.width, 0.0f);
+    z32[d] = -1.0f;
+    const exact::RankError error(sites.max_norm, d);
+    with_coordinates([&](auto at) {
+      with_dimension([&](auto d) {
+        for (int i = 0; i < n_rows; ++i) {
+          scored.sq_norm[i] = loops::narrow(at, d, rows[i], z32);
+          scored.error[i] = error(std::sqrt(scored.sq_norm[i]));
+          ranker_.rank_listed(z32, table.width, table.values.data(), list[i], n[i], scored.best + i,
+                              scored.second + i, scored.index + i);
+        }
+      });
+    });
+    for (int i = 0; i < n_rows; ++i) {
+      const bool stays = scored.index[i] == label[i];
+      label[i] = scored.decided(i) ? scored.index[i] : -1;
+      if (label[i] >= 0 && !stays) sq_dist[i] = Rows::sq_dist(rows[i], sites, label[i]);
+      lower[i] = exact::safe_dist(scored.second_sq_dist(i), d);
     }
   }
 
@@ -223,19 +227,16 @@ class DenseRows final : public Rows {
 
   // The rows of a tile as the ranking kernels want them, and their squared norms.
   void pack(RowSet rows, int n_rows, Scratch& scratch, double* sq_norm) const {
-    const int group = ranker_.group;
     scratch.z32.resize(TILE * d);
     with_coordinates([&](auto at) {
-      for (int i = 0; i < n_rows; ++i) {
-        float* z32 = scratch.z32.data() + (i / group) * group * d + i % group;
-        const int64_t row = rows[i];
-        double sum = 0.0;
-        for (int64_t t = 0; t < d; ++t) {
-          const double value = at(row, t);
-          z32[t * group] = static_cast<float>(value);
-          sum += value * value;
-        }
-        sq_norm[i] = sum;
+      const auto packed = [&](auto group) {
+        loops::pack<group()>(at, d, rows, n_rows, scratch.z32.data(), sq_norm);
+      };
+      switch (ranker_.group) {
+        case 2: return packed(std::integral_constant<int, 2>());
+        case 4: return packed(std::integral_constant<int, 4>());
+        case 6: return packed(std::integral_constant<int, 6>());
+        default: return packed(std::integral_constant<int, 12>());
       }
     });
   }

@@ -9,30 +9,39 @@
 namespace kfree {
 namespace {
 
-// Labels one block of rows after the other, on one thread.
+// Rows are read up to three times, so they are taken in parts of a block that a second-level cache holds.
+int64_t rows_at_once(int64_t d) {
+  constexpr int64_t CACHED_VALUES = 1 << 16;
+  return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, BLOCK);
+}
+
+// Labels some rows of a block after the other, on one thread.
 class BlockAssignment {
  public:
   BlockAssignment(const Rows& rows, const Sites& sites, Bounds& bounds, Worker& worker, int32_t* label,
                   double* sq_dist)
-      : rows_(rows), sites_(sites), bounds_(bounds), worker_(worker), label_(label), sq_dist_(sq_dist) {}
+      : rows_(rows), sites_(sites), bounds_(bounds), worker_(worker), label_(label), sq_dist_(sq_dist), open_(BLOCK) {}
 
-  // Labels the rows begin…end−1; returns the number of distances computed.
+  // Labels the rows begin…end−1, BLOCK of them at most; returns the number of distances computed.
   int64_t assign(int64_t begin, int64_t end) {
     n_distances_ = 0;
     doubtful_.clear();
+    listed_.clear();
     unknown_.clear();
     keep_settled(begin, end);
+    for_tiles(listed_, [this](const int64_t* rows, int n_rows) { rank_among_listed(rows, n_rows); });
     for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
     for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
     return n_distances_;
   }
 
  private:
-  // Rows that stay where they were. Those in doubt because of the fastest sites alone go to doubtful_, the rest to
-  // unknown_.
+  // Rows that stay where they were; the others are sorted out.
   void keep_settled(int64_t begin, int64_t end) {
     bounds_.labels(begin, end, label_ + begin);
-    for (int64_t row = begin; row < end; ++row)
+    int32_t signs = 0;  // negative if any label is
+    for (int64_t row = begin; row < end; ++row) signs |= label_[row];
+    for (int64_t row = begin; row < end && signs < 0; ++row)
       if (label_[row] < 0) unknown_.push_back(row);
     const int64_t n_known = end - begin - static_cast<int64_t>(unknown_.size());
     if (n_known == 0) return;
@@ -40,17 +49,24 @@ class BlockAssignment {
     for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
     rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
     for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::quiet_NaN();
-    open_.clear();
-    bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_);
-    for (const int64_t row : open_) {
-      if (std::isnan(sq_dist_[row])) continue;  // in unknown_ already: a real distance is never NaN
-      if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist_[row]))
-        doubtful_.push_back(row);
-      else if (const double lower = bounds_.lower(row, label_[row]); bounds_.exceeds(lower, sq_dist_[row]))
-        bounds_.keep(row, label_[row], lower);
-      else
-        unknown_.push_back(row);
-    }
+    const int64_t n_open = bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_.data());
+    for (int64_t i = 0; i < n_open; ++i)
+      if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
+  }
+
+  // Where to look for the nearest site of a row that may have another one as near: in its list; among the fastest
+  // sites, if only they bring it into doubt; among all.
+  void sort_out(int64_t row) {
+    const int32_t label = label_[row];
+    const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
+    if (bounds_.candidates(label, sq_dist).n > 0)
+      listed_.push_back(row);
+    else if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
+      doubtful_.push_back(row);
+    else if (bounds_.exceeds(lower, sq_dist))
+      bounds_.keep(row, label, lower);
+    else
+      unknown_.push_back(row);
   }
 
   void hold_against_fastest(const int64_t* rows, int n_rows) {
@@ -68,16 +84,40 @@ class BlockAssignment {
     }
   }
 
+  void rank_among_listed(const int64_t* rows, int n_rows) {
+    const int32_t* list[TILE];
+    int64_t n[TILE];
+    int32_t label[TILE];
+    double sq_dist[TILE], lower[TILE], others[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      label[i] = label_[rows[i]];
+      sq_dist[i] = sq_dist_[rows[i]];
+      const Bounds::Candidates found = bounds_.candidates(label[i], sq_dist[i]);
+      list[i] = found.list;
+      n[i] = found.n;
+      others[i] = found.lower_of_others;
+      n_distances_ += found.n;
+    }
+    rows_.nearest_listed({rows, 0}, n_rows, sites_, bounds_.table(), list, n, scratch_, label, sq_dist, lower);
+    for (int i = 0; i < n_rows; ++i)
+      if (label[i] >= 0)
+        keep(rows[i], label[i], sq_dist[i], std::min(lower[i], others[i]));
+      else
+        unknown_.push_back(rows[i]);
+  }
+
   void rank_among_all(const int64_t* rows, int n_rows) {
     int32_t label[TILE];
     double sq_dist[TILE], lower[TILE];
     rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower);
     n_distances_ += n_rows * sites_.k;
-    for (int i = 0; i < n_rows; ++i) {
-      label_[rows[i]] = label[i];
-      sq_dist_[rows[i]] = sq_dist[i];
-      bounds_.keep(rows[i], label[i], lower[i]);
-    }
+    for (int i = 0; i < n_rows; ++i) keep(rows[i], label[i], sq_dist[i], lower[i]);
+  }
+
+  void keep(int64_t row, int32_t label, double sq_dist, double lower) {
+    label_[row] = label;
+    sq_dist_[row] = sq_dist;
+    bounds_.keep(row, label, lower);
   }
 
   template <class Visit>
@@ -93,7 +133,7 @@ class BlockAssignment {
   int32_t* label_;
   double* sq_dist_;
   Scratch scratch_;
-  std::vector<int64_t> open_, doubtful_, unknown_;
+  std::vector<int64_t> open_, doubtful_, listed_, unknown_;
   int64_t n_distances_ = 0;
 };
 
@@ -103,16 +143,22 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
                 int32_t* label, double* sq_dist, StatsOut stats, bool* far) {
   int64_t n_distances = 0;
   BlockStats::clear(stats, rows.d);
-  bounds.turn_to(sites, uids);
+  const int64_t at_once = rows_at_once(rows.d);
+  bounds.turn_to(sites, uids, rows.ranks_lists(), n_threads);
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     BlockAssignment assignment(rows, sites, bounds, worker, label, sq_dist);
     BlockStats block(rows, sites.k);
     for (int64_t b; (b = worker.next()) >= 0;) {
-      const int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK);
-      const int64_t n_computed = assignment.assign(begin, end);
-      if (!worker.go_on()) return;
-      for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
-      block.gather({nullptr, begin}, end - begin, label + begin, sq_dist + begin);
+      const int64_t block_end = std::min(rows.n, (b + 1) * BLOCK);
+      int64_t n_computed = 0;
+      block.reset();
+      for (int64_t begin = b * BLOCK, end; begin < block_end; begin = end) {
+        end = std::min(block_end, begin + at_once);
+        n_computed += assignment.assign(begin, end);
+        if (!worker.go_on()) return;
+        for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
+        block.add({nullptr, begin}, end - begin, label + begin, sq_dist + begin);
+      }
       worker.in_turn(b, [&] {
         block.join(stats);
         n_distances += n_computed;

@@ -28,13 +28,15 @@ class Rows {
   const int64_t n, d;
   virtual ~Rows() = default;
 
+  bool weighted() const { return weight_ != nullptr; }
   double weight(int64_t row) const { return weight_ ? weight_[row] : 1.0; }
   // Lengths that rows are divided by under the cosine metric, else empty.
   const std::vector<double>& lengths() const { return lengths_; }
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  // Adds coefficient·z of each row to sum (·, d) at the place that slot names; coefficient, slot (n_rows,).
+  // Adds coefficient·z of each row to sum (·, d) at the place that slot names; slot (n_rows,), coefficient the same or
+  // null for ones.
   virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const = 0;
   // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names
   virtual void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -55,6 +57,14 @@ class Rows {
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;
+  // Whether nearest_listed is offered.
+  virtual bool ranks_lists() const { return false; }
+  // The nearest among the first n (n_rows ≤ TILE,) sites of list (n_rows,). in-out label, sq_dist (n_rows,): a site of
+  // the list and the squared distance to it; out lower (n_rows,): no other site of the list is nearer than this. Where
+  // ranking cannot tell, label becomes −1.
+  virtual void nearest_listed(RowSet rows, int n_rows, const Sites& sites, const Table& table,
+                              const int32_t* const* list, const int64_t* n, Scratch& scratch, int32_t* label,
+                              double* sq_dist, double* lower) const;
   // Squared distances of up to TILE rows to up to PANEL sites, in a hurry. out estimate (n_rows, PANEL) and
   // error (n_rows,), by which it may be off
   virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,

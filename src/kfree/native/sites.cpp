@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pairs.hpp"
+
 namespace kfree {
 
 Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d) {
@@ -47,6 +49,30 @@ void Sites::place(int64_t j, const double* c) {
   sq_norm[j] = norm;
   half_norm32[j] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));
+}
+
+double dist_between(const double* a, const double* b, int64_t d) {
+  // Several sums, because one would be a chain in which every addition waits for the last.
+  Pair sum[4] = {};
+  int64_t t = 0;
+  for (; t + 8 <= d; t += 8)
+    for (int s = 0; s < 4; ++s) {
+      const Pair gap = pair_at(a + t + 2 * s) - pair_at(b + t + 2 * s);
+      sum[s] += gap * gap;
+    }
+  for (; t < d; ++t) sum[0][0] += (a[t] - b[t]) * (a[t] - b[t]);
+  const Pair all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return std::sqrt(all[0] + all[1]);
+}
+
+void Table::fill(const Sites& sites) {
+  width = (sites.d + LISTED_AT_ONCE) / LISTED_AT_ONCE * LISTED_AT_ONCE;
+  values.assign(sites.k * width, 0.0f);
+  for (int64_t j = 0; j < sites.k; ++j) {
+    float* site = values.data() + j * width;
+    for (int64_t t = 0; t < sites.d; ++t) site[t] = static_cast<float>(sites[j][t]);
+    site[sites.d] = sites.half_norm32[j];
+  }
 }
 
 void Subset::take(const Sites& sites, const int32_t* ids, int64_t n) {

@@ -29,7 +29,7 @@ class CsrRows final : public Rows {
   void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
     for (int64_t i = 0; i < n_rows; ++i) {
       double* into = sum + slot[i] * d;
-      each(rows[i], [c = coefficient[i], into](int64_t t, double value) { into[t] += c * value; });
+      each(rows[i], [c = coefficient ? coefficient[i] : 1.0, into](int64_t t, double value) { into[t] += c * value; });
     }
   }
 

@@ -1,0 +1,40 @@
+// Two numbers of float64 at a time: as wide as every instruction set's registers, and each lane computes as a scalar would.
+#pragma once
+#include <cstdint>
+
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace kfree {
+
+typedef double Pair __attribute__((vector_size(16)));
+typedef int64_t PairMask __attribute__((vector_size(16)));
+
+typedef double LoadedPair __attribute__((vector_size(16), aligned(8), may_alias));
+inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
+inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }
+inline Pair pair_at(const float* p) {
+#if defined(__aarch64__)
+  return vcvt_f64_f32(vld1_f32(p));
+#else
+  return Pair{p[0], p[1]};
+#endif
+}
+
+inline void put_narrowed(float* p, Pair values) {
+#if defined(__aarch64__)
+  vst1_f32(p, vcvt_f32_f64(values));
+#else
+  p[0] = static_cast<float>(values[0]);
+  p[1] = static_cast<float>(values[1]);
+#endif
+}
+
+inline Pair lower_of(Pair a, Pair b) { return a < b ? a : b; }
+inline Pair higher_of(Pair a, Pair b) { return a < b ? b : a; }
+// The first and the second numbers of both.
+inline Pair firsts(Pair a, Pair b) { return __builtin_shuffle(a, b, PairMask{0, 2}); }
+inline Pair seconds(Pair a, Pair b) { return __builtin_shuffle(a, b, PairMask{1, 3}); }
+
+}  // namespace kfree
