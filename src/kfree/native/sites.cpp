@@ -7,12 +7,22 @@
 
 namespace kfree {
 
-Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d) {
+Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d), k(k), centre(centres, centres + k * d) {
   const int64_t padded = (k + PANEL - 1) / PANEL * PANEL;
-  centre.reserve(k * d);
-  panels.reserve(padded * d);
-  panels32.reserve(padded * d);
-  for (int64_t j = 0; j < k; ++j) append(centres + j * d);
+  panels.resize(padded * d);
+  panels32.resize(padded * d);
+  half_norm32.resize(padded, FARTHEST);
+  // Column by column, so that panels are written from end to end.
+  for (int64_t first = 0; first < k; first += PANEL) {
+    const int64_t n = std::min<int64_t>(PANEL, k - first);
+    for (int64_t t = 0; t < d; ++t)
+      for (int64_t lane = 0; lane < n; ++lane) {
+        const double value = centres[(first + lane) * d + t];
+        panels[first * d + t * PANEL + lane] = value;
+        panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
+      }
+  }
+  for (int64_t j = 0; j < k; ++j) measure(j);
 }
 
 void Sites::append(const double* c) {
@@ -23,17 +33,20 @@ void Sites::append(const double* c) {
     half_norm32.resize(half_norm32.size() + PANEL, FARTHEST);
   }
   const int64_t offset = (k / PANEL) * d * PANEL + lane;
-  double norm = 0.0;
   for (int64_t t = 0; t < d; ++t) {
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
-    norm += c[t] * c[t];
   }
   centre.insert(centre.end(), c, c + d);
+  measure(k++);
+}
+
+void Sites::measure(int64_t j) {
+  double norm = 0.0;
+  for (int64_t t = 0; t < d; ++t) norm += (*this)[j][t] * (*this)[j][t];
   sq_norm.push_back(norm);
-  half_norm32[k] = static_cast<float>(0.5 * norm);
+  half_norm32[j] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));
-  ++k;
 }
 
 double dist_between(const double* a, const double* b, int64_t d) {

@@ -24,6 +24,9 @@ struct Sites {
   const double* operator[](int64_t j) const { return centre.data() + j * d; }
   const double* panel(int64_t p) const { return panels.data() + p * d * PANEL; }
   void append(const double* c);
+
+ private:
+  void measure(int64_t j);
 };
 
 // The sites site by site, for ranking those of a list: coordinates, half the squared norm, zeros to fill up. A row that
