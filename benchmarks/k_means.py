@@ -1,18 +1,24 @@
-"""KMeans to convergence against scikit-learn, and for equal iterations against faiss and superkmeans.
+"""KMeans to convergence and its seeding against scikit-learn, and for equal iterations against faiss and superkmeans.
 
 All start from the same k-means++ centres and see the same float32 rows. Needs: pip install faiss-cpu superkmeans.
 Real data sets run where KFREE_DATA names their folder.
 """
 
+import csv
+import gzip
 import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 from ratio import arguments, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import kmeans_plusplus
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from kfree import KMeans, datasets
+from kfree.engines import open_engine
+from kfree.search.seeding import greedy_k_means_plus_plus
 
 BLOBS = [(200_000, 2, 100, 5.0), (200_000, 16, 500, 8.0), (100_000, 128, 1000, 3.0), (50_000, 768, 1000, 1.5)]
 REAL = [("mnist", 100), ("sift", 256), ("usgs", 150)]
@@ -31,15 +37,32 @@ def real(name):
     return np.ascontiguousarray(datasets.load(name).X, dtype=np.float32)
 
 
+def news():
+    """Four of the 20 newsgroups as TF-IDF, a sparse matrix of float32."""
+    csv.field_size_limit(10**8)
+    with gzip.open(Path(os.environ["KFREE_DATA"]) / "20newsgroups_4cat.csv.gz", "rt") as file:
+        return TfidfVectorizer(dtype=np.float32).fit_transform([row["text"] for row in csv.DictReader(file)])
+
+
+def seeding(case, X, k, rounds):
+    """Greedy k-means++ alone, with as many candidates a step on both sides."""
+    contestants = {
+        "kfree": lambda: greedy_k_means_plus_plus(open_engine("native", X), k, np.random.RandomState(0)),
+        "scikit-learn": lambda: kmeans_plusplus(X, k, random_state=0)[0],
+    }
+    return race(f"{case}, k-means++", contestants, rounds)
+
+
 def to_convergence(case, X, k, rounds, target=None):
-    init, _ = kmeans_plusplus(X, k, random_state=0)
+    init = kmeans_plusplus(X, k, random_state=0)[0]
+    init = init if isinstance(init, np.ndarray) else init.toarray()
 
     def sklearn(algorithm):
         return SklearnKMeans(k, init=init, n_init=1, tol=0, max_iter=MAX_ITER, algorithm=algorithm).fit(X)
 
     def describe(name, model):
         distances = (
-            f", {model.n_distances_ / (len(X) * k * model.n_iter_):.1%} of all distances" if name == "kfree" else ""
+            f", {model.n_distances_ / (X.shape[0] * k * model.n_iter_):.1%} of all distances" if name == "kfree" else ""
         )
         return f"inertia {model.inertia_:.6g}, {model.n_iter_} iterations{distances}"
 
@@ -107,13 +130,16 @@ def main():
     cases = [(f"blobs {n:,} × {d}, k={k}", lambda n=n, d=d, k=k: blobs(n, d, k), k, goal) for n, d, k, goal in BLOBS]
     if "KFREE_DATA" in os.environ:
         cases += [(f"{name}, k={k}", lambda name=name: real(name), k, None) for name, k in REAL]
+        cases.append(("20 newsgroups (4 groups), TF-IDF, k=20", news, 20, None))
     rows = []
     for number, (case, load, k, goal) in enumerate(cases):
         if options.only and number not in options.only:
             continue
         X = load()
         row, init = to_convergence(case, X, k, options.rounds, goal)
-        rows += [row, equal_iterations(case, X, k, init, options.rounds)]
+        rows += [row, seeding(case, X, k, options.rounds)]
+        if isinstance(X, np.ndarray):  # the others take no sparse matrices
+            rows.append(equal_iterations(case, X, k, init, options.rounds))
     report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy")
 
 

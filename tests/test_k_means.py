@@ -83,3 +83,9 @@ def test_every_row_its_own_cluster(rng):
     model = KMeans(20, random_state=0).fit(X)
     assert model.inertia_ == 0
     assert sorted(model.labels_) == list(range(20))
+
+
+def test_the_model_says_what_ran(rng):
+    X = rng.normal(size=(50, 2))
+    assert KMeans(2, random_state=0, n_threads=3).fit(X).engine_.endswith(", 3 threads)")
+    assert KMeans(2, random_state=0, engine="reference").fit(X).engine_ == "reference"

@@ -220,6 +220,20 @@ def test_labels_are_exact_at_any_scale(scale, spread, isa, rng):
     np.testing.assert_array_equal(found, expected)
 
 
+def test_sparse_labels_are_exact_where_float32_cannot_tell(rng):
+    centres = rng.normal(size=(20, 6))
+    centres[10:] = centres[:10] + 1e-5 * rng.normal(size=(10, 6))
+    S = sp.csr_array(centres[rng.integers(20, size=500)] + 1e-5 * rng.normal(size=(500, 6)))
+    labels = []
+    for passes in (_core, reference):
+        rows = passes.csr_rows(S.data, S.indices, S.indptr, 6, False, None)
+        label, sq_dist = np.empty(500, np.int32), np.empty(500)
+        stats = np.empty(20), np.empty((20, 6)), np.empty(20)
+        passes.nearest(rows, centres, np.arange(20), np.inf, 1, passes.Bounds(500), label, sq_dist, *stats, None)
+        labels.append(label)
+    np.testing.assert_array_equal(*labels)
+
+
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
 @pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 33])
 @pytest.mark.parametrize("d", [1, 2, 3, 16, 65, 300])

@@ -52,6 +52,7 @@ class KMeans(CentreClusterer):
         Distances between a row and a centre that were really computed, seeding included; may differ between
         instruction sets, which no other result does.
     engine_ : str
+        What ran: the engine and, if compiled, its instruction set and the number of threads.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 

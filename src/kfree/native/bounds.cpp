@@ -14,8 +14,6 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // A row's list reaches this much farther than its own distance demands, so that its new bound outlasts a few passes.
 constexpr double MARGIN = 0.5;
-// Beyond this many columns, to part sites by speed settles few rows more. Measured by benchmarks/choices.py.
-constexpr int64_t MOST_DIMENSIONS = 64;
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
 // them in a fraction of the time that ranking takes.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
@@ -31,7 +29,7 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, bool with_lists, i
   complete_ = false;
   const std::vector<double> drift = measure_drift(sites, uids);
   set_fastest_apart(sites, drift);
-  if (nothing_known || !with_lists)
+  if (nothing_known || !with_lists || sites.d > choices_.listed_columns)
     neighbours_.forget();
   else
     neighbours_.turn_to(sites, same_numbers_, static_cast<int64_t>(label_.size()), n_threads);
@@ -114,7 +112,7 @@ void Bounds::measure_surroundings(const Sites& sites, const std::vector<double>&
   n_levels_ = 0;
   if (neighbours_.size() > 0)
     part_by_list(drift);
-  else if (sites.d <= MOST_DIMENSIONS)
+  else if (sites.d <= choices_.parted_columns)
     part_by_speed(sites, drift);
 }
 

@@ -12,7 +12,13 @@ namespace kfree {
 
 class Bounds {
  public:
-  explicit Bounds(int64_t n_rows) : label_(n_rows, -1), lower_(n_rows) {}
+  // Up to how many columns lists of neighbours are kept, and else sites parted by speed. What the defaults are worth is
+  // measured by benchmarks/choices.py and kept in benchmarks/results/choices.md.
+  struct Choices {
+    int64_t listed_columns = 8, parted_columns = 64;
+  };
+
+  Bounds(int64_t n_rows, Choices choices) : choices_(choices), label_(n_rows, -1), lower_(n_rows) {}
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now. with_lists: the rows can be
   // ranked among the sites of a list.
@@ -67,6 +73,7 @@ class Bounds {
   void part_by_speed(const Sites& sites, const std::vector<double>& drift);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
+  const Choices choices_;
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
   bool complete_ = false;

@@ -3,47 +3,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "dense_layouts.hpp"
 #include "dense_loops.hpp"
-#include "exact.hpp"
+#include "scored.hpp"
 
 namespace kfree {
 namespace {
-
-// How a coordinate, or two in a row, is made, for the three layouts that loops are compiled for.
-template <class T>
-struct Contiguous {
-  const T* X;
-  int64_t row_stride;
-  const double *anchor, *shift;
-  double operator()(int64_t row, int64_t t) const {
-    return (static_cast<double>(X[row * row_stride + t]) - anchor[t]) - shift[t];
-  }
-  Pair pair(int64_t row, int64_t t) const {
-    return (pair_at(X + row * row_stride + t) - pair_at(anchor + t)) - pair_at(shift + t);
-  }
-};
-
-template <class T>
-struct Strided {
-  const T* X;
-  int64_t row_stride, column_stride;
-  const double *anchor, *shift;
-  double operator()(int64_t row, int64_t t) const {
-    return (static_cast<double>(X[row * row_stride + t * column_stride]) - anchor[t]) - shift[t];
-  }
-  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
-};
-
-template <class T>
-struct Unit {
-  const T* X;
-  int64_t row_stride, column_stride;
-  const double* length;
-  double operator()(int64_t row, int64_t t) const {
-    return static_cast<double>(X[row * row_stride + t * column_stride]) / length[row];
-  }
-  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
-};
 
 template <class T>
 class DenseRows final : public Rows {
@@ -91,7 +56,7 @@ class DenseRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist, double* lower) const override {
+               double* sq_dist, double* lower, Known known) const override {
     // Ranking takes whole panels; the youngest sites of a cut-off panel are held against the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
@@ -101,7 +66,7 @@ class DenseRows final : public Rows {
                  scored);
     // Where nothing is decided the index may mean nothing, so nobody looks at it.
     for (int i = 0; i < n_rows; ++i) label[i] = n_ranked > 1 && scored.decided(i) ? scored.index[i] : 0;
-    if (n_ranked > 0) sq_dists(rows, n_rows, sites, label, sq_dist);
+    if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
     for (int i = 0; i < n_rows; ++i) {
       int64_t undecided = n_ranked;
       double second = std::numeric_limits<double>::infinity();
@@ -121,12 +86,7 @@ class DenseRows final : public Rows {
     Scored scored;
     score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm}, scratch,
                scored);
-    for (int i = 0; i < n_rows; ++i) {
-      lower[i] = 0.0;
-      if (!std::isfinite(scored.error[i])) continue;
-      const bool own = some.id[scored.index[i]] == label[i];
-      lower[i] = exact::safe_dist(own ? scored.second_sq_dist(i) : scored.best_sq_dist(i), d);
-    }
+    for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
   bool ranks_lists() const override { return true; }
@@ -180,20 +140,24 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
-  // What the ranking kernel found for a tile, and how much it can be off.
-  struct Scored {
-    float best[TILE], second[TILE];
-    int32_t index[TILE];
-    double sq_norm[TILE], error[TILE];
-
-    // Whether the best is surely nearer than the second, in canonical arithmetic too.
-    bool decided(int i) const {
-      return static_cast<double>(second[i]) - static_cast<double>(best[i]) > 2.0 * error[i];
+  // As sq_dists, but what is known is copied.
+  void sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
+                       double* sq_dist) const {
+    if (!known.label) return sq_dists(rows, n_rows, sites, label, sq_dist);
+    int64_t row[TILE];
+    int32_t site[TILE];
+    int place[TILE], n = 0;
+    double found[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      sq_dist[i] = known.sq_dist[i];
+      place[n] = i;
+      row[n] = rows[i];
+      site[n] = label[i];
+      n += label[i] != known.label[i];
     }
-    // Squared distances that are surely not more than the true ones.
-    double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }
-    double second_sq_dist(int i) const { return exact::sq_dist_bound(second[i], sq_norm[i], error[i]); }
-  };
+    sq_dists({row, 0}, n, sites, site, found);
+    for (int i = 0; i < n; ++i) sq_dist[place[i]] = found[i];
+  }
 
   // Loops over few columns are compiled for their number.
   template <class Body>

@@ -38,14 +38,15 @@ double length(Each each) {
 
 // How far the score of rank.hpp, in float32, can be from the truth, plus what half a canonical squared distance can be
 // off: two scores farther apart than twice this are in canonical order.
-// Rounding of the inputs, of the site's norm, and of d products and sums (Higham 2002, §3.1): each relative to
-// |row|·|site| or |site|². Outside float32's range nothing is claimed.
+// Rounding of the inputs, of the site's norm, and of n_terms products and sums (Higham 2002, §3.1): each relative to
+// |row|·|site| or |site|². Outside float32's range nothing is claimed. Sparse rows have fewer terms than d.
 class RankError {
  public:
-  RankError(double max_site_norm, int64_t d) : max_site_norm_(max_site_norm) {
-    const double steps = static_cast<double>(d + 4), unit32 = 0x1p-24 * steps;
+  RankError(double max_site_norm, int64_t d) : RankError(max_site_norm, d, d) {}
+  RankError(double max_site_norm, int64_t d, int64_t n_terms) : max_site_norm_(max_site_norm) {
+    const double steps = static_cast<double>(n_terms + 4), unit32 = 0x1p-24 * steps;
     relative_ = unit32 > 0.5 ? std::numeric_limits<double>::infinity() : unit32 / (1.0 - unit32);
-    unit64_ = 0x1p-53 * steps;
+    unit64_ = 0x1p-53 * static_cast<double>(d + 4);
     underflow_ = 0x1p-126 * steps;
   }
 

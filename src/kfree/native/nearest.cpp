@@ -107,9 +107,14 @@ class BlockAssignment {
   }
 
   void rank_among_all(const int64_t* rows, int n_rows) {
-    int32_t label[TILE];
-    double sq_dist[TILE], lower[TILE];
-    rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower);
+    int32_t label[TILE], old_label[TILE];
+    double sq_dist[TILE], lower[TILE], old_sq_dist[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      // NaN and, in a first pass, a label of −1: nothing is known.
+      old_label[i] = std::isnan(sq_dist_[rows[i]]) ? -1 : label_[rows[i]];
+      old_sq_dist[i] = sq_dist_[rows[i]];
+    }
+    rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower, {old_label, old_sq_dist});
     n_distances_ += n_rows * sites_.k;
     for (int i = 0; i < n_rows; ++i) keep(rows[i], label[i], sq_dist[i], lower[i]);
   }

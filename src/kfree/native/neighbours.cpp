@@ -9,16 +9,14 @@
 namespace kfree {
 namespace {
 
-// Measured by benchmarks/choices.py.
-constexpr int64_t MOST_DIMENSIONS = 8;
 // When sites have moved by more than this share of a list's reach on average, new lists are made.
 constexpr double STALE = 0.1;
 // All that is computed here is off by far less than this share.
 constexpr double CAREFUL = 1e-6;
 
-// Balls hold more sites the more dimensions there are. 0: so many that a list would save no time.
+// Balls hold more sites the more dimensions there are. 0: a list would cost more than it saves.
 int64_t list_size(int64_t k, int64_t d, int64_t n_rows) {
-  const int64_t wanted = d <= 3 ? 32 : d <= MOST_DIMENSIONS ? 64 : 0;
+  const int64_t wanted = d <= 3 ? 32 : 64;
   const bool worth_making = k * k <= 4 * n_rows && k >= wanted * 3 / 2;
   return worth_making ? wanted : 0;
 }

@@ -16,6 +16,12 @@ struct RowSet {
   int64_t operator[](int64_t i) const { return index ? index[i] : first + i; }
 };
 
+// Distances that are known already: a site and the squared distance to it for each of some rows, or nulls.
+struct Known {
+  const int32_t* label = nullptr;
+  const double* sq_dist = nullptr;
+};
+
 // Buffers of one thread, kept between tiles.
 struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
@@ -53,7 +59,7 @@ class Rows {
   // out label, sq_dist (n_rows ≤ TILE,): the nearest of the first n_sites sites, first-born on ties
   // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
-                       int32_t* label, double* sq_dist, double* lower) const = 0;
+                       int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;

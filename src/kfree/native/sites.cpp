@@ -7,12 +7,23 @@
 
 namespace kfree {
 
-Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d) {
+Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d), k(k), centre(centres, centres + k * d) {
   const int64_t padded = (k + PANEL - 1) / PANEL * PANEL;
-  centre.reserve(k * d);
-  panels.reserve(padded * d);
-  panels32.reserve(padded * d);
-  for (int64_t j = 0; j < k; ++j) append(centres + j * d);
+  panels.resize(padded * d);
+  panels32.resize(padded * d);
+  half_norm32.resize(padded, FARTHEST);
+  sq_norm.resize(k);
+  // Column by column, so that panels are written from end to end.
+  for (int64_t first = 0; first < k; first += PANEL) {
+    const int64_t n = std::min<int64_t>(PANEL, k - first);
+    for (int64_t t = 0; t < d; ++t)
+      for (int64_t lane = 0; lane < n; ++lane) {
+        const double value = centres[(first + lane) * d + t];
+        panels[first * d + t * PANEL + lane] = value;
+        panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
+      }
+  }
+  for (int64_t j = 0; j < k; ++j) measure(j);
 }
 
 void Sites::append(const double* c) {
@@ -39,13 +50,17 @@ void Sites::truncate(int64_t n_kept) {
 
 void Sites::place(int64_t j, const double* c) {
   const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
-  double norm = 0.0;
   for (int64_t t = 0; t < d; ++t) {
     centre[j * d + t] = c[t];
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
-    norm += c[t] * c[t];
   }
+  measure(j);
+}
+
+void Sites::measure(int64_t j) {
+  double norm = 0.0;
+  for (int64_t t = 0; t < d; ++t) norm += (*this)[j][t] * (*this)[j][t];
   sq_norm[j] = norm;
   half_norm32[j] = static_cast<float>(0.5 * norm);
   max_norm = std::max(max_norm, std::sqrt(norm));

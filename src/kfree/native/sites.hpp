@@ -28,6 +28,9 @@ struct Sites {
   void truncate(int64_t k);
   // Moves site j. max_norm never falls, which leaves every bound that is made from it true.
   void place(int64_t j, const double* c);
+
+ private:
+  void measure(int64_t j);
 };
 
 // The sites site by site, for ranking those of a list: coordinates, half the squared norm, zeros to fill up. A row that

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "exact.hpp"
 #include "rows.hpp"
+#include "scored.hpp"
 
 namespace kfree {
 namespace {
@@ -57,23 +57,31 @@ class CsrRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist, double* lower) const override {
+               double* sq_dist, double* lower, Known) const override {
+    Scored scored;
+    // A cut-off panel is left to the canonical way: its youngest sites do not exist yet.
+    const bool ranked = n_sites == sites.k && n_sites > 1;
     for (int i = 0; i < n_rows; ++i) {
+      if (ranked) score(rows[i], sites.panels32, sites.half_norm32, sites.max_norm, i, scored);
       double second = std::numeric_limits<double>::infinity();
-      label[i] = 0;
+      label[i] = ranked && scored.decided(i) ? scored.index[i] : 0;
       sq_dist[i] = second;
-      improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
+      if (ranked && scored.decided(i)) {
+        sq_dists({nullptr, rows[i]}, 1, sites, label + i, sq_dist + i);
+        second = scored.second_sq_dist(i);
+      } else {
+        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
+      }
       lower[i] = exact::safe_dist(second, d);
     }
   }
 
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label, Scratch&,
                    double* lower) const override {
+    Scored scored;
     for (int i = 0; i < n_rows; ++i) {
-      double sq = std::numeric_limits<double>::infinity();
-      for (const int32_t j : some.id)
-        if (j != label[i]) sq = std::min(sq, sq_dist(rows[i], sites, j));
-      lower[i] = exact::safe_dist(sq, d);
+      score(rows[i], some.panels32, some.half_norm32, sites.max_norm, i, scored);
+      lower[i] = scored.lower_but(label[i], i, some, d);
     }
   }
 
@@ -87,11 +95,52 @@ class CsrRows final : public Rows {
   }
 
  private:
+  // Calls visit(column, value) for the stored values of a row. Without lengths nothing is divided: that takes longer than
+  // all the rest.
   template <class Visit>
   void each(int64_t row, Visit visit) const {
-    const double length = lengths_.empty() ? 1.0 : lengths_[row];
-    for (int64_t s = indptr_[row]; s < static_cast<int64_t>(indptr_[row + 1]); ++s)
-      visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / length);
+    const int64_t begin = indptr_[row], end = indptr_[row + 1];
+    if (lengths_.empty())
+      for (int64_t s = begin; s < end; ++s) visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
+    else
+      for (int64_t s = begin; s < end; ++s)
+        visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / lengths_[row]);
+  }
+
+  // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
+  void score(int64_t row, const std::vector<float>& panels, const std::vector<float>& half_norm, double max_norm,
+             int i, Scored& scored) const {
+    constexpr int64_t AHEAD = 16;
+    const double scale = lengths_.empty() ? 1.0 : 1.0 / lengths_[row];
+    float best = FARTHEST, second = FARTHEST;
+    int32_t index = 0;
+    for (int64_t p = 0; p * PANEL < static_cast<int64_t>(half_norm.size()); ++p) {
+      float scores[PANEL];
+      std::copy_n(half_norm.data() + p * PANEL, PANEL, scores);
+      const float* panel = panels.data() + p * d * PANEL;
+      // Columns are far apart in memory: the processor is told of them some values ahead.
+      const int64_t end = indptr_[row + 1];
+      for (int64_t s = indptr_[row]; s < end; ++s) {
+        __builtin_prefetch(panel + indices_[std::min(s + AHEAD, end - 1)] * PANEL);
+        const float x = static_cast<float>(static_cast<double>(data_[s]) * scale);
+        const float* column = panel + indices_[s] * PANEL;
+        for (int lane = 0; lane < PANEL; ++lane) scores[lane] -= x * column[lane];
+      }
+      for (int lane = 0; lane < PANEL; ++lane) {
+        second = std::min(second, std::max(best, scores[lane]));
+        if (scores[lane] < best) {
+          best = scores[lane];
+          index = static_cast<int32_t>(p * PANEL + lane);
+        }
+      }
+    }
+    double sq_norm = 0.0;
+    each(row, [&sq_norm](int64_t, double value) { sq_norm += value * value; });
+    scored.best[i] = best;
+    scored.second[i] = second;
+    scored.index[i] = index;
+    scored.sq_norm[i] = sq_norm;
+    scored.error[i] = exact::RankError(max_norm, d, indptr_[row + 1] - indptr_[row])(std::sqrt(sq_norm));
   }
 
   double settle(int64_t row, const Sites& sites, int64_t j, double sum) const {

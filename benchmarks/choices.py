@@ -1,0 +1,63 @@
+"""What the engine's choices are worth: KMeans to convergence with lists of neighbouring sites, with sites parted by
+speed, and with neither, over the number of columns. The defaults of ``Bounds::Choices`` (bounds.hpp) come from here.
+"""
+
+import warnings
+
+import numpy as np
+from k_means import MAX_ITER, blobs
+from ratio import arguments, race, report
+
+from kfree.engines import Sites, open_engine
+from kfree.native import _core
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.loop import descend
+from kfree.search.moves import Lloyd
+
+SHAPES = [
+    (200_000, 2, 100),
+    (200_000, 4, 100),
+    (200_000, 8, 200),
+    (200_000, 16, 500),
+    (100_000, 32, 300),
+    (100_000, 64, 300),
+    (50_000, 128, 300),
+]
+ANY = 10**9
+CHOICES = {
+    "kfree": {},
+    "lists": {"listed_columns": ANY},
+    "parted by speed": {"listed_columns": 0, "parted_columns": ANY},
+    "neither": {"listed_columns": 0, "parted_columns": 0},
+}
+
+
+def fit(X, init, choices):
+    """Lloyd's iterations from given centres; returns their number and the share of distances computed."""
+    engine, objective, lloyd = open_engine("native", X), DPMeansObjective(0.0), Lloyd()
+    engine._bounds = _core.Bounds(len(X), **choices)
+    start = lloyd.start(Sites.of(engine.frame.inward(init)), engine, objective)
+    n_iter = descend(start, lloyd, engine, objective, MAX_ITER).n_iter
+    return n_iter, engine.n_distances / (len(X) * len(init) * n_iter)
+
+
+def compare(n, d, k, rounds):
+    X = blobs(n, d, k)
+    init = X[np.random.default_rng(0).choice(n, k, replace=False)].astype(np.float64)
+    return race(
+        f"blobs {n:,} × {d}, k={k}",
+        {name: lambda c=choices: fit(X, init, c) for name, choices in CHOICES.items()},
+        rounds,
+        notes=lambda name, done: f"{done[0]} iterations, {done[1]:.1%} of all distances",
+    )
+
+
+def main():
+    options = arguments(__doc__)
+    warnings.simplefilter("ignore")
+    wanted = options.only or range(len(SHAPES))
+    report("choices", [compare(*SHAPES[number], options.rounds) for number in wanted], "numpy")
+
+
+if __name__ == "__main__":
+    main()

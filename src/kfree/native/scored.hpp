@@ -1,0 +1,27 @@
+// What a ranking kernel found for a tile of rows, and what may be concluded from it.
+#pragma once
+#include "exact.hpp"
+#include "sites.hpp"
+
+namespace kfree {
+
+struct Scored {
+  float best[TILE], second[TILE];
+  int32_t index[TILE];
+  double sq_norm[TILE], error[TILE];
+
+  // Whether the best is surely nearer than the second, in canonical arithmetic too.
+  bool decided(int i) const {
+    return static_cast<double>(second[i]) - static_cast<double>(best[i]) > 2.0 * error[i];
+  }
+  // Squared distances that are surely not more than the true ones.
+  double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }
+  double second_sq_dist(int i) const { return exact::sq_dist_bound(second[i], sq_norm[i], error[i]); }
+  // No site of the subset that was ranked, but `own`, is nearer than this distance.
+  double lower_but(int32_t own, int i, const Subset& some, int64_t d) const {
+    if (!std::isfinite(error[i])) return 0.0;
+    return exact::safe_dist(some.id[index[i]] == own ? second_sq_dist(i) : best_sq_dist(i), d);
+  }
+};
+
+}  // namespace kfree

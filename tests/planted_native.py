@@ -1,0 +1,116 @@
+"""Mistakes planted in the compiled passes: each must make the named test fail. A few minutes, so not part of pytest.
+
+Run it from a checkout after ``pip install ".[dev]" nanobind cmake ninja``: ``python tests/planted_native.py``.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+HISTORY = "any_history_of_sites and f8"
+
+# file, what is right, the mistake, the test file and the tests that must notice
+MISTAKES = {
+    "a stale bound": (
+        "bounds.cpp",
+        "drift[j] = up_ * dist_between(now, before, sites.d);",
+        "drift[j] = 0.0;",
+        ("test_bounds.py", HISTORY),
+    ),
+    "a forgotten newborn": (
+        "bounds.cpp",
+        "std::vector<double> drift(sites.k, INFINITE);",
+        "std::vector<double> drift(sites.k, 0.0);",
+        ("test_bounds.py", HISTORY),
+    ),
+    "a tie that goes to the youngest": (
+        "rows.cpp",
+        "if (gap < sq_dist) {",
+        "if (gap <= sq_dist) {",
+        ("test_bounds.py", HISTORY),
+    ),
+    "a ball that is too small": (
+        "bounds.cpp",
+        "(2.0 + MARGIN) * dist",
+        "1.0 * dist",
+        ("test_bounds.py", HISTORY),
+    ),
+    "lists that take no note of movement": (
+        "neighbours.cpp",
+        "slack_[j] = moved[j] + farthest;",
+        "slack_[j] = 0.0;",
+        ("test_bounds.py", HISTORY),
+    ),
+    "all the way to the fast sites, not half": (
+        "bounds.hpp",
+        "return 0.5 * ROUNDED_DOWN",
+        "return 1.0 * ROUNDED_DOWN",
+        ("test_bounds.py", HISTORY),
+    ),
+    "sparse ranking taken for exact": (
+        "sparse.cpp",
+        "scored.error[i] = exact::RankError",
+        "scored.error[i] = 0.0 * exact::RankError",
+        ("test_passes.py", "sparse_labels"),
+    ),
+    "a known distance taken for that to another site": (
+        "dense.cpp",
+        "n += label[i] != known.label[i];",
+        "n += 0;",
+        ("test_bounds.py", HISTORY),
+    ),
+}
+
+
+def build(source, package, folder):
+    """Compile the copy of the sources and put the result into the copy of the package."""
+    nanobind = subprocess.run(
+        [sys.executable, "-m", "nanobind", "--cmake_dir"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    if not (folder / "build.ninja").exists():
+        configure = ["cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        configure += [f"-Dnanobind_DIR={nanobind}", f"-DPython_EXECUTABLE={sys.executable}"]
+        subprocess.run(configure, check=True, capture_output=True)
+    subprocess.run(["ninja", "-C", folder], check=True, capture_output=True)
+    library = f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    shutil.copy(folder / library, package / "kfree" / "native" / library)
+
+
+def is_noticed(package, file, which):
+    """Whether the named tests fail on the copy of the package."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", ROOT / "tests" / file, "-k", which]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(package)}, cwd=ROOT, capture_output=True)
+    return done.returncode == 1
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        source, package = Path(temporary) / "source", Path(temporary) / "source" / "src"
+        shutil.copytree(ROOT / "src", package)
+        shutil.copy(ROOT / "CMakeLists.txt", source)
+        folder = Path(temporary) / "build"
+        build(source, package, folder)
+        if is_noticed(package, "test_bounds.py", HISTORY):
+            sys.exit("the tests fail without a mistake")
+        missed = []
+        for name, (file, right, wrong, test) in MISTAKES.items():
+            path = package / "kfree" / "native" / file
+            text = path.read_text()
+            if text.count(right) != 1:
+                sys.exit(f"{name}: {file} does not hold {right!r} exactly once")
+            path.write_text(text.replace(right, wrong))
+            build(source, package, folder)
+            noticed = is_noticed(package, *test)
+            print(f"{'noticed' if noticed else 'MISSED '}: {name}", flush=True)
+            missed += [] if noticed else [name]
+            path.write_text(text)
+    sys.exit(f"{len(missed)} mistake(s) were missed" if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

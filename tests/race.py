@@ -1,0 +1,39 @@
+"""Every pass on several threads, small enough for ThreadSanitizer. Run by .ci/race, not by pytest."""
+
+import os
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.engines import Sites, open_engine
+
+N_THREADS = 4
+
+
+def exercise(X, k, rng):
+    """All that an engine offers, with sites that move between passes so that bounds and lists are in use."""
+    engine = open_engine("native", X, n_threads=N_THREADS)
+    sites = Sites.of(engine.rows(np.arange(k)))
+    for _ in range(4):
+        found = engine.nearest(sites)
+        sites = sites.moved(sites.centres + 0.05 * rng.normal(size=sites.centres.shape))
+    engine.sweep(sites, float(np.quantile(found.sq_dist, 0.9)), rng.permutation(engine.n_rows), 50)
+    engine.stats_of(found.labels, found.sq_dist, k)
+    engine.approach(sites.centres[0], found.sq_dist)
+    engine.best_candidate(sites.centres[:5], found.sq_dist)
+    engine.sq_distances(sites.centres[:3])
+
+
+def main():
+    if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
+        raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
+    rng = np.random.default_rng(0)
+    for d, k in [(2, 150), (16, 300), (200, 80)]:
+        X = rng.normal(size=(12_000, d)).astype(np.float32)
+        exercise(X, k, rng)
+        exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
+    print("no race")
+
+
+if __name__ == "__main__":
+    main()
