@@ -67,16 +67,17 @@ class DenseRows final : public Rows {
     // Where nothing is decided the index may mean nothing, so nobody looks at it.
     for (int i = 0; i < n_rows; ++i) label[i] = n_ranked > 1 && scored.decided(i) ? scored.index[i] : 0;
     if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
+    bool all_scored = false;
     for (int i = 0; i < n_rows; ++i) {
-      int64_t undecided = n_ranked;
       double second = std::numeric_limits<double>::infinity();
       if (n_ranked > 1) second = scored.second_sq_dist(i);
-      if (n_ranked == 0 || (n_ranked > 1 && !scored.decided(i))) {
-        undecided = 0;
-        label[i] = 0;
-        sq_dist[i] = second = std::numeric_limits<double>::infinity();
+      if (n_ranked == 0) sq_dist[i] = second;
+      if (n_ranked > 1 && !scored.decided(i)) {
+        if (!all_scored) score_all(n_rows, sites, n_panels, scratch);
+        all_scored = true;
+        decide(i, rows[i], sites, n_ranked, scored.sq_norm[i], scratch, label[i], sq_dist[i], second);
       }
-      if (undecided < n_sites) improve(rows[i], sites, undecided, n_sites, scratch, label[i], sq_dist[i], second);
+      if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second);
       lower[i] = exact::safe_dist(second, d);
     }
   }
@@ -181,6 +182,44 @@ class DenseRows final : public Rows {
       body(Strided<T>{X_, row_stride_, column_stride_, anchor_.data(), shift_.data()});
   }
 
+  // All scores of a packed tile, into scratch.scores (n_panels, TILE, PANEL).
+  void score_all(int n_rows, const Sites& sites, int64_t n_panels, Scratch& scratch) const {
+    scratch.scores.resize(n_panels * TILE * PANEL);
+    for (int64_t p = 0; p < n_panels; ++p)
+      ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data() + p * d * PANEL,
+                    sites.half_norm32.data() + p * PANEL, scratch.scores.data() + p * TILE * PANEL);
+  }
+
+  // The canonical winner for row i of a tile in which the error of the farthest site leaves it open: sites differ in
+  // their errors, and only those that may win by their own are held against the row.
+  // out label, sq_dist; second: no other site is nearer than the root of this
+  void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, double row_sq_norm, Scratch& scratch,
+              int32_t& label, double& sq_dist, double& second) const {
+    const exact::RankError error(sites.max_norm, d);
+    const double row_norm = std::sqrt(row_sq_norm);
+    const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
+    scratch.off.resize(n_sites);
+    double limit = std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < n_sites; ++j) {
+      scratch.off[j] = error(row_norm, sites.norm[j]);
+      limit = std::min(limit, score(j) + scratch.off[j]);
+    }
+    sq_dist = second = std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < n_sites; ++j) {
+      if (score(j) - scratch.off[j] > limit) {
+        second = std::min(second, exact::sq_dist_bound(score(j), row_sq_norm, scratch.off[j]));
+        continue;
+      }
+      const double gap = Rows::sq_dist(row, sites, static_cast<int32_t>(j));
+      if (gap < sq_dist) {
+        second = std::min(second, sq_dist);
+        sq_dist = gap;
+        label = static_cast<int32_t>(j);
+      } else {
+        second = std::min(second, gap);
+      }
+    }
+  }
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, scratch, scored.sq_norm);
     ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, sites.n_panels, scored.best,

@@ -50,10 +50,13 @@ class RankError {
     underflow_ = 0x1p-126 * steps;
   }
 
-  double operator()(double row_norm) const {
-    const double reach = row_norm + max_site_norm_;
+  // For all sites.
+  double operator()(double row_norm) const { return (*this)(row_norm, max_site_norm_); }
+  // For a site of this norm.
+  double operator()(double row_norm, double site_norm) const {
+    const double reach = row_norm + site_norm;
     if (!(reach * reach < 1e37)) return std::numeric_limits<double>::infinity();
-    return relative_ * max_site_norm_ * reach + unit64_ * reach * reach + underflow_;
+    return relative_ * site_norm * reach + unit64_ * reach * reach + underflow_;
   }
 
  private:

@@ -26,6 +26,8 @@ struct Known {
 struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
+  std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that one look did not decide
+  std::vector<double> off;     // (k,) by how much those of one row can be off
   int64_t row = -1;        // the focused row
 };
 

@@ -13,6 +13,7 @@ Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d), k(k), centre(c
   panels32.resize(padded * d);
   half_norm32.resize(padded, FARTHEST);
   sq_norm.resize(k);
+  norm.resize(k);
   // Column by column, so that panels are written from end to end.
   for (int64_t first = 0; first < k; first += PANEL) {
     const int64_t n = std::min<int64_t>(PANEL, k - first);
@@ -34,6 +35,7 @@ void Sites::append(const double* c) {
   }
   centre.resize(centre.size() + d);
   sq_norm.push_back(0.0);
+  norm.push_back(0.0);
   place(k++, c);
 }
 
@@ -45,6 +47,7 @@ void Sites::truncate(int64_t n_kept) {
   std::fill(half_norm32.begin() + n_kept, half_norm32.end(), FARTHEST);
   centre.resize(n_kept * d);
   sq_norm.resize(n_kept);
+  norm.resize(n_kept);
   k = n_kept;
 }
 
@@ -59,11 +62,12 @@ void Sites::place(int64_t j, const double* c) {
 }
 
 void Sites::measure(int64_t j) {
-  double norm = 0.0;
-  for (int64_t t = 0; t < d; ++t) norm += (*this)[j][t] * (*this)[j][t];
-  sq_norm[j] = norm;
-  half_norm32[j] = static_cast<float>(0.5 * norm);
-  max_norm = std::max(max_norm, std::sqrt(norm));
+  double sum = 0.0;
+  for (int64_t t = 0; t < d; ++t) sum += (*this)[j][t] * (*this)[j][t];
+  sq_norm[j] = sum;
+  norm[j] = std::sqrt(sum);
+  half_norm32[j] = static_cast<float>(0.5 * sum);
+  max_norm = std::max(max_norm, norm[j]);
 }
 
 double dist_between(const double* a, const double* b, int64_t d) {

@@ -12,6 +12,7 @@ struct Sites {
   int64_t k = 0;
   std::vector<double> centre;     // (k, d)
   std::vector<double> sq_norm;    // (k,)
+  std::vector<double> norm;       // (k,)
   std::vector<double> panels;     // (n_panels, d, PANEL), for exact distances to many sites at once
   std::vector<float> panels32;    // the same for ranking
   std::vector<float> half_norm32; // (n_panels·PANEL,), FARTHEST where a panel has no site yet

@@ -24,6 +24,8 @@ LEAST_GAIN = 1e-12
 SETTLE = Settle(1e-5)
 # Rows that could come into question while others move: those for which another cluster costs at most this much more.
 NEARLY = 1.1
+# Clusters that weigh less than this many rows are easy to move.
+SMALL = 20.0
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,29 @@ class Exchange:
         weight, sizes = row_weights(engine), objective.sizes(stats)
         rival, sq_dist = engine.rivals(rows, labels, centres)
         saved = objective.prices.leaving(sizes[labels], weight, engine.held(rows, labels, centres))
-        # No cluster can be joined for less: the smallest is the easiest to move.
-        smallest = sizes.min()
-        least = weight * smallest / (smallest + weight) * sq_dist
+        # Joining a cluster of size n costs at least w·n/(n + w)·d², so a small one may be cheaper than the nearest.
+        small = np.flatnonzero(sizes < SMALL * weight.max())
+        least = _joining(max(sizes.min(), SMALL * weight.max()), weight) * sq_dist
+        if len(small):
+            least = np.minimum(
+                least, _joining(sizes[small].min(), weight) * _to_nearest(small, rows, labels, centres, engine)
+            )
         listed = np.flatnonzero((weight > 0) & (stats.n[labels] > weight) & (least < NEARLY * saved))
         return listed, np.where(least[listed] < saved[listed], -1, rival[listed]).astype(np.int32)
+
+
+def _joining(size: float, weight: Floats) -> Floats:
+    return weight * size / (size + weight)
+
+
+def _to_nearest(some: Index, rows: Index, labels: Labels, centres: Floats, engine: Engine) -> Floats:
+    """The squared distance of each row to the nearest of ``some`` clusters, its own aside."""
+    nobody = len(some)
+    place = np.full(len(centres), nobody, dtype=np.int32)
+    place[some] = np.arange(nobody)
+    _, sq_dist = engine.rivals(rows, place[labels], np.vstack([centres[some], centres[some[:1]]]))
+    # A cluster that is alone among them has been held against the stand-in for nobody.
+    return np.where((place[labels] < nobody) & (nobody == 1), np.inf, sq_dist)
 
 
 @dataclass(frozen=True)
