@@ -1,5 +1,5 @@
-"""What the engine's choices are worth: KMeans to convergence with lists of neighbouring sites, with sites parted by
-speed, and with neither, over the number of columns. The defaults of ``Bounds::Choices`` (bounds.hpp) come from here.
+"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed, over the number of
+columns. ``Bounds::PARTED_COLUMNS`` (bounds.hpp) comes from here.
 """
 
 import warnings
@@ -23,13 +23,7 @@ SHAPES = [
     (100_000, 64, 300),
     (50_000, 128, 300),
 ]
-ANY = 10**9
-CHOICES = {
-    "kfree": {},
-    "lists": {"listed_columns": ANY},
-    "parted by speed": {"listed_columns": 0, "parted_columns": ANY},
-    "neither": {"listed_columns": 0, "parted_columns": 0},
-}
+CHOICES = {"kfree": {}, "parted": {"parted_columns": 10**9}, "not parted": {"parted_columns": 0}}
 
 
 def fit(X, init, choices):

@@ -34,18 +34,6 @@ MISTAKES = {
         "if (gap <= sq_dist) {",
         ("test_bounds.py", HISTORY),
     ),
-    "a ball that is too small": (
-        "bounds.cpp",
-        "(2.0 + MARGIN) * dist",
-        "1.0 * dist",
-        ("test_bounds.py", HISTORY),
-    ),
-    "lists that take no note of movement": (
-        "neighbours.cpp",
-        "slack_[j] = moved[j] + farthest;",
-        "slack_[j] = 0.0;",
-        ("test_bounds.py", HISTORY),
-    ),
     "all the way to the fast sites, not half": (
         "bounds.hpp",
         "return 0.5 * ROUNDED_DOWN",

@@ -124,11 +124,9 @@ NB_MODULE(_core, m) {
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
   }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
 
-  constexpr kfree::Bounds::Choices usual;
+
   nb::class_<kfree::Bounds>(m, "Bounds")
-      .def("__init__", [](kfree::Bounds* bounds, int64_t n_rows, int64_t listed_columns, int64_t parted_columns) {
-        new (bounds) kfree::Bounds(n_rows, {listed_columns, parted_columns});
-      }, "n_rows"_a, "listed_columns"_a = usual.listed_columns, "parted_columns"_a = usual.parted_columns);
+      .def(nb::init<int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = kfree::Bounds::PARTED_COLUMNS);
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, kfree::Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,

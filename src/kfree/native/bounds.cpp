@@ -12,28 +12,21 @@ namespace kfree {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// A row's list reaches this much farther than its own distance demands, so that its new bound outlasts a few passes.
-constexpr double MARGIN = 0.5;
 // How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
 // them in a fraction of the time that ranking takes.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
 
 }  // namespace
 
-void Bounds::turn_to(const Sites& sites, const int64_t* uids, bool with_lists, int n_threads) {
+void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
-  const bool nothing_known = !complete_;
-  if (nothing_known) std::fill(label_.begin(), label_.end(), -1);
+  if (!complete_) std::fill(label_.begin(), label_.end(), -1);
   complete_ = false;
   const std::vector<double> drift = measure_drift(sites, uids);
   set_fastest_apart(sites, drift);
-  if (nothing_known || !with_lists || sites.d > choices_.listed_columns)
-    neighbours_.forget();
-  else
-    neighbours_.turn_to(sites, same_numbers_, static_cast<int64_t>(label_.size()), n_threads);
-  measure_surroundings(sites, drift);
+  part_by_speed(sites, drift);
   centre_ = sites.centre;
   uids_.assign(uids, uids + sites.k);
 }
@@ -80,14 +73,6 @@ int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const d
   return n_open;
 }
 
-Bounds::Candidates Bounds::candidates(int32_t label, double sq_dist) const {
-  if (neighbours_.size() == 0) return {nullptr, 0, 0.0};
-  const double dist = up_ * std::sqrt(sq_dist);
-  const int64_t n = neighbours_.within(label, (2.0 + MARGIN) * dist);
-  if (n == 0) return {nullptr, 0, 0.0};
-  return {neighbours_.list(label), n, down_ * neighbours_.beyond(label, n) - dist};
-}
-
 // How far each present site has come, at most; no bound holds for a newborn one.
 std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids) {
   std::unordered_map<int64_t, int32_t> old_number;
@@ -107,32 +92,15 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
   return drift;
 }
 
-void Bounds::measure_surroundings(const Sites& sites, const std::vector<double>& drift) {
+// The slow sites, and the 2, 8 or 32 fastest, if that is a small part of all.
+void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
   around_.assign(sites.k, {});
   n_levels_ = 0;
-  if (neighbours_.size() > 0)
-    part_by_list(drift);
-  else if (sites.d <= choices_.parted_columns)
-    part_by_speed(sites, drift);
-}
-
-// The sites of the list, and the others.
-void Bounds::part_by_list(const std::vector<double>& drift) {
-  for (size_t j = 0; j < around_.size(); ++j) {
-    const int32_t* list = neighbours_.list(static_cast<int64_t>(j));
-    double fastest = 0.0;
-    for (int64_t i = 1; i < neighbours_.size(); ++i) fastest = std::max(fastest, drift[list[i]]);
-    around_[j].level[0] = {fastest, half(neighbours_.beyond(static_cast<int64_t>(j), neighbours_.size()))};
-  }
-  n_levels_ = 1;
-}
-
-// The slow sites, and the 2, 8 or 32 fastest.
-void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
+  if (sites.d > parted_columns_) return;
   std::vector<double> gap(sites.k, INFINITE);  // to the nearest of the fast ones
   size_t n_seen = 0;
   for (const size_t n_fast : {2, 8, 32}) {
-    if (n_fast > fastest_sites_.id.size()) return;
+    if (4 * n_fast > drift.size()) return;
     for (; n_seen < n_fast; ++n_seen)
       for (int32_t j = 0; j < sites.k; ++j)
         if (j != by_speed_[n_seen])
@@ -146,7 +114,8 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   std::vector<int32_t> order(sites.k);
   std::iota(order.begin(), order.end(), 0);
   const size_t n = n_fastest(sites.k);
-  std::partial_sort(order.begin(), order.begin() + std::min(n + 2, order.size()), order.end(),
+  const size_t n_sorted = 2 * PANEL + 2;  // more than are set apart or parted from the rest
+  std::partial_sort(order.begin(), order.begin() + std::min(n_sorted, order.size()), order.end(),
                     [&](int32_t a, int32_t b) { return drift[a] > drift[b] || (drift[a] == drift[b] && a < b); });
   fastest_ = order[0];
   largest_drift_ = drift[order[0]];
@@ -155,7 +124,7 @@ void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& dr
   // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
   lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
   fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
-  order.resize(std::min(n + 2, order.size()));
+  order.resize(std::min(n_sorted, order.size()));
   by_speed_ = std::move(order);
 }
 

@@ -6,23 +6,21 @@
 #include <cstdint>
 #include <vector>
 
-#include "neighbours.hpp"
+#include "sites.hpp"
 
 namespace kfree {
 
 class Bounds {
  public:
-  // Up to how many columns lists of neighbours are kept, and else sites parted by speed. What the defaults are worth is
-  // measured by benchmarks/choices.py and kept in benchmarks/results/choices.md.
-  struct Choices {
-    int64_t listed_columns = 8, parted_columns = 64;
-  };
+  // Up to how many columns other sites are parted by speed (part_by_speed). What that is worth is measured by
+  // benchmarks/choices.py and kept in benchmarks/results/choices.md.
+  static constexpr int64_t PARTED_COLUMNS = 64;
 
-  Bounds(int64_t n_rows, Choices choices) : choices_(choices), label_(n_rows, -1), lower_(n_rows) {}
+  Bounds(int64_t n_rows, int64_t parted_columns)
+      : parted_columns_(parted_columns), label_(n_rows, -1), lower_(n_rows) {}
 
-  // Takes the bounds over to these sites: the same uid is the same site, wherever it is now. with_lists: the rows can be
-  // ranked among the sites of a list.
-  void turn_to(const Sites& sites, const int64_t* uids, bool with_lists, int n_threads);
+  // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
+  void turn_to(const Sites& sites, const int64_t* uids);
   // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
   void finish() { complete_ = true; }
 
@@ -50,15 +48,6 @@ class Bounds {
 
   const Subset& fastest() const { return fastest_sites_; }
 
-  // Sites around a row's own one among which its nearest must be, and a distance that no other site is nearer than.
-  struct Candidates {
-    const int32_t* list;
-    int64_t n;  // 0: nothing is known
-    double lower_of_others;
-  };
-  Candidates candidates(int32_t label, double sq_dist) const;
-  const Table& table() const { return neighbours_.table(); }
-
  private:
   // Bounds are stored in half the space, and surely not more than they are; below LEAST they are given up. The share
   // that rounding down gives away also covers the roundings of sparse distances, which are larger than dense ones'.
@@ -68,12 +57,10 @@ class Bounds {
   }
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
-  void measure_surroundings(const Sites& sites, const std::vector<double>& drift);
-  void part_by_list(const std::vector<double>& drift);
   void part_by_speed(const Sites& sites, const std::vector<double>& drift);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
-  const Choices choices_;
+  const int64_t parted_columns_;
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
   bool complete_ = false;
@@ -89,7 +76,6 @@ class Bounds {
   // How far the fastest site has come, the next one, and those that are not among the fastest; and the drift that a
   // bound must outlast to be worth keeping (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
-  Neighbours neighbours_;
   // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
   // come, and half the distance between the row's site and the nearest of the second part.
   static constexpr int MOST_LEVELS = 3;

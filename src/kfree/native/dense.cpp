@@ -90,35 +90,6 @@ class DenseRows final : public Rows {
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
-  bool ranks_lists() const override { return true; }
-
-  void nearest_listed(RowSet rows, int n_rows, const Sites& sites, const Table& table, const int32_t* const* list,
-                      const int64_t* n, Scratch& scratch, int32_t* label, double* sq_dist,
-                      double* lower) const override {
-    Scored scored;
-    scratch.z32.resize(std::max(TILE * d, table.width));
-    float* z32 = scratch.z32.data();
-    std::fill(z32 + d, z32 + table.width, 0.0f);
-    z32[d] = -1.0f;
-    const exact::RankError error(sites.max_norm, d);
-    with_coordinates([&](auto at) {
-      with_dimension([&](auto d) {
-        for (int i = 0; i < n_rows; ++i) {
-          scored.sq_norm[i] = loops::narrow(at, d, rows[i], z32);
-          scored.error[i] = error(std::sqrt(scored.sq_norm[i]));
-          ranker_.rank_listed(z32, table.width, table.values.data(), list[i], n[i], scored.best + i,
-                              scored.second + i, scored.index + i);
-        }
-      });
-    });
-    for (int i = 0; i < n_rows; ++i) {
-      const bool stays = scored.index[i] == label[i];
-      label[i] = scored.decided(i) ? scored.index[i] : -1;
-      if (label[i] >= 0 && !stays) sq_dist[i] = Rows::sq_dist(rows[i], sites, label[i]);
-      lower[i] = exact::safe_dist(scored.second_sq_dist(i), d);
-    }
-  }
-
   void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
                 double* error) const override {
     double sq_norm[TILE];

@@ -60,18 +60,6 @@ void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const
   }
 }
 
-// out z32 (d,): one row in float32; returns its squared norm
-template <class At, class D>
-double narrow(At at, D d, int64_t row, float* z32) {
-  double norm = 0.0;
-  for (int64_t t = 0; t < d; ++t) {
-    const double value = at(row, t);
-    z32[t] = static_cast<float>(value);
-    norm += value * value;
-  }
-  return norm;
-}
-
 // out z32 (⌈n_rows/GROUP⌉, d, GROUP): rows as the ranking kernels want them; sq_norm (n_rows,), added in any order
 template <int GROUP, class At>
 void pack(At at, int64_t d, RowSet rows, int n_rows, float* z32, double* sq_norm) {

@@ -26,10 +26,8 @@ class BlockAssignment {
   int64_t assign(int64_t begin, int64_t end) {
     n_distances_ = 0;
     doubtful_.clear();
-    listed_.clear();
     unknown_.clear();
     keep_settled(begin, end);
-    for_tiles(listed_, [this](const int64_t* rows, int n_rows) { rank_among_listed(rows, n_rows); });
     for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
     for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
     return n_distances_;
@@ -54,14 +52,12 @@ class BlockAssignment {
       if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
   }
 
-  // Where to look for the nearest site of a row that may have another one as near: in its list; among the fastest
-  // sites, if only they bring it into doubt; among all.
+  // Where to look for the nearest site of a row that may have another one as near: among the fastest sites, if only they
+  // bring it into doubt; nowhere, if the own one is the fastest and the rest leaves no doubt; among all.
   void sort_out(int64_t row) {
     const int32_t label = label_[row];
     const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
-    if (bounds_.candidates(label, sq_dist).n > 0)
-      listed_.push_back(row);
-    else if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
+    if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
       doubtful_.push_back(row);
     else if (bounds_.exceeds(lower, sq_dist))
       bounds_.keep(row, label, lower);
@@ -82,28 +78,6 @@ class BlockAssignment {
       else
         unknown_.push_back(rows[i]);
     }
-  }
-
-  void rank_among_listed(const int64_t* rows, int n_rows) {
-    const int32_t* list[TILE];
-    int64_t n[TILE];
-    int32_t label[TILE];
-    double sq_dist[TILE], lower[TILE], others[TILE];
-    for (int i = 0; i < n_rows; ++i) {
-      label[i] = label_[rows[i]];
-      sq_dist[i] = sq_dist_[rows[i]];
-      const Bounds::Candidates found = bounds_.candidates(label[i], sq_dist[i]);
-      list[i] = found.list;
-      n[i] = found.n;
-      others[i] = found.lower_of_others;
-      n_distances_ += found.n;
-    }
-    rows_.nearest_listed({rows, 0}, n_rows, sites_, bounds_.table(), list, n, scratch_, label, sq_dist, lower);
-    for (int i = 0; i < n_rows; ++i)
-      if (label[i] >= 0)
-        keep(rows[i], label[i], sq_dist[i], std::min(lower[i], others[i]));
-      else
-        unknown_.push_back(rows[i]);
   }
 
   void rank_among_all(const int64_t* rows, int n_rows) {
@@ -138,7 +112,7 @@ class BlockAssignment {
   int32_t* label_;
   double* sq_dist_;
   Scratch scratch_;
-  std::vector<int64_t> open_, doubtful_, listed_, unknown_;
+  std::vector<int64_t> open_, doubtful_, unknown_;
   int64_t n_distances_ = 0;
 };
 
@@ -149,7 +123,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   int64_t n_distances = 0;
   BlockStats::clear(stats, rows.d);
   const int64_t at_once = rows_at_once(rows.d);
-  bounds.turn_to(sites, uids, rows.ranks_lists(), n_threads);
+  bounds.turn_to(sites, uids);
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     BlockAssignment assignment(rows, sites, bounds, worker, label, sq_dist);
     BlockStats block(rows, sites.k);

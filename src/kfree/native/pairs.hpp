@@ -34,7 +34,7 @@ inline void put_narrowed(float* p, Pair values) {
 inline Pair lower_of(Pair a, Pair b) { return a < b ? a : b; }
 inline Pair higher_of(Pair a, Pair b) { return a < b ? b : a; }
 // The first and the second numbers of both.
-inline Pair firsts(Pair a, Pair b) { return __builtin_shuffle(a, b, PairMask{0, 2}); }
-inline Pair seconds(Pair a, Pair b) { return __builtin_shuffle(a, b, PairMask{1, 3}); }
+inline Pair firsts(Pair a, Pair b) { return Pair{a[0], b[0]}; }
+inline Pair seconds(Pair a, Pair b) { return Pair{a[1], b[1]}; }
 
 }  // namespace kfree

@@ -9,8 +9,6 @@ namespace kfree {
 constexpr int PANEL = 16;
 // Rows are ranked in tiles of up to this many.
 constexpr int TILE = 48;
-// Sites of a list are ranked this many at a time.
-constexpr int LISTED_AT_ONCE = 4;
 // The half norm of a place in a panel that holds no site: finite, so that the kernels need not know infinities.
 constexpr float FARTHEST = 3e38f;
 
@@ -25,10 +23,6 @@ struct Ranker {
                float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score);
-  // One row among the n sites that `list` names, n a multiple of LISTED_AT_ONCE. in z (width,), table (k, width) as in
-  // sites.hpp; out best, second, index as above, of one row
-  void (*rank_listed)(const float* z, int64_t width, const float* table, const int32_t* list, int64_t n, float* best,
-                      float* second, int32_t* index);
 };
 
 extern const Ranker ranker_baseline;

@@ -1,7 +1,6 @@
 #include "rows.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "parallel.hpp"
@@ -16,11 +15,6 @@ void Rows::measure_lengths(const std::function<double(int64_t)>& length) {
       for (int64_t row = b * AT_ONCE; row < std::min(n, (b + 1) * AT_ONCE); ++row) lengths[row] = length(row);
   });
   lengths_ = std::move(lengths);
-}
-
-void Rows::nearest_listed(RowSet, int, const Sites&, const Table&, const int32_t* const*, const int64_t*, Scratch&,
-                          int32_t*, double*, double*) const {
-  throw std::logic_error("these rows cannot be ranked among listed sites");
 }
 
 void Rows::improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,

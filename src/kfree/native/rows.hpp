@@ -65,14 +65,6 @@ class Rows {
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;
-  // Whether nearest_listed is offered.
-  virtual bool ranks_lists() const { return false; }
-  // The nearest among the first n (n_rows ≤ TILE,) sites of list (n_rows,). in-out label, sq_dist (n_rows,): a site of
-  // the list and the squared distance to it; out lower (n_rows,): no other site of the list is nearer than this. Where
-  // ranking cannot tell, label becomes −1.
-  virtual void nearest_listed(RowSet rows, int n_rows, const Sites& sites, const Table& table,
-                              const int32_t* const* list, const int64_t* n, Scratch& scratch, int32_t* label,
-                              double* sq_dist, double* lower) const;
   // Squared distances of up to TILE rows to up to PANEL sites, in a hurry. out estimate (n_rows, PANEL) and
   // error (n_rows,), by which it may be off
   virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,

@@ -84,16 +84,6 @@ double dist_between(const double* a, const double* b, int64_t d) {
   return std::sqrt(all[0] + all[1]);
 }
 
-void Table::fill(const Sites& sites) {
-  width = (sites.d + LISTED_AT_ONCE) / LISTED_AT_ONCE * LISTED_AT_ONCE;
-  values.assign(sites.k * width, 0.0f);
-  for (int64_t j = 0; j < sites.k; ++j) {
-    float* site = values.data() + j * width;
-    for (int64_t t = 0; t < sites.d; ++t) site[t] = static_cast<float>(sites[j][t]);
-    site[sites.d] = sites.half_norm32[j];
-  }
-}
-
 void Subset::take(const Sites& sites, const int32_t* ids, int64_t n) {
   const int64_t d = sites.d, n_panels = (n + PANEL - 1) / PANEL;
   id.assign(ids, ids + n);

@@ -34,15 +34,6 @@ struct Sites {
   void measure(int64_t j);
 };
 
-// The sites site by site, for ranking those of a list: coordinates, half the squared norm, zeros to fill up. A row that
-// has −1 in the place of the norm gets minus the score of rank.hpp as its dot product.
-struct Table {
-  int64_t width = 0;          // a multiple of LISTED_AT_ONCE
-  std::vector<float> values;  // (k, width)
-
-  void fill(const Sites& sites);
-};
-
 // The distance between two sites (d,), added in any order.
 double dist_between(const double* a, const double* b, int64_t d);
 
