@@ -57,7 +57,7 @@ MADE = {
     "50 of 150 rows each × 2": lambda: apart(50 * 150, 50, 2, 4.5),
     "unlike 4,000 × 3, k=20": lambda: apart(4000, 20, 3, 5.5, unlike=0.8),
     "unlike 500 × 8, k=5": lambda: apart(500, 5, 8, 5.5, unlike=0.8),
-    "two 2,048 × 2, 3.5 sigma": lambda: apart(2048, 2, 2, 3.5),
+    "two 2,048 × 2": lambda: apart(2048, 2, 2, 3.5),
     "three 150 × 4": lambda: apart(150, 3, 4, 5.0),
     "16 of 1,024 × 128": lambda: apart(1024, 16, 128, 12.0),
     "eight 3,000 × 1": lambda: apart(3000, 8, 1, 6.0),

@@ -56,6 +56,15 @@ def test_merge_cost_is_the_rise_of_the_recomputed_cost(rng, metric):
 
 
 @pytest.mark.parametrize("metric", OBJECTIVES)
+def test_merge_costs_of_several_clusters_at_once(rng, monkeypatch, metric):
+    stats, objective = Stats(np.ones(7), rng.normal(size=(7, 5)), np.zeros(7)), OBJECTIVES[metric](0.0)
+    one_by_one = np.array([objective.merge_costs(stats, j) for j in range(7)])
+    np.testing.assert_array_equal(objective.merge_costs(stats, slice(2, 6)), one_by_one[2:6])
+    monkeypatch.setattr("kfree.objectives.dp_means._WIDE", 10)
+    np.testing.assert_array_equal(objective.merge_costs(stats, slice(2, 6)), one_by_one[2:6])
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
 def test_clusters_stand_for_their_rows(rng, metric):
     X, labels = blobs(rng, n=60, d=3, k=6, spread=2.0)
     weight = rng.uniform(0.1, 3, size=60)

@@ -38,14 +38,14 @@ def test_micro_clusters_cost_what_their_rows_cost(rng, monkeypatch, metric, n_ro
 
 
 def test_the_order_of_the_rows_does_not_matter(rng):
-    X, _ = blobs(rng, n=400, k=6)
-    again = rng.permutation(400)
+    X, _ = blobs(rng, n=150, k=6)
+    again = rng.permutation(150)
     np.testing.assert_allclose(lambda_path(X[again]).cost, lambda_path(X).cost, rtol=1e-9)
 
 
 def test_the_ladder_finds_the_best_clusterings_of_few_rows(rng):
     hits = []
-    for _ in range(5):
+    for _ in range(4):
         X = rng.normal(size=(7, 2))
         best = np.full(7, np.inf)
         for labels in all_partitions(7):
@@ -138,7 +138,7 @@ def test_exact_k_on_separated_clusters(k, d, n, spread):
 
 
 def test_clusters_of_unlike_size_and_spread(rng):
-    sizes, sigmas = [600, 200, 60, 300], [1.0, 0.5, 1.5, 0.8]
+    sizes, sigmas = [300, 100, 40, 150], [1.0, 0.5, 1.5, 0.8]
     centres = np.array([[0.0, 0], [7, 0], [0, 9], [8, 8]])
     rows = [c + s * rng.normal(size=(n, 2)) for c, s, n in zip(centres, sigmas, sizes, strict=True)]
     assert lambda_path(np.vstack(rows)).suggest().k == 4
@@ -153,7 +153,7 @@ NO_CLUSTERS = {
 
 
 @pytest.mark.parametrize("family", NO_CLUSTERS)
-@pytest.mark.parametrize(("n", "d"), [(100, 1), (100, 64), (400, 2)])
+@pytest.mark.parametrize(("n", "d"), [(100, 1), (100, 64), (200, 2)])
 def test_data_without_clusters_are_one_cluster(family, n, d):
     found = [lambda_path(NO_CLUSTERS[family](np.random.default_rng([n, d, s]), n, d)).suggest().k for s in range(2)]
     assert found == [1, 1]
@@ -200,13 +200,13 @@ def test_weights_are_repeats_where_every_row_is_a_micro_cluster(rng):
 
 
 def test_sparse_rows_and_directions(rng):
-    X = np.abs(blobs(rng, n=300, d=6, k=3, spread=9.0)[0])
+    X = np.abs(blobs(rng, n=150, d=6, k=3, spread=9.0)[0])
     X[X < 2] = 0.0
     X[:, 0] += 1.0
     for metric in OBJECTIVES:
         dense, sparse = lambda_path(X, metric=metric), lambda_path(sp.csr_array(X), metric=metric)
         np.testing.assert_allclose(sparse.cost[:5], dense.cost[:5], rtol=1e-6)
-    directions = np.repeat(np.eye(3), 100, axis=0) * rng.uniform(1, 9, size=(300, 1)) + 0.1 * rng.uniform(size=(300, 3))
+    directions = np.repeat(np.eye(3), 50, axis=0) * rng.uniform(1, 9, size=(150, 1)) + 0.1 * rng.uniform(size=(150, 3))
     assert lambda_path(directions, metric="cosine").suggest().k == 3
 
 

@@ -142,8 +142,8 @@ MISTAKES = {
     ),
     "merging costs what the masses weigh together": (
         "objectives/dp_means.py",
-        "shared = stats.n * stats.n[cluster]",
-        "shared = both * stats.n[cluster]",
+        "shared = n * n[clusters, None]",
+        "shared = both * n[clusters, None]",
         ["test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (

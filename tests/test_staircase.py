@@ -43,6 +43,8 @@ def test_the_suggestion_needs_evidence_and_counts_valleys():
     assert Staircase(cost, 5, False, wide).suggest().k == 3
     assert Staircase(cost, 5, False, wide | {3: Valleys(0.3, 9.0)}).suggest().k == 2
     assert Staircase(cost, 5, False, wide | {3: Valleys(1.0, 2.9)}).suggest().k == 2
+    assert Staircase(cost, 5, False, wide | {4: Valleys(1.0, 9.0, 1.9)}).suggest().k == 3
+    assert Staircase(cost, 5, False, wide | {4: Valleys(1.0, 9.0, 2.1)}).suggest().k == 4
     assert Staircase(cost, 5, False, {2: Valleys(1.0, -1.0)}).suggest().k == 1
     assert Staircase(cost, 5, False, {}).suggest().k == 1
     assert Staircase(cost, 5, False).suggest().k == 3  # nobody judged: the widest

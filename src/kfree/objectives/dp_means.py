@@ -11,6 +11,9 @@ import numpy as np
 from kfree.prices import DirectionPrices, MeanPrices, Prices, row_sums
 from kfree.stats import Floats, Stats
 
+# Points of more numbers than this are compared one by one, which takes less memory.
+_WIDE = 2**18
+
 
 @dataclass(frozen=True)
 class DPMeansObjective:
@@ -85,6 +88,8 @@ class CosineObjective(DPMeansObjective):
 
 def _sq_gaps(points: Floats, clusters: int | slice, sign: float = -1.0) -> Floats:
     """Squared distances ‖b − a‖² (or ‖b + a‖²) from each of ``clusters`` to every point, added column by column."""
+    if isinstance(clusters, slice) and points.size > _WIDE:
+        return np.array([_sq_gaps(points, cluster, sign) for cluster in range(len(points))[clusters]])
     columns = np.ascontiguousarray(points.T)
     own = columns[:, clusters, None]
     gaps: Floats = (((columns if own.ndim == 2 else columns[:, None]) + sign * own) ** 2).sum(axis=0)

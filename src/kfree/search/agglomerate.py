@@ -89,12 +89,17 @@ def closest_pair(stats: S, objective: MergeObjective[S]) -> tuple[int, int, floa
 
 
 class _ClosestPairs(Generic[S]):
-    """For every cluster the cheapest partner among those after it, kept up to date while clusters merge."""
+    """For every cluster the cheapest partner among those after it, kept up to date while clusters merge.
+
+    A cluster that loses its partner does not look for another at once: what the old one cost is a lower bound, and it
+    looks again when that is the lowest of all.
+    """
 
     def __init__(self, stats: S, objective: MergeObjective[S]):
         self._stats, self._objective = stats, objective
         n_clusters = len(stats.n)
         self._alive = np.ones(n_clusters, dtype=bool)
+        self._widowed = np.zeros(n_clusters, dtype=bool)
         self._partner = np.zeros(n_clusters, dtype=np.int64)
         self._price = np.full(n_clusters, np.inf)
         for begin in range(0, n_clusters, _AT_ONCE):
@@ -107,6 +112,9 @@ class _ClosestPairs(Generic[S]):
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""
         a = int(np.argmin(self._price))
+        while self._widowed[a]:
+            self._look(a, self._costs(a))
+            a = int(np.argmin(self._price))
         return a, int(self._partner[a]), float(self._price[a])
 
     def merge(self, a: int, b: int, cost: float) -> None:
@@ -116,11 +124,9 @@ class _ClosestPairs(Generic[S]):
         earlier, price = slice(a), self._price[:a]
         better = (costs[earlier] < price) | ((costs[earlier] == price) & (a <= self._partner[earlier]))
         won = np.flatnonzero(better & self._alive[earlier])
-        lost = self._alive & ((self._partner == a) | (self._partner == b))
-        lost[won], lost[a] = False, True
-        self._partner[won], self._price[won] = a, costs[won]
-        for cluster in np.flatnonzero(lost).tolist():
-            self._look(cluster, costs if cluster == a else self._costs(cluster))
+        self._widowed |= (self._partner == a) | (self._partner == b)
+        self._partner[won], self._price[won], self._widowed[won] = a, costs[won], False
+        self._look(a, costs)
 
     def _costs(self, cluster: int) -> Floats:
         costs = self._objective.merge_costs(self._stats, cluster)
@@ -129,6 +135,7 @@ class _ClosestPairs(Generic[S]):
 
     def _look(self, cluster: int, costs: Floats) -> None:
         """Find the cheapest partner of ``cluster`` anew, given what each would cost."""
+        self._widowed[cluster] = False
         later = costs[cluster + 1 :]
         if len(later):
             nearest = int(np.argmin(later))

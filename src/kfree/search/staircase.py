@@ -53,6 +53,8 @@ class Staircase:
         had no part in forming these clusters; NaN where it was not measured.
     evidence : ndarray
         Standard deviations by which these valleys exceed what data without clusters show; NaN likewise.
+    weakest : ndarray
+        The same for the weakest of the valleys.
 
     Examples
     --------
@@ -67,6 +69,8 @@ class Staircase:
 
     # Evidence that counts, in standard deviations: each step of data without clusters has it once in 700 times.
     ENOUGH = 3.0
+    # The same for a single valley, which two halves of the rows have to confirm.
+    NO_DOUBT = 2.0
 
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, Valleys] | None = None):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
@@ -81,10 +85,10 @@ class Staircase:
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        self.valleys, self.evidence = np.full(len(cost), np.nan), np.full(len(cost), np.nan)
+        self.valleys, self.evidence, self.weakest = np.full((3, len(cost)), np.nan)
         self._judged = judged is not None
         for k, found in (judged or {}).items():
-            self.valleys[k - 1], self.evidence[k - 1] = found.share, found.z
+            self.valleys[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
 
     @classmethod
     def of_merges(cls, costs_by_k: Floats) -> Staircase:
@@ -94,13 +98,15 @@ class Staircase:
     def suggest(self) -> Step:
         """The step that the data speak for; that of one cluster where they speak for none.
 
-        Of the steps with enough evidence, the one with the largest score times share of valleys.
+        Of the steps with enough evidence, the one with the largest score times share of valleys; or a finer one of
+        which not a single valley is in doubt.
         """
-        merit = self.score
-        if self._judged:
-            confirmed = (self.evidence >= self.ENOUGH) & (self.valleys > 0)
-            merit = np.multiply(self.score, self.valleys, where=confirmed, out=np.zeros(len(self.score)))
-        return self._step(int(np.argmax(merit)))
+        if not self._judged:
+            return self._step(int(np.argmax(self.score)))
+        confirmed = (self.evidence >= self.ENOUGH) & (self.valleys > 0)
+        merit = np.multiply(self.score, self.valleys, where=confirmed, out=np.zeros(len(self.score)))
+        sure = np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT))
+        return self._step(max([int(np.argmax(merit)), *sure.tolist()]))
 
     def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
         """The step of k clusters, or the one that holds the price ``lam``.

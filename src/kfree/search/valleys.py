@@ -26,15 +26,20 @@ Rows = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Valleys:
-    """``share`` of the pairs of neighbours have a valley between them; together these exceed chance by ``z`` sigma."""
+    """``share`` of the pairs of neighbours have a valley between them; together these exceed chance by ``z`` sigma.
+
+    ``weakest`` is the same for the one pair that has the least of a valley, minus infinity if some pair has too few
+    rows to tell.
+    """
 
     share: float
     z: float
+    weakest: float = -math.inf
 
 
 def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
     """Valleys between each centre and its nearest one, for pairs of rows and of centres found without these rows."""
-    excess, variance = [], 1.0
+    excess, sigmas, variance = [], [], 1.0
     for engine, centres in trials:
         weight = row_weights(engine) / np.mean(row_weights(engine))
         sq_dist = engine.sq_distances(centres)
@@ -42,14 +47,18 @@ def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
         influence = np.zeros(len(weight))
         for a, b, gap in _neighbours(centres):
             members = labels == a, labels == b
-            if min(map(np.count_nonzero, members)) > 1:
-                along, sq_off = _along(sq_dist[:, a], sq_dist[:, b], gap)
-                tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], _TUBE) + 1e-9 * gap**2
-                place = _place(along, members, weight)
-                windows = [tube & (np.abs(place - centre) < _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
-                excess.append(_excess(windows, weight, influence))
+            if min(map(np.count_nonzero, members)) < 2:
+                sigmas.append(-math.inf)
+                continue
+            windows = _windows(sq_dist[:, a], sq_dist[:, b], gap, members, weight)
+            missing, own = _excess(windows, weight)
+            excess.append(missing)
+            sigmas.append(missing / math.sqrt(1 + ((weight * own) ** 2).sum()))
+            influence += own
         variance += float(((weight * influence) ** 2).sum())
-    return Valleys(float(np.mean(np.array(excess) > 0)) if excess else 0.0, math.fsum(excess) / math.sqrt(variance))
+    if not excess:
+        return Valleys(0.0, 0.0)
+    return Valleys(float(np.mean(np.array(excess) > 0)), math.fsum(excess) / math.sqrt(variance), min(sigmas))
 
 
 def _neighbours(centres: Floats) -> list[tuple[int, int, float]]:
@@ -60,10 +69,13 @@ def _neighbours(centres: Floats) -> list[tuple[int, int, float]]:
     return [(a, b, math.sqrt(sq_gap[a, b])) for a, b in sorted(pairs) if sq_gap[a, b] > 0]
 
 
-def _along(sq_a: Floats, sq_b: Floats, gap: float) -> tuple[Floats, Floats]:
-    """From squared distances to a and b: the place along the line a–b, from its middle, and the squared way off it."""
+def _windows(sq_a: Floats, sq_b: Floats, gap: float, members: tuple[Rows, Rows], weight: Floats) -> list[Rows]:
+    """Rows within the tube around the line a–b that lie about a, half-way and about b."""
     along = (sq_a - sq_b) / (2 * gap)
-    return along, (sq_a + sq_b) / 2 - gap**2 / 4 - along**2
+    sq_off = (sq_a + sq_b) / 2 - gap**2 / 4 - along**2
+    tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], _TUBE) + 1e-9 * gap**2
+    place = _place(along, members, weight)
+    return [tube & (np.abs(place - centre) < _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
 
 
 def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
@@ -81,14 +93,11 @@ def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
     return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _excess(windows: list[Rows], weight: Floats, influence: Floats) -> float:
-    """By how much the middle window falls short of the geometric mean of the outer two.
-
-    Adds to ``influence`` how much of that the weight of each row is answerable for.
-    """
+def _excess(windows: list[Rows], weight: Floats) -> tuple[float, Floats]:
+    """By how much the middle window falls short of the geometric mean of the outer two, and each row's part in that."""
     left, middle, right = (float(weight[window].sum()) for window in windows)
-    influence[windows[1]] -= 1.0
+    influence = np.where(windows[1], -1.0, 0.0)
     if left > 0 and right > 0:
         influence[windows[0]] += 0.5 * math.sqrt(right / left)
         influence[windows[2]] += 0.5 * math.sqrt(left / right)
-    return math.sqrt(left * right) - middle
+    return math.sqrt(left * right) - middle, influence
