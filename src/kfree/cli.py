@@ -23,21 +23,22 @@ def main(arguments=None):
         parser.exit(1, f"kfree: {error}\n")
 
 
-def demo(output, reach_km=12.0):
+def demo(output):
     """Cluster the bundled map, print a summary and write a picture."""
     from kfree import DPMeans, datasets, plot
 
     ax = plot.axes()
     X = datasets.load_archipelago()
     started = time.perf_counter()
-    model = DPMeans(lam=reach_km**2, search="sweep").fit(X)
+    model = DPMeans().fit(X)
     seconds = time.perf_counter() - started
     size = np.bincount(model.labels_)
     radius = np.sqrt(np.bincount(model.labels_, model.transform(X).min(axis=1) ** 2) / size)
 
     print(f"{len(X)} settlements on a map. How many islands? Nobody said.")
-    print(f"A settlement more than {reach_km:g} km from every centre opens a cluster: lam = {model.lam_:g} km².")
-    print(f"Found {model.n_clusters_} clusters in {model.n_iter_} sweeps, {1000 * seconds:.0f} ms.")
+    print(
+        f"Found {model.n_clusters_} clusters in {1000 * seconds:.0f} ms, at a price of lam = {model.lam_:.0f} km² each."
+    )
     print(f"Cost {model.cost_:.0f} = {model.inertia_:.0f} (squared distances) + {model.n_clusters_} × lam.\n")
     print("cluster  settlements   east  north   radius (km)")
     for j, (east, north) in enumerate(model.cluster_centers_):

@@ -88,6 +88,7 @@ class Engine(Protocol):
     """Passes over rows that the engine holds; all coordinates are those of ``frame``."""
 
     name: str
+    description: str
     frame: Frame
     weight: Floats | None
     n_rows: int

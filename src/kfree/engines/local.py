@@ -35,7 +35,8 @@ class LocalEngine:
         self._X = X
         self._isa = chosen_instruction_set(passes.instruction_sets())
         self._n_threads = n_threads or available_cpus()
-        self.name = f"{name} ({self._isa}, {self._n_threads} threads)" if self._isa else name
+        self.name = name
+        self.description = f"{name} ({self._isa}, {self._n_threads} threads)" if self._isa else name
         if frame is None and (unit or sp.issparse(X)):
             frame = Frame.plain(self.n_features, unit)
         self.frame = self._centred_frame(X) if frame is None else frame

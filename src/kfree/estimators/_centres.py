@@ -109,7 +109,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.n_iter_ = descent.n_iter
         self.converged_ = descent.converged
         self.n_distances_ = engine.n_distances
-        self.engine_ = engine.name
+        self.engine_ = engine.description
 
     def _nearest(self, X, sample_weight=None):
         engine, centres = self._fitted_engine(X, sample_weight)
