@@ -37,6 +37,19 @@ def test_micro_clusters_cost_what_their_rows_cost(rng, monkeypatch, metric, n_ro
     assert 0 < micro.offset < 0.3 * one
 
 
+@pytest.mark.parametrize("metric", OBJECTIVES)
+def test_more_columns_than_micro_clusters(rng, metric):
+    X, _ = blobs(rng, n=90, d=60, k=3)
+    objective = OBJECTIVES[metric](0.0)
+    engine = open_engine("auto", X, unit=metric == "cosine")
+    micro = condense(engine, shuffled(engine, objective, seeded()), objective, 20, seeded())
+    assert micro.engine.n_features == micro.engine.n_rows == 20
+    rows = micro.outward(micro.engine.frame.outward(micro.engine.rows(np.arange(20))))
+    # No row pays more for its nearest centre than for the one of its micro-cluster.
+    assert objective.cost(engine.nearest(Sites.of(rows)).stats) <= micro.offset * (1 + 1e-9)
+    assert lambda_path(X, metric=metric).suggest().k == 3
+
+
 def test_the_order_of_the_rows_does_not_matter(rng):
     X, _ = blobs(rng, n=150, k=6)
     again = rng.permutation(150)

@@ -31,12 +31,18 @@ class Condensed:
     """Micro-clusters as the weighted rows of ``engine``.
 
     Whatever they are clustered into costs ``offset`` more for the rows they stand for. ``complete`` says that all rows
-    of a micro-cluster are equal, so that its number is that of the distinct rows.
+    of a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than
+    micro-clusters, coordinates are those in a ``basis`` of the space that these span, which keeps all distances.
     """
 
     engine: Engine
     offset: float
     complete: bool
+    basis: Floats | None = None
+
+    def outward(self, centres: Floats) -> Floats:
+        """Centres of micro-clusters in the coordinates of the rows they stand for."""
+        return centres if self.basis is None else centres @ self.basis
 
 
 def shuffled(engine: Engine, objective: Objective, rng: np.random.RandomState) -> Index:
@@ -69,9 +75,17 @@ def condense(
     if everyone is not sample:
         state = lloyd(state, everyone, objective)
     rows, weight = objective.as_rows(state.stats)
-    micro = open_engine(engine.name, rows[weight > 0], weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    rows, weight = rows[weight > 0], weight[weight > 0]
+    basis = _basis(rows)
+    rows = rows if basis is None else rows @ basis.T
+    micro = open_engine(engine.name, rows, weight=weight, unit=engine.frame.unit, n_threads=1)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, objective), 0.0)
-    return Condensed(micro, 0.0 if complete else offset, complete)
+    return Condensed(micro, 0.0 if complete else offset, complete, basis)
+
+
+def _basis(rows: Floats) -> Floats | None:
+    """Orthonormal rows that span the given ones, where these are fewer than their columns."""
+    return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T) if rows.shape[1] > len(rows) else None
 
 
 def _one_cluster_cost(engine: Engine, objective: Objective) -> float:

@@ -61,15 +61,14 @@ def _judge(
     if len(sample) < 2 or not candidates:
         return {}
     halves = [engine.among(sample[: len(sample) // 2]), engine.among(sample[len(sample) // 2 :])]
-    ladders = []
-    for half in halves:
-        ladder, _ = _ladder(half, np.arange(half.n_rows), objective, rng, max(candidates))
+    clustered = [_ladder(half, np.arange(half.n_rows), objective, rng, max(candidates)) for half in halves]
+    for ladder, _ in clustered:
         ladder.climb(max(candidates) + max(candidates) // 3)
-        ladders.append(ladder)
+    pairs = list(zip(halves[::-1], clustered, strict=True))
     return {
-        k: valleys([(half, ladder.centres(k)) for half, ladder in zip(halves[::-1], ladders, strict=True)])
+        k: valleys([(half, micro.outward(ladder.centres(k))) for half, (ladder, micro) in pairs])
         for k in candidates
-        if k <= min(ladder.n_rungs for ladder in ladders)
+        if k <= min(ladder.n_rungs for ladder, _ in clustered)
     }
 
 
