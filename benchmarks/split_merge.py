@@ -1,8 +1,8 @@
 """What the best clustering and the best price cost in time, measured in k-means fits of scikit-learn.
 
 MNIST in 10 whitened components: a split-merge search at lam=1000 and the lam path, against one KMeans(65) fit. Growth:
-10⁶ × 16 rows in 100 blobs without any parameter, against one KMeans(100) fit. Here fewer is better: the goal is the most
-fits that kfree may take. The small set needs KFREE_DATA or a network.
+10⁶ × 16 rows in 100 blobs without any parameter, against one KMeans(100) fit. Fewer is better here: the goal is the
+most fits that kfree may take. MNIST comes from KFREE_DATA or the network.
 """
 
 from ratio import Row, arguments, race, report
