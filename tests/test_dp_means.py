@@ -215,7 +215,8 @@ def test_farthest_first_equals_the_plain_loop(k, weighted, rng):
     w = rng.integers(0, 4, len(X)) if weighted else None
     lam = farthest_first_lambda(X, k, sample_weight=w)
     assert lam == pytest.approx(oracles.farthest_first(X, k, w), rel=1e-12)
-    assert DPMeans(target_k=k).fit(X, sample_weight=w).lam_ == lam
+    model = DPMeans(lam="farthest-first", target_k=k, search="sweep")
+    assert model.fit(X, sample_weight=w).lam_ == lam
 
 
 def test_farthest_first_scales_with_the_weights(rng):

@@ -90,7 +90,10 @@ BAD_PARAMETERS = [
     (DPMeans, {"lam": "farthest_first"}, "lam='farthest_first' is not allowed; give .* 'farthest-first'"),
     (DPMeans, {"lam": [1.0]}, r"lam=\[1.0\] is not allowed"),
     (DPMeans, {"target_k": 0}, "target_k=0 is not allowed; give a whole number ≥ 1"),
-    (DPMeans, {"target_k": 11}, "cannot find 11 clusters"),
+    (DPMeans, {"target_k": 11}, "target_k=11 is too many: k=11 is more than the 10 distinct rows of X"),
+    (DPMeans, {"target_k": 11, "lam": "farthest-first"}, "cannot find 11 clusters"),
+    (DPMeans, {"target_k": 3, "lam": 1.0}, "target_k=3 is not allowed; give None with a lam that is a number"),
+    (DPMeans, {"lam": "farthest-first"}, "target_k=None is not allowed; give the wished number of clusters"),
     (DPMeans, {"search": "sweeps"}, r"search='sweeps' is not allowed; .* \(did you mean 'sweep'\?\)"),
     (DPMeans, {"order": "shuffled"}, "order='shuffled' is not allowed; give one of 'given', 'random'"),
     (DPMeans, {"metric": "cosin"}, "did you mean 'cosine'"),
@@ -244,7 +247,8 @@ def test_all_rows_equal(make, as_input):
 
 def test_all_rows_equal_has_no_farthest_row():
     with pytest.raises(ValueError, match="after 0 round.s. every row of X .* coincides"):
-        DPMeans().fit(np.ones((5, 2)))
+        DPMeans(lam="farthest-first", target_k=4).fit(np.ones((5, 2)))
+    assert DPMeans().fit(np.ones((5, 2))).n_clusters_ == 1
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

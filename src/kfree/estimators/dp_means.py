@@ -113,11 +113,11 @@ class DPMeans(CentreClusterer):
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [0.0, 9.0]])
     >>> model = DPMeans(lam=10.0).fit(X)
     >>> model.n_clusters_, model.labels_.tolist()
-    (3, [0, 0, 1, 1, 2])
+    (3, [1, 1, 0, 0, 2])
     >>> model.cost_ == model.inertia_ + 3 * 10.0
     True
     >>> model.predict([[8.0, 8.0], [50.0, 50.0]], allow_new=True).tolist()
-    [1, -1]
+    [0, -1]
     """
 
     def __init__(
@@ -250,7 +250,10 @@ class DPMeans(CentreClusterer):
             return farthest_first(engine, plain, self.target_k), None
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
-            return price_for(engine, plain, rng, self.target_k), None
+            try:
+                return price_for(engine, plain, rng, self.target_k), None
+            except ValueError as error:
+                raise ValueError(f"target_k={self.target_k} is too many: {error}") from None
         path = staircase(engine, plain, rng)
         return path.suggest().lam, path
 
