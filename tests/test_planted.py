@@ -52,8 +52,8 @@ MISTAKES = {
     ),
     "means stay where they were": (
         "search/moves.py",
-        "self.start(recentred(state, objective), engine, objective)",
-        "self.start(state.sites, engine, objective)",
+        "return self.start(recentred(state, objective), engine, objective)",
+        "return self.start(state.sites, engine, objective)",
         ["test_dp_means.py", "serial_loop and blobs"],
     ),
     "empty clusters are kept": (

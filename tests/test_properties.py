@@ -37,7 +37,9 @@ def problems(draw):
 @given(problems(), st.sampled_from([1e-3, 0.5, 1.0, 4.0, 100.0, 1e6]), st.booleans(), st.sampled_from([1, 2]))
 def test_the_sweep_is_the_serial_loop(problem, lam, shuffled, n_threads):
     X, weight = problem
-    model = DPMeans(lam=lam, order="random" if shuffled else "given", random_state=0, n_threads=n_threads)
+    model = DPMeans(
+        search="sweep", lam=lam, order="random" if shuffled else "given", random_state=0, n_threads=n_threads
+    )
     model.fit(X, sample_weight=weight)
     order = np.random.RandomState(0).permutation(len(X)) if shuffled else None
     Z = oracles.canonical(X, weight)
@@ -75,8 +77,8 @@ def test_sparse_is_dense_within_rounding(problem, k):
         lam = farthest_first_lambda(X, k, sample_weight=weight) * 0.99
     except ValueError:
         assume(False)  # too few distinct rows
-    dense = DPMeans(lam=lam).fit(X, sample_weight=weight)
-    sparse = DPMeans(lam=lam, init=dense.cluster_centers_).fit(sp.csr_array(X), sample_weight=weight)
+    dense = DPMeans(search="sweep", lam=lam).fit(X, sample_weight=weight)
+    sparse = DPMeans(search="sweep", lam=lam, init=dense.cluster_centers_).fit(sp.csr_array(X), sample_weight=weight)
     w = np.ones(len(X)) if weight is None else np.asarray(weight)
     sq_dist = sparse.transform(sp.csr_array(X)) ** 2
     expected = ((X[:, None, :].astype(float) - sparse.cluster_centers_[None]) ** 2).sum(axis=2)

@@ -101,7 +101,7 @@ def test_deaths_cost_at_most_what_is_said(metric, rng):
     state, engine, _ = some_state(rng, metric)
     rivals = Rivals(engine)
     rivals.turn_to(state)
-    said = rivals.death_costs(state)
+    said = rivals.death_costs()
     Z = engine.rows(np.arange(engine.n_rows))
     for cluster in range(len(said)):
         rows = np.flatnonzero(state.labels == cluster)

@@ -165,6 +165,11 @@ def row_weights(engine: Engine) -> Floats:
     return np.ones(engine.n_rows) if engine.weight is None else engine.weight
 
 
+def rows_that_count(engine: Engine) -> Index:
+    """All rows of positive weight."""
+    return np.arange(engine.n_rows) if engine.weight is None else np.flatnonzero(engine.weight > 0)
+
+
 def first_row_that_counts(weight: Floats | None) -> int:
     """The first row of positive weight."""
     return 0 if weight is None else int(np.argmax(weight > 0))

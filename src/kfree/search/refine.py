@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kfree.engines.base import Engine, Index, Labels, row_weights
+from kfree.engines.base import Engine, Index, Labels, row_weights, rows_that_count
 from kfree.search.agglomerate import agglomerate
 from kfree.search.halves import halve
 from kfree.search.moves import Settle
@@ -40,9 +40,9 @@ class Exchange:
             return state
         labels, stats = state.labels, state.stats
         centres = objective.centres(stats, previous=state.sites.centres)
-        rows, least_gain = np.arange(engine.n_rows), LEAST_GAIN * state.cost
+        rows, least_gain = rows_that_count(engine), LEAST_GAIN * state.cost
         while True:
-            listed, others = self._candidates(rows, labels, centres, stats, engine, objective)
+            listed, others = self._candidates(rows, labels[rows], centres, stats, engine, objective)
             moved = engine.exchange(listed, others, labels, centres, stats, least_gain)
             if np.array_equal(moved, labels):
                 break
@@ -58,8 +58,8 @@ class Exchange:
     def _candidates(
         rows: Index, labels: Labels, centres: Floats, stats: Stats, engine: Engine, objective: SplitMergeObjective
     ) -> tuple[Index, Labels]:
-        """Rows that may gain by a move, and where to: −1 for those that must look at all clusters."""
-        weight, sizes = row_weights(engine), objective.sizes(stats)
+        """Those of ``rows`` that may gain by a move, and where to: −1 for those that must look at all clusters."""
+        weight, sizes = row_weights(engine)[rows], objective.sizes(stats)
         rival, sq_dist = engine.rivals(rows, labels, centres)
         saved = objective.prices.leaving(sizes[labels], weight, engine.held(rows, labels, centres))
         # Joining a cluster of size n costs at least w·n/(n + w)·d², so a small one may be cheaper than the nearest.
@@ -69,8 +69,8 @@ class Exchange:
             least = np.minimum(
                 least, _joining(sizes[small].min(), weight) * _to_nearest(small, rows, labels, centres, engine)
             )
-        listed = np.flatnonzero((weight > 0) & (stats.n[labels] > weight) & (least < NEARLY * saved))
-        return listed, np.where(least[listed] < saved[listed], -1, rival[listed]).astype(np.int32)
+        listed = np.flatnonzero((stats.n[labels] > weight) & (least < NEARLY * saved))
+        return rows[listed], np.where(least[listed] < saved[listed], -1, rival[listed]).astype(np.int32)
 
 
 def _joining(size: float, weight: Floats) -> Floats:
@@ -123,7 +123,7 @@ class Die:
             return state
         rivals = Rivals(engine)
         rivals.turn_to(state)
-        dead = independent_deaths(rivals, state, objective.lam)
+        dead = independent_deaths(rivals, objective.lam)
         if not dead.any():
             return state
         return SETTLE.start(recentred(state, objective).kept(~dead), engine, objective)
@@ -151,14 +151,15 @@ class Bear:
     max_clusters: int | None = None
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
-        weight, labels = row_weights(engine), state.labels
+        rows = rows_that_count(engine)
+        weight, labels = row_weights(engine)[rows], state.labels[rows]
         centres = objective.centres(state.stats, previous=state.sites.centres)
-        sq_dist = engine.held(np.arange(engine.n_rows), labels, centres)
+        sq_dist = engine.held(rows, labels, centres)
         gain = objective.prices.leaving(objective.sizes(state.stats)[labels], weight, sq_dist)
-        gain[(weight == 0) | ~(state.stats.n[labels] > weight)] = 0.0
+        gain[~(state.stats.n[labels] > weight)] = 0.0  # alone already
         pays = _highest(gain, objective.lam)
         _, first_of_cluster = np.unique(labels[pays], return_index=True)
-        founders = pays[np.sort(first_of_cluster)][: _room(state, self.max_clusters)]
+        founders = rows[pays[np.sort(first_of_cluster)]][: _room(state, self.max_clusters)]
         if not len(founders):
             return _refusing(state, len(pays))
         sites = recentred(state, objective)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.engines.base import Engine, Index, row_weights
+from kfree.engines.base import Engine, Index, row_weights, rows_that_count
 from kfree.search.moves import Settle
 from kfree.search.state import Objective, State, recentred
 from kfree.stats import Floats
@@ -27,34 +27,32 @@ class Rivals:
     """
 
     def __init__(self, engine: Engine):
-        self._engine, self._weight = engine, row_weights(engine)
-        self._all = np.arange(engine.n_rows)
-        self._own = np.full(engine.n_rows, -1, dtype=np.int64)
-        self._uid = np.zeros(engine.n_rows, dtype=np.int64)
+        self._engine, self._rows = engine, rows_that_count(engine)
+        self._weight = row_weights(engine)[self._rows]
+        self._own = np.full(len(self._rows), -1, dtype=np.int64)
+        self._uid = np.zeros(len(self._rows), dtype=np.int64)
 
     def turn_to(self, state: State) -> None:
         """Take the clusters of ``state``; rows whose cluster has changed or whose rival has died look around."""
-        uids = state.sites.uids
+        uids, labels = state.sites.uids, state.labels[self._rows]
         place = np.full(state.sites.next_uid, -1, dtype=np.int32)
         place[uids] = np.arange(len(uids))
-        own = uids[state.labels]
-        lost = np.flatnonzero((own != self._own) | (place[self._uid] < 0))
-        rival, _ = self._engine.rivals(lost, state.labels[lost], state.sites.centres)
-        self._uid[lost], self._own = uids[rival], own
-        self.labels = place[self._uid]
+        lost = np.flatnonzero((uids[labels] != self._own) | (place[self._uid] < 0))
+        rival, _ = self._engine.rivals(self._rows[lost], labels[lost], state.sites.centres)
+        self._uid[lost], self._own = uids[rival], uids[labels]
+        self._labels, self._rivals, self._centres = labels, place[self._uid], state.sites.centres
 
-    def death_costs(self, state: State) -> Floats:
+    def death_costs(self) -> Floats:
         """What moving all rows of a cluster to their rivals adds to the distances, per cluster; an upper bound."""
-        centres, k = state.sites.centres, len(state.stats.n)
-        now = self._engine.held(self._all, state.labels, centres)
-        then = self._engine.held(self._all, self.labels, centres)
-        return np.asarray(np.bincount(state.labels, weights=self._weight * (then - now), minlength=k), dtype=np.float64)
+        now = self._engine.held(self._rows, self._labels, self._centres)
+        then = self._engine.held(self._rows, self._rivals, self._centres)
+        costs = np.bincount(self._labels, weights=self._weight * (then - now), minlength=len(self._centres))
+        return np.asarray(costs, dtype=np.float64)
 
-    def neighbours(self, state: State) -> sp.csr_array:
+    def neighbours(self) -> sp.csr_array:
         """(k, k): how many rows of one cluster would go to another."""
-        k = len(state.stats.n)
-        ones = np.ones(len(self._all), dtype=np.int32)
-        return sp.csr_array((ones, (state.labels, self.labels)), shape=(k, k))
+        k, ones = len(self._centres), np.ones(len(self._rows), dtype=np.int32)
+        return sp.csr_array((ones, (self._labels, self._rivals)), shape=(k, k))
 
 
 def thinned(state: State, engine: Engine, objective: Objective, max_clusters: int | None = None) -> State:
@@ -64,7 +62,7 @@ def thinned(state: State, engine: Engine, objective: Objective, max_clusters: in
     while len(state.stats.n) > 1 and (n_idle < PATIENCE or len(state.stats.n) > limit):
         rivals = rivals or Rivals(engine)
         rivals.turn_to(state)
-        dead = independent_deaths(rivals, state, objective.lam, SHARE)
+        dead = independent_deaths(rivals, objective.lam, SHARE)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), engine, objective)
         if state.cost < best.cost or len(best.stats.n) > limit:
             best, n_idle = state, 0
@@ -73,12 +71,12 @@ def thinned(state: State, engine: Engine, objective: Objective, max_clusters: in
     return best
 
 
-def independent_deaths(rivals: Rivals, state: State, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
+def independent_deaths(rivals: Rivals, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
     """The cheapest clusters, none of which another one's rows would go to.
 
     All that cost less than ``lam``, and of the others up to ``share`` of the clusters, one at least if share > 0.
     """
-    costs, neighbours = rivals.death_costs(state), rivals.neighbours(state)
+    costs, neighbours = rivals.death_costs(), rivals.neighbours()
     dead, needed = np.zeros(len(costs), dtype=bool), np.zeros(len(costs), dtype=bool)
     n_free = int(np.ceil(share * len(costs)))
     for cluster in np.argsort(costs, kind="stable").tolist():
