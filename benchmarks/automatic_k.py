@@ -1,13 +1,11 @@
 """How many clusters? No parameter for anybody: number found, adjusted Rand index and time, on sets with a known answer.
 
-kfree takes k from lambda_path and the labels from KMeans with that k. HDBSCAN runs as scikit-learn ships it;
-BayesianGaussianMixture gets 60 components to switch off, and its k is the number of components that hold rows.
-The sets of shapes.npz run where KFREE_DATA names their folder; all others are made here.
+HDBSCAN runs as scikit-learn ships it; BayesianGaussianMixture gets 60 components to switch off, and its k is the number
+of components that hold rows. The public sets run where KFREE_DATA names their folder; all others are made here.
 """
 
 import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 from ratio import arguments, race, report
@@ -16,15 +14,15 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
 
-from kfree import KMeans, lambda_path
+from kfree import DPMeans, datasets
 
 SHAPES = ["s1", "s2", "s3", "s4", "a1", "d31", "r15", "unbalance", "dim032"]
 
 
 def shape(name):
     """A public set: rows and true labels."""
-    data = np.load(Path(os.environ["KFREE_DATA"]) / "shapes.npz")
-    return np.asarray(data[f"{name}/X"], dtype=np.float64), data[f"{name}/y"]
+    data = datasets.load(name)
+    return data.X, data.y
 
 
 def apart(n, k, d, gap, seed=0, unlike=0.0):
@@ -66,8 +64,7 @@ MADE = {
 
 
 def kfree(X):
-    k = lambda_path(X).suggest().k
-    return KMeans(k, n_init=5, random_state=0).fit(X).labels_
+    return DPMeans().fit(X).labels_
 
 
 def mixture(X):
