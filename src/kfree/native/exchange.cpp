@@ -10,6 +10,9 @@
 namespace kfree {
 namespace {
 
+// Rounding could make rows go back and forth for ever.
+constexpr int MOST_ROUNDS = 100;
+
 // What a row of weight w at squared distance sq_dist from a centre adds to the cost of its cluster by joining it, and
 // takes from it by leaving. `size` is the weight of the cluster or, between unit vectors, the length of its sum S:
 // the cost is then 2(W − ‖S‖), and ‖S ± wz‖² = ‖S‖² ± 2w‖S‖(1 − sq_dist/2) + w².
@@ -113,7 +116,7 @@ int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double 
                                         : exchange.alternative(list.row[i], label[list.row[i]], scratch);
   });
   int64_t n_moved = 0, n_moved_now = -1;
-  while (n_moved_now != 0) {
+  for (int round = 0; round < MOST_ROUNDS && n_moved_now != 0; ++round) {
     n_moved_now = 0;
     // One thread, because every move changes what the next row sees.
     Blocks(n_blocks(list.n, BLOCK)).run(1, [&](Worker& worker) {

@@ -72,7 +72,7 @@ void lean(const Rows& rows, RowList list, const Sites& sites, int n_threads, Sta
 void rivals(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
 
 // Rows that may change clusters: for each, `list.cluster` names one that it may go to, or −1 for the one where it would
-// cost least at the start. They are visited in order, again and again, until none moves; a row moves, or moves back, if
+// cost least at the start. They are visited in order, up to 100 times, until none moves; a row moves, or moves back, if
 // that saves more than least_gain. What leaving and joining do to both centres is counted, and done at once.
 // in-out label (n,), stats, of which sse is not touched. Returns how many moves there were.
 int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,

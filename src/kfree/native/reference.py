@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from kfree.prices import DirectionPrices, MeanPrices, row_sums
 
 BLOCK = 1024
+# Rounds of exchanges; rounding could make rows go back and forth for ever.
+MOST_ROUNDS = 100
 
 
 class Rows:
@@ -173,15 +175,15 @@ def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, ss
     centres is counted, and done at once; a cluster's last row stays.
     in-out label (n,), n (k,), sum (k, d). Returns how many moves there were.
     """
-    centres, other, n_moved, restless = centres.copy(), other.copy(), 0, True
+    centres, other, n_moved = centres.copy(), other.copy(), 0
     prices = DirectionPrices if len(rows.lengths) else MeanPrices
     size, z = prices.size(n, sum).copy(), rows.z(row)
     for i in np.flatnonzero(other < 0):
         joining = prices.joining(size, rows.weight[row[i]], _sq_dists(z[i : i + 1], centres)[0])
         joining[label[row[i]]] = np.inf
         other[i] = joining.argmin()
-    while restless:
-        restless = False
+    for _ in range(MOST_ROUNDS):
+        n_before = n_moved
         for i, r in enumerate(row):
             pair, w = [label[r], other[i]], rows.weight[r]
             now, then = _sq_dists(z[i : i + 1], centres[pair])[0]
@@ -196,7 +198,9 @@ def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, ss
                 if size[j] > 0:
                     centres[j] = sum[j] / size[j]
             other[i], label[r] = pair
-            n_moved, restless = n_moved + 1, True
+            n_moved += 1
+        if n_moved == n_before:
+            break
     return n_moved
 
 

@@ -24,6 +24,8 @@ LEAST_GAIN = 1e-12
 SETTLE = Settle(1e-5)
 # Rows that could come into question while others move: those for which another cluster costs at most this much more.
 NEARLY = 1.1
+# Rounds of exchanges with fresh candidates; the loop comes back if there is more to gain.
+MOST_ROUNDS = 100
 # Clusters that weigh less than this many rows are easy to move.
 SMALL = 20.0
 
@@ -41,7 +43,7 @@ class Exchange:
         labels, stats = state.labels, state.stats
         centres = objective.centres(stats, previous=state.sites.centres)
         rows, least_gain = rows_that_count(engine), LEAST_GAIN * state.cost
-        while True:
+        for _ in range(MOST_ROUNDS):
             listed, others = self._candidates(rows, labels[rows], centres, stats, engine, objective)
             moved = engine.exchange(listed, others, labels, centres, stats, least_gain)
             if np.array_equal(moved, labels):
