@@ -170,6 +170,24 @@ MISTAKES = {
         "previous=stats.sum), stats.n",
         ["test_agglomerate.py", "stand_for and cosine"],
     ),
+    "joining a cluster does not move its mean": (
+        "prices.py",
+        "return w * size / (size + w) * sq_dist",
+        "return w * sq_dist",
+        ["test_split_merge.py", "joining_and_leaving and euclidean"],
+    ),
+    "one half is counted twice": (
+        "search/halves.py",
+        "sse - halves_sse[0::2] - halves_sse[1::2]",
+        "sse - halves_sse[0::2] - halves_sse[0::2]",
+        ["test_split_merge.py", "halves_and_what and euclidean"],
+    ),
+    "deaths forget the weights": (
+        "search/thinning.py",
+        "weights=self._weight * (then - now)",
+        "weights=then - now",
+        ["test_split_merge.py", "deaths_cost and euclidean"],
+    ),
     "new rows are seen in coordinates of their own": (
         "estimators/_centres.py",
         "frame=frame, n_threads",
