@@ -13,7 +13,7 @@ namespace kfree {
 class Bounds {
  public:
   // Up to how many columns other sites are parted by speed (part_by_speed). What that is worth is measured by
-  // benchmarks/choices.py and kept in benchmarks/results/choices.md.
+  // benchmarks/choices.py.
   static constexpr int64_t PARTED_COLUMNS = 64;
 
   Bounds(int64_t n_rows, int64_t parted_columns)
