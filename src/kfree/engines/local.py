@@ -76,17 +76,12 @@ class LocalEngine:
 
     def rivals(self, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
         self.n_distances += len(rows) * (len(centres) - 1)
-        rival, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
-        self._passes.rivals(self._rows, rows, labels, centres, self._n_threads, rival, sq_dist)
-        return rival, sq_dist
+        return self._rivals_of(self._rows, rows, labels, centres)
 
     def gaps(self, centres: Floats) -> Floats:
         everyone, zero = np.arange(len(centres)), np.zeros(self.n_features)
         rows = self._passes.dense_rows(centres, zero, zero, False, None, self._isa)
-        nearest, sq_dist = np.empty(len(centres), dtype=np.int32), np.empty(len(centres))
-        own = everyone.astype(np.int32)
-        self._passes.rivals(rows, everyone, own, centres, self._n_threads, nearest, sq_dist)
-        return sq_dist
+        return self._rivals_of(rows, everyone, everyone.astype(np.int32), centres)[1]
 
     def choose(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Labels, Stats]:
         self.n_distances += 2 * len(rows)
@@ -143,6 +138,11 @@ class LocalEngine:
         out = labels, sq_dist, stats.n, stats.sum, stats.sse, is_far
         self.n_distances += self._passes.nearest(self._rows, centres, uids, lam, self._n_threads, self._bounds, *out)
         return Pass(centres, labels, sq_dist, stats)
+
+    def _rivals_of(self, held: Any, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
+        rival, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+        self._passes.rivals(held, rows, labels, centres, self._n_threads, rival, sq_dist)
+        return rival, sq_dist
 
     def _among(self, rows: Index) -> NDArray[np.bool_]:
         """A mask of these rows."""

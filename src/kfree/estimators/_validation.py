@@ -101,10 +101,11 @@ def require_choice(name, value, choices):
     require(False, name, value, "one of " + ", ".join(map(repr, choices)) + hint)
 
 
-def require_count(name, value, or_none=False):
-    """Raise unless ``value`` is a whole number of at least 1."""
-    ok = isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
-    require(ok or (or_none and value is None), name, value, "a whole number ≥ 1" + (" or None" if or_none else ""))
+def require_count(name, value, or_none=False, least=1):
+    """Raise unless ``value`` is a whole number of at least ``least``."""
+    ok = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
+    allowed = f"a whole number ≥ {least}" + (" or None" if or_none else "")
+    require(ok or (or_none and value is None), name, value, allowed)
 
 
 def is_positive_number(value):

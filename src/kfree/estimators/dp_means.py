@@ -2,7 +2,6 @@
 
 import time
 import warnings
-from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -223,8 +222,7 @@ class DPMeans(CentreClusterer):
         require(
             swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
         )
-        is_count = isinstance(self.patience, Integral) and not isinstance(self.patience, bool) and self.patience >= 0
-        require(is_count, "patience", self.patience, "a whole number ≥ 0")
+        require_count("patience", self.patience, least=0)
         require(
             not (swept and self.patience),
             "patience",

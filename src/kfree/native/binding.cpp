@@ -124,7 +124,6 @@ NB_MODULE(_core, m) {
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);
   }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
 
-
   nb::class_<kfree::Bounds>(m, "Bounds")
       .def(nb::init<int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = kfree::Bounds::PARTED_COLUMNS);
 
