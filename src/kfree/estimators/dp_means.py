@@ -289,9 +289,9 @@ class DPMeans(CentreClusterer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if descent.n_refused:
+        if state.n_refused:
             warnings.warn(
-                f"max_clusters={self.max_clusters} kept {descent.n_refused} cluster(s) from opening that would have "
+                f"max_clusters={self.max_clusters} kept {state.n_refused} cluster(s) from opening that would have "
                 f"been worth lam={objective.lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
                 stacklevel=3,

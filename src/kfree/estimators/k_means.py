@@ -14,7 +14,7 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.loop import descend
 from kfree.search.moves import Lloyd
 from kfree.search.seeding import greedy_k_means_plus_plus
-from kfree.search.state import State, one_cluster
+from kfree.search.state import one_cluster
 
 
 class KMeans(CentreClusterer):
@@ -163,7 +163,7 @@ class KMeans(CentreClusterer):
     def _stopping_rule(self, engine, objective):
         """States are near enough when no row changes hands, or when the centres have all but stopped."""
         if self.tol == 0:
-            return State.same_partition
+            return None
         spread = engine.nearest(one_cluster(engine, objective)).stats
         limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
 

@@ -2,59 +2,70 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
-from kfree.engines.base import Engine
-from kfree.search.moves import Move
-from kfree.search.state import Objective, State, require_finite
 
-O = TypeVar("O", bound=Objective)
+class Costed(Protocol):
+    """A clustering as far as the loop is concerned."""
+
+    @property
+    def cost(self) -> float: ...
+
+    def same_partition(self, later: Self) -> bool: ...
+
+
+S = TypeVar("S", bound=Costed)
+E = TypeVar("E")
+O = TypeVar("O")
 
 
 @dataclass
-class Descent:
-    """Where a search stands.
+class Descent(Generic[S]):
+    """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain."""
 
-    ``cost_history`` never rises; ``converged`` means that no move found more to gain; ``n_refused`` is the most
-    clusters that found no room to open in one iteration.
-    """
-
-    state: State
+    state: S
     cost_history: list[float]
     n_iter: int = 1
-    n_refused: int = 0
     converged: bool = False
 
 
 def descend(
-    state: State,
-    moves: Sequence[Move[O]],
-    engine: Engine,
+    state: S,
+    moves: Sequence[Callable[[S, E, O], S]],
+    engine: E,
     objective: O,
     max_iter: int,
-    near_enough: Callable[[State, State], bool] = State.same_partition,
-) -> Descent:
+    near_enough: Callable[[S, S], bool] | None = None,
+) -> Descent[S]:
     """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none changes anything worth having.
 
     After a move that helped, the first one has its turn again, so cheap ones come first. Two states that are
-    ``near_enough`` to each other show that a move did not help, though the second is kept if it costs no more. A move
-    that would raise the cost is at the limit of rounding.
+    ``near_enough`` to each other (None: the same partition) show that a move did not help, though the second is kept
+    if it costs no more. A move that would raise the cost is at the limit of rounding.
     """
     require_finite(state)
-    descent = Descent(state, [state.cost], n_refused=state.n_refused)
+    descent = Descent(state, [state.cost])
     del state  # its labels are as long as X
     turn = 0
     while descent.n_iter < max_iter and not descent.converged:
         old, new = descent.state, moves[turn](descent.state, engine, objective)
         descent.n_iter += 1
-        descent.n_refused = max(descent.n_refused, new.n_refused)
-        helped = new.cost < old.cost and not near_enough(old, new)
-        turn = 0 if helped else turn + 1
+        unchanged = near_enough(old, new) if near_enough else old.same_partition(new)
+        turn = 0 if new.cost < old.cost and not unchanged else turn + 1
         descent.converged = turn == len(moves)
         if new is not old and new.cost <= old.cost:
             descent.state = new
             descent.cost_history.append(new.cost)
         del old, new
     return descent
+
+
+def require_finite(state: Costed) -> None:
+    """Raise if no search can go on from here."""
+    if not math.isfinite(state.cost):
+        raise ValueError(
+            "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
+        )

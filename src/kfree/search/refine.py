@@ -179,4 +179,4 @@ def _room(state: State, max_clusters: int | None) -> int | None:
 
 
 def _refusing(state: State, n_refused: int) -> State:
-    return state if n_refused == state.n_refused else replace(state, n_refused=n_refused)
+    return state if n_refused <= state.n_refused else replace(state, n_refused=n_refused)

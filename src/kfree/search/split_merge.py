@@ -15,10 +15,10 @@ import numpy as np
 
 from kfree.engines.base import Engine, Index, Sites
 from kfree.search.halves import Halves, halve
-from kfree.search.loop import Descent, descend
+from kfree.search.loop import Descent, descend, require_finite
 from kfree.search.moves import Move, Settle
 from kfree.search.refine import LEAST_GAIN, SETTLE, Bear, Die, Exchange, Merge, Split
-from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, require_finite, state_of
+from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
 from kfree.search.thinning import ROUGHLY, thinned
 
 # On the way down a cluster is cut if that saves this share of the price. That gives too many, which then are thinned.
@@ -48,7 +48,7 @@ def split_merge(
     max_iter: int,
     max_clusters: int | None,
     budget: Budget,
-) -> Descent:
+) -> Descent[State]:
     """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
     start = one_cluster(engine, objective) if sites is None else sites
     state = state_of(start, engine.nearest(start), objective)

@@ -68,14 +68,6 @@ class State:
         return np.array_equal(renumbered[self.labels], later.labels)
 
 
-def require_finite(state: State) -> None:
-    """Raise if no search can go on from here."""
-    if not math.isfinite(state.cost):
-        raise ValueError(
-            "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
-        )
-
-
 def one_cluster(engine: Engine, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
     first = first_row_that_counts(engine.weight)
