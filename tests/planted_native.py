@@ -46,8 +46,26 @@ MISTAKES = {
         "scored.error[i] = 0.0 * exact::RankError",
         ("test_passes.py", "sparse_labels"),
     ),
+    "eight bits taken for all of a row": (
+        "narrowing.cpp",
+        "seen.off = std::sqrt(sq_off)",
+        "seen.off = 0.0 * std::sqrt(sq_off)",
+        ("test_glance.py", "f4"),
+    ),
+    "eight bits taken for all of a site": (
+        "glance.cpp",
+        "most_off_ = std::max(most_off_, off_[j]);",
+        "off_[j] = 0.0;",
+        ("test_glance.py", "f4"),
+    ),
+    "candidates cut short": (
+        "glance.cpp",
+        "const double seen = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;",
+        "const double seen = upper / step_;",
+        ("test_glance.py", "f4"),
+    ),
     "a known distance taken for that to another site": (
-        "dense.cpp",
+        "rows.cpp",
         "n += label[i] != known.label[i];",
         "n += 0;",
         ("test_bounds.py", HISTORY),

@@ -48,6 +48,14 @@ class Bounds {
 
   const Subset& fastest() const { return fastest_sites_; }
 
+  // Of `n_glanced` rows, glances have decided n_seen. If they were tried on rows from everywhere and helped few, they are
+  // not tried again.
+  void judge_glances(int64_t n_glanced, int64_t n_seen) {
+    if (16 * n_glanced >= static_cast<int64_t>(label_.size()) && !worthwhile(n_glanced, n_seen)) glances_pay_ = false;
+  }
+  bool glances_pay() const { return glances_pay_; }
+  static bool worthwhile(int64_t n_glanced, int64_t n_seen) { return 5 * n_seen >= 2 * n_glanced; }
+
  private:
   // Bounds are stored in half the space, and surely not more than they are; below LEAST they are given up. The share
   // that rounding down gives away also covers the roundings of sparse distances, which are larger than dense ones'.
@@ -63,7 +71,7 @@ class Bounds {
   const int64_t parted_columns_;
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
-  bool complete_ = false;
+  bool complete_ = false, glances_pay_ = true;
   // The sites that the bounds hold for.
   std::vector<double> centre_;
   std::vector<int64_t> uids_;

@@ -1,10 +1,12 @@
 // Dense rows: coordinates are made on the fly from the caller's array, whatever its strides.
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "dense_layouts.hpp"
 #include "dense_loops.hpp"
+#include "narrowing.hpp"
 #include "scored.hpp"
 
 namespace kfree {
@@ -17,12 +19,16 @@ class DenseRows final : public Rows {
             std::vector<double> shift, bool unit, const double* weight, const Ranker& ranker)
       : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
         anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker) {
-    if (!unit) return;
-    measure_lengths([&](int64_t row) {
-      return exact::length([&](auto visit) {
-        for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
+    if (unit)
+      measure_lengths([&](int64_t row) {
+        return exact::length([&](auto visit) {
+          for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
+        });
       });
-    });
+    if (ranker_.glancer && plain32())
+      narrowing_.emplace(*this, *ranker_.glancer, anchor_.data(), shift_.data());
+    else if (ranker_.glancer)
+      narrowing_.emplace(*this, *ranker_.glancer);
   }
 
   void copy(int64_t row, double* z) const override {
@@ -82,6 +88,18 @@ class DenseRows final : public Rows {
     }
   }
 
+  std::unique_ptr<const NarrowSites> narrowed(const Sites& sites, const Subset* some) const override {
+    return narrowing_ ? narrowing_->narrowed(sites, some) : nullptr;
+  }
+
+  NarrowRow narrow(int64_t row, const NarrowSites& sites, Scratch& scratch, int8_t* q) const override {
+    if constexpr (std::is_same_v<T, float>)
+      if (plain32()) return narrowing_->narrow(X_ + row * row_stride_, sites, q);
+    focus(row, scratch);
+    scratch.z32.assign(scratch.z.begin(), scratch.z.end());
+    return narrowing_->narrow(scratch.z32.data(), sites, q);
+  }
+
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                    Scratch& scratch, double* lower) const override {
     Scored scored;
@@ -112,24 +130,8 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
-  // As sq_dists, but what is known is copied.
-  void sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
-                       double* sq_dist) const {
-    if (!known.label) return sq_dists(rows, n_rows, sites, label, sq_dist);
-    int64_t row[TILE];
-    int32_t site[TILE];
-    int place[TILE], n = 0;
-    double found[TILE];
-    for (int i = 0; i < n_rows; ++i) {
-      sq_dist[i] = known.sq_dist[i];
-      place[n] = i;
-      row[n] = rows[i];
-      site[n] = label[i];
-      n += label[i] != known.label[i];
-    }
-    sq_dists({row, 0}, n, sites, site, found);
-    for (int i = 0; i < n; ++i) sq_dist[place[i]] = found[i];
-  }
+  // Whether rows can be narrowed as they lie; others are copied first.
+  bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && lengths_.empty(); }
 
   // Loops over few columns are compiled for their number.
   template <class Body>
@@ -191,6 +193,7 @@ class DenseRows final : public Rows {
       }
     }
   }
+
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, scratch, scored.sq_norm);
     ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, sites.n_panels, scored.best,
@@ -219,6 +222,7 @@ class DenseRows final : public Rows {
   int64_t row_stride_, column_stride_;
   std::vector<double> anchor_, shift_;
   const Ranker& ranker_;
+  std::optional<Narrowing> narrowing_;  // where there are kernels for glances
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
-// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_VECTOR_BYTES and KFREE_GROUP).
+// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_GLANCER, KFREE_VECTOR_BYTES and
+// KFREE_GROUP).
 // Multiplications and additions may fuse here, and numbers are taken to be finite: outside float32's range nobody
 // looks at the answer. No std templates: their weak symbols would be shared between the copies, and the linker could
 // keep one that this machine cannot run.
 #include "rank.hpp"
+#include "glance.hpp"
 
 #if !defined(__GNUC__)
 #error "kfree needs GCC or Clang: the kernels use their vector types"
@@ -117,6 +119,6 @@ void score(const float* z, int n_rows, int64_t d, const float* panel, const floa
 
 }  // namespace
 
-const Ranker KFREE_RANKER = {GROUP, rank, score};
+const Ranker KFREE_RANKER = {GROUP, rank, score, KFREE_GLANCER};
 
 }  // namespace kfree

@@ -5,6 +5,8 @@
 
 namespace kfree {
 
+struct Glancer;
+
 // Sites are packed in panels of this many, coordinate by coordinate, for every instruction set.
 constexpr int PANEL = 16;
 // Rows are ranked in tiles of up to this many.
@@ -23,11 +25,16 @@ struct Ranker {
                float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score);
+  // For a glance before that (glance.hpp), or null.
+  const Glancer* glancer;
 };
 
 extern const Ranker ranker_baseline;
 #if defined(KFREE_X86)
 extern const Ranker ranker_avx2, ranker_avx512;
+#endif
+#if defined(KFREE_DOTPROD)
+extern const Ranker ranker_dotprod;
 #endif
 
 }  // namespace kfree

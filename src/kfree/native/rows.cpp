@@ -17,6 +17,24 @@ void Rows::measure_lengths(const std::function<double(int64_t)>& length) {
   lengths_ = std::move(lengths);
 }
 
+void Rows::sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
+                           double* sq_dist) const {
+  if (!known.label) return sq_dists(rows, n_rows, sites, label, sq_dist);
+  int64_t row[TILE];
+  int32_t site[TILE];
+  int place[TILE], n = 0;
+  double found[TILE];
+  for (int i = 0; i < n_rows; ++i) {
+    sq_dist[i] = known.sq_dist[i];
+    place[n] = i;
+    row[n] = rows[i];
+    site[n] = label[i];
+    n += label[i] != known.label[i];
+  }
+  sq_dists({row, 0}, n, sites, site, found);
+  for (int i = 0; i < n; ++i) sq_dist[place[i]] = found[i];
+}
+
 void Rows::improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
                    double& sq_dist, double& second_sq_dist) const {
   focus(row, scratch);

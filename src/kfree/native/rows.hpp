@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "glance.hpp"
 #include "sites.hpp"
 
 namespace kfree {
@@ -28,6 +29,8 @@ struct Scratch {
   std::vector<double> z;   // (d,) coordinates of the focused row
   std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that one look did not decide
   std::vector<double> off;     // (k,) by how much those of one row can be off
+  std::vector<int8_t> narrow;  // (TILE, stride) rows for a glance
+  std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row
 };
 
@@ -54,6 +57,9 @@ class Rows {
     sq_dists({nullptr, row}, 1, sites, &j, &out);
     return out;
   }
+  // The same for up to TILE rows, but what is known is copied.
+  void sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
+                       double* sq_dist) const;
   // Makes `row` the one that sq_dist_panel speaks of, until the next call with this scratch.
   virtual void focus(int64_t row, Scratch& scratch) const = 0;
   // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
@@ -62,6 +68,10 @@ class Rows {
   // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
                        int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
+  // The sites, or those of a subset, for a glance at these rows; null where none is to be had.
+  virtual std::unique_ptr<const NarrowSites> narrowed(const Sites&, const Subset*) const { return nullptr; }
+  // out q (stride,): the row as bytes; only where `narrowed` gives something
+  virtual NarrowRow narrow(int64_t, const NarrowSites&, Scratch&, int8_t*) const { return {}; }
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;

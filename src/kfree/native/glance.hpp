@@ -1,0 +1,93 @@
+// A glance: rows and sites in eight bits, ranked by dot products of bytes, several times as fast as in float32.
+// What eight bits leave out is measured for each row and each site, so the triangle inequality says which rows a glance
+// has decided and how near any other site can be. The rest is ranked as ever.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "rank.hpp"
+#include "sites.hpp"
+
+namespace kfree {
+
+// Sites lie in panels of this many, four coordinates of each together.
+constexpr int NARROW_PANEL = 8;
+// A row that a glance leaves open is held against up to so many sites one by one.
+constexpr int MOST_CANDIDATES = 16;
+// Scores are shifted by so many bits to fit in 16. What has more columns than that allows gets no glance.
+constexpr int LEAST_SHIFT = 2, MOST_SHIFT = 10;
+// A score that means "or more".
+constexpr int16_t HIGHEST_SCORE = 32767;
+
+// Kernels for a glance; only some instruction sets have dot products of bytes.
+struct Glancer {
+  // out q (stride,): (z − centre)/step, rounded and no larger than 127, zeros after the first d
+  // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
+  float (*narrow)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+                  int32_t* sq_norm);
+  // score = (half the squared norm of the site − row · site) / 2^shift, rounded down, and HIGHEST_SCORE at most
+  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, NARROW_PANEL, 4), d a multiple of 4;
+  //     half_norm (n_panels·NARROW_PANEL,)
+  // One kernel for each shift, and at the end one for 16 columns.
+  static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
+  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal
+  void (*rank[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
+                                const int32_t* half_norm, int64_t n_panels, int16_t* best, int16_t* second,
+                                int32_t* index);
+  // in limit (TILE,); out candidate (TILE, MOST_CANDIDATES), ascending: the sites with scores up to the limit;
+  //     n_candidates (TILE,): how many they are, even if there was no room for all
+  void (*list[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
+                                const int32_t* half_norm, int64_t n_panels, const int16_t* limit, int32_t* candidate,
+                                int32_t* n_candidates);
+};
+
+// A row as a glance sees it: it lies within `off` of step·q, and sq_norm = Σ q².
+struct NarrowRow {
+  double off;
+  int32_t sq_norm;
+};
+
+// Sites as a glance sees them: multiples of `step` in every coordinate.
+class NarrowSites {
+ public:
+  // All sites, or those of a subset if that is not null. Coordinates of rows are seldom larger than `reach`.
+  NarrowSites(const Sites& sites, const Subset* some, double reach, const Glancer& glancer);
+  // Whether there is anything to see: neither too many columns nor numbers that float32 cannot hold.
+  bool usable() const { return usable_; }
+
+  float step() const { return step_; }
+  int64_t stride() const { return stride_; }
+  void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index) const {
+    glancer_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index);
+  }
+  void list(const int8_t* q, int n_rows, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) const {
+    glancer_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, candidate,
+                           n_candidates);
+  }
+
+  // No site with a score of at least this is nearer to the row than this distance.
+  double lower(const NarrowRow& row, int16_t score) const;
+  // Site j, which has this score, is no farther.
+  double upper(const NarrowRow& row, int16_t score, int32_t j) const;
+  // A score above which no site is as near as `upper`; the highest if there is none.
+  int16_t limit(const NarrowRow& row, double upper) const;
+
+ private:
+  double distance(const NarrowRow& row, double score) const;
+
+  const Glancer& glancer_;
+  bool usable_ = false;
+  int64_t d_, stride_, n_panels_;  // d_ in whole fours, stride_ in whole sixteens
+  float step_ = 0.0f;
+  int shift_ = LEAST_SHIFT, kernel_ = 0;
+  std::vector<int8_t> panels_;
+  std::vector<int32_t> half_norm_;
+  std::vector<double> off_;  // how far each site is from what a glance sees of it
+  double most_off_ = 0.0, rounding_;
+};
+
+#if defined(KFREE_DOTPROD)
+extern const Glancer glancer_dotprod;
+#endif
+
+}  // namespace kfree
