@@ -1,5 +1,5 @@
-"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed, over the number of
-columns. ``Bounds::PARTED_COLUMNS`` (bounds.hpp) comes from here.
+"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed and glances, over
+the number of columns. ``Bounds::PARTED_COLUMNS`` and ``GLANCED_COLUMNS`` (bounds.hpp) come from here.
 """
 
 import warnings
@@ -23,7 +23,13 @@ SHAPES = [
     (100_000, 64, 300),
     (50_000, 128, 300),
 ]
-CHOICES = {"kfree": {}, "parted": {"parted_columns": 10**9}, "not parted": {"parted_columns": 0}}
+CHOICES = {
+    "kfree": {},
+    "parted": {"parted_columns": 10**9},
+    "not parted": {"parted_columns": 0},
+    "glances": {"glanced_columns": 0},
+    "no glances": {"glanced_columns": 10**9},
+}
 
 
 def fit(X, init, choices):

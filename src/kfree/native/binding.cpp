@@ -125,7 +125,8 @@ NB_MODULE(_core, m) {
   }, "rows"_a, "index"_a.noconvert(), "z"_a.noconvert());
 
   nb::class_<kfree::Bounds>(m, "Bounds")
-      .def(nb::init<int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = kfree::Bounds::PARTED_COLUMNS);
+      .def(nb::init<int64_t, int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = kfree::Bounds::PARTED_COLUMNS,
+           "glanced_columns"_a = kfree::Bounds::GLANCED_COLUMNS);
 
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, kfree::Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,

@@ -12,12 +12,12 @@ namespace kfree {
 
 class Bounds {
  public:
-  // Up to how many columns other sites are parted by speed (part_by_speed). What that is worth is measured by
-  // benchmarks/choices.py.
-  static constexpr int64_t PARTED_COLUMNS = 64;
+  // Up to how many columns other sites are parted by speed (part_by_speed), and from how many on rows are glanced at. What
+  // that is worth is measured by benchmarks/choices.py.
+  static constexpr int64_t PARTED_COLUMNS = 64, GLANCED_COLUMNS = 12;
 
-  Bounds(int64_t n_rows, int64_t parted_columns)
-      : parted_columns_(parted_columns), label_(n_rows, -1), lower_(n_rows) {}
+  Bounds(int64_t n_rows, int64_t parted_columns, int64_t glanced_columns)
+      : parted_columns_(parted_columns), glanced_columns_(glanced_columns), label_(n_rows, -1), lower_(n_rows) {}
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids);
@@ -53,7 +53,7 @@ class Bounds {
   void judge_glances(int64_t n_glanced, int64_t n_seen) {
     if (16 * n_glanced >= static_cast<int64_t>(label_.size()) && !worthwhile(n_glanced, n_seen)) glances_pay_ = false;
   }
-  bool glances_pay() const { return glances_pay_; }
+  bool glances_pay(int64_t d) const { return glances_pay_ && d >= glanced_columns_; }
   static bool worthwhile(int64_t n_glanced, int64_t n_seen) { return 5 * n_seen >= 2 * n_glanced; }
 
  private:
@@ -68,7 +68,7 @@ class Bounds {
   void part_by_speed(const Sites& sites, const std::vector<double>& drift);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
-  const int64_t parted_columns_;
+  const int64_t parted_columns_, glanced_columns_;
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
   bool complete_ = false, glances_pay_ = true;

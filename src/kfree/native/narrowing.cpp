@@ -6,8 +6,6 @@
 namespace kfree {
 namespace {
 
-// With fewer columns ranking takes no longer than a glance.
-constexpr int64_t FEWEST_COLUMNS = 12;
 // A few rows show how large coordinates are; the largest of them might be an outlier.
 constexpr int64_t SAMPLE = 256, PERCENT_WITHIN_REACH = 95;
 
@@ -28,9 +26,7 @@ double typical_reach(const Rows& rows) {
 
 }  // namespace
 
-Narrowing::Narrowing(const Rows& rows, const Glancer& glancer) : glancer_(glancer), centre_(rows.d, 0.0f) {
-  if (rows.d >= FEWEST_COLUMNS) reach_ = typical_reach(rows);
-}
+Narrowing::Narrowing(const Rows& rows, const Glancer& glancer) : glancer_(glancer), centre_(rows.d, 0.0f), reach_(typical_reach(rows)) {}
 
 Narrowing::Narrowing(const Rows& rows, const Glancer& glancer, const double* anchor, const double* shift)
     : Narrowing(rows, glancer) {
@@ -45,7 +41,6 @@ Narrowing::Narrowing(const Rows& rows, const Glancer& glancer, const double* anc
 }
 
 std::unique_ptr<const NarrowSites> Narrowing::narrowed(const Sites& sites, const Subset* some) const {
-  if (sites.d < FEWEST_COLUMNS) return nullptr;
   auto narrow = std::make_unique<NarrowSites>(sites, some, reach_, glancer_);
   return narrow->usable() ? std::move(narrow) : nullptr;
 }

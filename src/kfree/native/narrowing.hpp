@@ -22,7 +22,7 @@ class Narrowing {
   const Glancer& glancer_;
   std::vector<float> centre_;  // (d,) what is still to be subtracted
   double centre_off_ = 0.0;    // how far that is from the truth
-  double reach_ = 0.0;         // most rows have no larger coordinates
+  double reach_;               // most rows have no larger coordinates
 };
 
 }  // namespace kfree

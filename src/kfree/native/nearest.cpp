@@ -32,7 +32,7 @@ struct Narrow {
   std::unique_ptr<const NarrowSites> all, fastest;
 
   Narrow(const Rows& rows, const Sites& sites, const Bounds& bounds) {
-    if (bounds.glances_pay()) all = rows.narrowed(sites, nullptr);
+    if (bounds.glances_pay(rows.d)) all = rows.narrowed(sites, nullptr);
     if (all) fastest = rows.narrowed(sites, &bounds.fastest());
   }
 };

@@ -58,7 +58,7 @@ def instruction_sets():
 class Bounds:
     """What the compiled twin remembers between passes, to compute less. Here everything is computed."""
 
-    def __init__(self, n_rows, parted_columns=0):
+    def __init__(self, n_rows, parted_columns=0, glanced_columns=0):
         pass
 
 
