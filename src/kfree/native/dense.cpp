@@ -133,7 +133,7 @@ class DenseRows final : public Rows {
   // Whether rows can be narrowed as they lie; others are copied first.
   bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && lengths_.empty(); }
 
-  // Loops over few columns are compiled for their number.
+  // Loops over few columns are compiled for their number, and for eight.
   template <class Body>
   void with_dimension(Body body) const {
     switch (d) {
@@ -141,6 +141,7 @@ class DenseRows final : public Rows {
       case 2: return body(std::integral_constant<int64_t, 2>());
       case 3: return body(std::integral_constant<int64_t, 3>());
       case 4: return body(std::integral_constant<int64_t, 4>());
+      case 8: return body(std::integral_constant<int64_t, 8>());
       default: return body(d);
     }
   }

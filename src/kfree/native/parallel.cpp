@@ -9,6 +9,8 @@ namespace kfree {
 namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
+// The earlier block is nearly always done within a few microseconds, which is less than it takes to sleep and to wake up.
+constexpr int PATIENCE = 100;
 
 int64_t now_ms() {
   using namespace std::chrono;
@@ -31,6 +33,7 @@ bool Worker::go_on() {
 }
 
 void Worker::in_turn(int64_t block, const std::function<void()>& join) {
+  for (int i = 0; i < PATIENCE && blocks_.turn_ != block; ++i) std::this_thread::yield();
   std::unique_lock lock(blocks_.mutex_);
   // Blocks are handed out in order, so the earliest one not yet joined is always in some thread's hands.
   while (blocks_.turn_ != block) {

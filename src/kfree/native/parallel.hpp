@@ -49,7 +49,7 @@ class Blocks {
   const int64_t n_;
   std::atomic<int64_t> next_{0};
   std::atomic<bool> stopped_{false};
-  int64_t turn_ = 0;
+  std::atomic<int64_t> turn_{0};
   int running_ = 0;
   bool interrupted_ = false;
   std::exception_ptr error_;
