@@ -1,7 +1,7 @@
 // A glance on 64-bit ARM with dot products of bytes (FEAT_DotProd). No std templates, as in rank.cpp.
 #include <arm_neon.h>
 
-#include "glance.hpp"
+#include "glancer.hpp"
 
 namespace kfree {
 namespace {

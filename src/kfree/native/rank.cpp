@@ -3,8 +3,7 @@
 // Multiplications and additions may fuse here, and numbers are taken to be finite: outside float32's range nobody
 // looks at the answer. No std templates: their weak symbols would be shared between the copies, and the linker could
 // keep one that this machine cannot run.
-#include "rank.hpp"
-#include "glance.hpp"
+#include "glancer.hpp"
 
 #if !defined(__GNUC__)
 #error "kfree needs GCC or Clang: the kernels use their vector types"

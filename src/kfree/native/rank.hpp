@@ -25,7 +25,7 @@ struct Ranker {
                float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score);
-  // For a glance before that (glance.hpp), or null.
+  // For a glance before that (glancer.hpp), or null.
   const Glancer* glancer;
 };
 
