@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kfree.estimators.kernel_dp_means import KernelDPMeans
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
+    from kfree.estimators.spectral_dp_means import SpectralDPMeans
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "KMeans",
     "KernelDPMeans",
     "OnlineDPMeans",
+    "SpectralDPMeans",
     "datasets",
     "farthest_first_lambda",
     "lambda_path",
@@ -33,6 +35,7 @@ _HOME = {
     "KMeans": "kfree.estimators.k_means",
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
+    "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
 }

@@ -107,8 +107,8 @@ class PricedSearch:
         state = descent.state
         if not descent.converged:
             warnings.warn(
-                f"{type(self).__name__} did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
-                "more of them may improve it. Raise max_iter.",
+                f"{type(self).__name__} did not converge within max_iter={self.max_iter} iterations; the clustering is "
+                "valid but more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
