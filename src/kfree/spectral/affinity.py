@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from kfree.engines.gram import KEPT_BYTES, blocks
-from kfree.spectral.matrices import Dense, Factor, Matrix, Sparse
+from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
 from kfree.stats import Floats
 
 RowsOf = Callable[[slice], Floats]
@@ -169,7 +169,7 @@ class Products(Affinity):
 
 def _wrapped(values: Any, lowest: float, rng: np.random.RandomState) -> Matrix:
     if sp.issparse(values):
-        return Sparse(sp.csc_array(values), lowest, rng)
+        return sparse_matrix(sp.csc_array(values), lowest, rng)
     return Dense(values, lowest, rng)
 
 
@@ -203,7 +203,8 @@ class Computed:
 
     def matvec(self, v: Floats) -> Floats:
         v = self._scale * v.ravel()
-        return self._scale * np.concatenate([self._rows_of(places) @ v for places in blocks(*self.shape)])
+        products = [self._rows_of(places) @ v for places in blocks(*self.shape)]
+        return np.asarray(self._scale * np.concatenate(products))
 
     __matmul__ = matvec
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from kfree.spectral.counts import Certificate
-from kfree.spectral.matrices import Matrix
+from kfree.spectral.matrices import Blocks, Matrix
 from kfree.stats import Floats
 
 # Eigenvalues looked at to begin with.
@@ -16,9 +17,9 @@ _FIRST_LOOK = 20
 _TRIALS = 4
 # Nothing below this share of the largest eigenvalue is told from zero.
 _NOISE = 1e-9
-# A step of a normalised affinity that counts. Without clusters, the distances from one grow like (k − 1)² at most,
-# as along a line: the score of that is 1.67.
-ENOUGH = 1.85
+# Without clusters, the distances of eigenvalues from one grow like (k − 1)² at most, as along a line. The widest of
+# these steps is 1.67 wide, and 2.1 around a ring.
+ENOUGH = 2.0
 
 
 @dataclass(frozen=True)
@@ -49,45 +50,52 @@ def above(matrix: Matrix, lam: float, at_least: int = _FIRST_LOOK) -> Spectrum:
 
 def at_widest_step(matrix: Matrix, normalised: bool) -> Spectrum:
     """The same for the price in the middle of the widest step that the spectrum has."""
+    k = steps_above(matrix) if normalised else widest_fall(matrix.leading(min(_FIRST_LOOK, matrix.n_rows))[0])
+    values = matrix.leading(min(k + 1, matrix.n_rows))[0]
+    return above(matrix, _middle(values, k, normalised), k + 1)
+
+
+def steps_above(matrix: Matrix, beyond_doubt: bool = False) -> int:
+    """The number of eigenvalues of a normalised affinity above its widest step, part by part where it has parts."""
+    if isinstance(matrix, Blocks):
+        return sum(steps_above(part, beyond_doubt=True) for part in matrix.parts)
     m = min(_FIRST_LOOK, matrix.n_rows)
     while True:
-        values, _ = matrix.leading(m)
-        k, lam = widest_step(values, normalised)
-        if len(values) < m or m == matrix.n_rows or (k <= 2 * m // 3 and not _all_one(values, normalised)):
-            break
+        k = widest_step(matrix.leading(m)[0], beyond_doubt)
+        if k <= 2 * m // 3 or m == matrix.n_rows:
+            return k
         m = min(2 * m, matrix.n_rows)
-    found = above(matrix, lam, m)
-    # A solver that missed some had shown another spectrum.
-    return found if len(found.values) == k or not len(found.values) else _once_more(matrix, found, normalised)
 
 
-def _once_more(matrix: Matrix, found: Spectrum, normalised: bool) -> Spectrum:
-    values, _ = matrix.leading(min(2 * len(found.values) + _FIRST_LOOK, matrix.n_rows), seed=_TRIALS)
-    return above(matrix, widest_step(values, normalised)[1])
+def widest_step(values: Floats, beyond_doubt: bool = False) -> int:
+    """How many of the falling eigenvalues of a normalised affinity lie above the widest step; one if none is wide.
 
-
-def _all_one(values: Floats, normalised: bool) -> bool:
-    return normalised and bool(1.0 - values[-1] < _NOISE)
-
-
-def widest_step(values: Floats, normalised: bool) -> tuple[int, float]:
-    """How many of the falling ``values`` lie above the widest step, and the price in the middle of that.
-
-    A normalised affinity has an eigenvalue near one for each cluster. What counts is by how many times the distance
-    from one grows, against √log(k/(k − 1)), as for the steps of the lam path; where no step is wide enough, it is one
-    cluster. Of any other matrix, it is by how many times the eigenvalues themselves fall.
+    There is one near one for each cluster, so that what counts is by how many times the distance from one grows. Steps
+    get narrower as k grows even where nothing happens, like log(k/(k − 1)) at most. Over the square root of that, a
+    step must be wide ``ENOUGH``; of these, the widest over the cube root is taken. One that cuts up what hangs together
+    while other rows have no link to it at all must be that wide over the cube root, too.
     """
-    if len(values) < 2:
-        return 1, float(values[0]) / 2
-    if not normalised:
-        size = np.maximum(values, _NOISE * values[0])
-        fall = np.where(values[1:] > _NOISE * values[0], np.log(size[:-1] / size[1:]), 0.0)
-        k = int(np.argmax(fall)) + 1
-        return k, float(np.sqrt(size[k - 1] * size[k]))
-    off = np.maximum(1.0 - values, _NOISE)
-    k_all = np.arange(2, len(values))
-    score = np.log(off[2:] / off[1:-1]) / np.sqrt(np.log(k_all / (k_all - 1)))
-    if not len(score) or score.max() < ENOUGH:
-        return 1, float(1.0 - off[1] / 2)
-    k = int(k_all[np.argmax(score)])
-    return k, float(1.0 - np.sqrt(off[k - 1] * off[k]))
+    if len(values) < 3:
+        return 1
+    off, k = np.maximum(1.0 - values, _NOISE), np.arange(2, len(values))
+    width, usual = np.log(off[2:] / off[1:-1]), np.log(k / (k - 1))
+    score = width / np.cbrt(usual)
+    if (width / np.sqrt(usual)).max() < ENOUGH or (beyond_doubt and score.max() < ENOUGH):
+        return 1
+    return int(k[np.argmax(score)])
+
+
+def widest_fall(values: Floats) -> int:
+    """How many of the falling eigenvalues of any other matrix lie above the place where they fall most."""
+    size = values[values > _NOISE * values[0]]
+    return int(np.argmax(np.log(size[:-1] / size[1:]))) + 1 if len(size) > 1 else 1
+
+
+def _middle(values: Floats, k: int, normalised: bool) -> float:
+    """A price well between the k-th value and the next, which may be missing."""
+    if normalised:
+        off = np.maximum(1.0 - values, _NOISE)
+        low = float(off[k]) if len(off) > k else 1.0
+        return 1.0 - (low / 2 if k == 1 else math.sqrt(off[k - 1] * low))
+    low = float(values[k]) if len(values) > k else 0.0
+    return math.sqrt(values[k - 1] * low) if low > 0 else float(values[k - 1]) / 2
