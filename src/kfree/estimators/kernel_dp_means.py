@@ -84,16 +84,15 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
 
     Examples
     --------
-    A small cluster within a ring, which no mean can separate:
+    A ring around a small cluster, which squared lengths tell apart though their means are the same:
 
     >>> import numpy as np
     >>> from kfree import KernelDPMeans
     >>> angle = np.linspace(0, 6, 60)
-    >>> ring, middle = np.column_stack([np.cos(angle), np.sin(angle)]), np.zeros((20, 2))
-    >>> X = np.vstack([ring, middle])
-    >>> model = KernelDPMeans(lam=20, kernel=lambda x, y: (x @ x) * (y @ y)).fit(X)
+    >>> X = np.vstack([np.column_stack([np.cos(angle), np.sin(angle)]), np.full((20, 2), 0.1)])
+    >>> model = KernelDPMeans(lam=5, kernel=lambda x, y: (x @ x) * (y @ y)).fit(X)
     >>> model.n_clusters_, len(set(model.labels_[:60])), len(set(model.labels_[60:]))
-    (1, 1, 1)
+    (2, 1, 1)
     """
 
     def __init__(

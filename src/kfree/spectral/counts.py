@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 from kfree.stats import Floats
 
 # Steps of Lanczos that a bound may take, and the risk that is small enough.
-_MOST_STEPS, _SMALL_RISK = 400, 1e-12
+_MOST_STEPS, _SMALL_RISK = 600, 1e-12
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def by_dense_inertia(matrix: Floats, lam: float) -> Certificate:
     shifted.flat[:: len(matrix) + 1] += lam
     blocks = ldl(shifted, overwrite_a=True, check_finite=False)[1]
     pivots = eigvalsh_blocks(blocks.diagonal(), blocks.diagonal(-1))
-    margin = len(matrix) * np.finfo(float).eps * float(np.abs(matrix).sum(axis=1).max() + abs(lam))
+    margin = len(matrix) * float(np.finfo(float).eps * (np.abs(matrix).sum(axis=1).max() + abs(lam)))
     return Certificate("inertia (dense LDLᵀ)", int(np.count_nonzero(pivots < 0)), margin=margin)
 
 
@@ -62,7 +62,7 @@ def by_sparse_inertia(matrix: sp.csc_array, lam: float) -> Certificate | None:
         return None
     ones = np.ones(matrix.shape[0])
     longest = int(np.diff(factors.U.indptr).max()) + 1
-    gamma = longest * np.finfo(float).eps
+    gamma = longest * float(np.finfo(float).eps)
     margin = gamma * float((abs(factors.L) @ (abs(factors.U) @ ones)).max())
     return Certificate("inertia (sparse LDLᵀ)", int(np.count_nonzero(pivots < 0)), margin=margin)
 
@@ -110,8 +110,8 @@ def by_lanczos_bound(
             return Certificate("Lanczos from a random start", int(np.count_nonzero(found > lam)) + 1)
         risk = min(1.0, 1.648 * math.sqrt(n_rows) * math.exp(-math.sqrt(missing) * (2 * len(diagonal) - 1)))
         length = float(np.linalg.norm(product))
-        if length < 1e-14 * (lam - lowest):
-            break
+        if length < 1e-14 * (lam - lowest) or len(diagonal) == n_rows:
+            return Certificate("Lanczos from a random start", int(np.count_nonzero(found > lam)))
         below.append(length)
         basis.append(product / length)
     return Certificate("Lanczos from a random start", int(np.count_nonzero(found > lam)), risk)
