@@ -60,7 +60,7 @@ def test_merge_costs_of_several_clusters_at_once(rng, monkeypatch, metric):
     stats, objective = Stats(np.ones(7), rng.normal(size=(7, 5)), np.zeros(7)), OBJECTIVES[metric](0.0)
     one_by_one = np.array([objective.merge_costs(stats, j) for j in range(7)])
     np.testing.assert_array_equal(objective.merge_costs(stats, slice(2, 6)), one_by_one[2:6])
-    monkeypatch.setattr("kfree.objectives.dp_means._WIDE", 10)
+    monkeypatch.setattr("kfree.spaces._WIDE", 10)
     np.testing.assert_array_equal(objective.merge_costs(stats, slice(2, 6)), one_by_one[2:6])
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import DPMeans, KMeans, OnlineDPMeans
+from kfree import DPMeans, KernelDPMeans, KMeans, OnlineDPMeans, SpectralDPMeans
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
@@ -12,6 +12,11 @@ ESTIMATORS = [
     DPMeans(engine="reference"),
     KMeans(),
     KMeans(engine="reference"),
+    KernelDPMeans(lam=0.5),
+    KernelDPMeans(lam=0.5, kernel="precomputed"),
+    SpectralDPMeans(),
+    SpectralDPMeans(affinity="nearest_neighbors"),
+    SpectralDPMeans(lam=1.5, affinity="precomputed"),
     OnlineDPMeans(lam=10.0),
     OnlineDPMeans(lam=1.5, split=False, order="random", max_clusters=5, half_life=100),
     OnlineDPMeans(lam=10.0, engine="reference"),

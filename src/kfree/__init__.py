@@ -11,17 +11,31 @@ if TYPE_CHECKING:
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.k_means import KMeans
+    from kfree.estimators.kernel_dp_means import KernelDPMeans
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
+    from kfree.estimators.spectral_dp_means import SpectralDPMeans
 
 __version__ = "0.1.0"
 
-__all__ = ["DPMeans", "KMeans", "OnlineDPMeans", "datasets", "farthest_first_lambda", "lambda_path", "plot"]
+__all__ = [
+    "DPMeans",
+    "KMeans",
+    "KernelDPMeans",
+    "OnlineDPMeans",
+    "SpectralDPMeans",
+    "datasets",
+    "farthest_first_lambda",
+    "lambda_path",
+    "plot",
+]
 
 _HOME = {
     "DPMeans": "kfree.estimators.dp_means",
     "KMeans": "kfree.estimators.k_means",
+    "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
+    "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
 }

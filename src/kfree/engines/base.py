@@ -147,6 +147,9 @@ class Engine(Protocol):
     def rows(self, index: Index) -> Floats:
         """Coordinates of a few rows."""
 
+    def generic_axis(self) -> Floats:
+        """A direction (d,) that is not orthogonal to anything that the rows are likely to lie along."""
+
     def among(self, index: Index) -> Engine:
         """An engine that holds copies of these rows, with their weights and in the same frame."""
 
@@ -173,3 +176,8 @@ def rows_that_count(engine: Engine) -> Index:
 def first_row_that_counts(weight: Floats | None) -> int:
     """The first row of positive weight."""
     return 0 if weight is None else int(np.argmax(weight > 0))
+
+
+def generic_direction(size: int) -> Floats:
+    """Numbers without any pattern that data are likely to have."""
+    return np.asarray(np.cos(1.0 + np.arange(size)))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.engines.base import Frame, Index, Labels, Pass, Sites, first_row_that_counts
+from kfree.engines.base import Frame, Index, Labels, Pass, Sites, first_row_that_counts, generic_direction
 from kfree.stats import Floats, Stats
 
 ISA_VARIABLE = "KFREE_ISA"
@@ -109,6 +109,9 @@ class LocalEngine:
         z = np.empty((len(index), self.n_features))
         self._passes.copy(self._rows, np.ascontiguousarray(index, dtype=np.int64), z)
         return z
+
+    def generic_axis(self) -> Floats:
+        return generic_direction(self.n_features)
 
     def among(self, index: Index) -> LocalEngine:
         weight = None if self.weight is None else self.weight[index]

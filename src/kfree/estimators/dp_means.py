@@ -1,29 +1,13 @@
 """DPMeans: k-means with a price per cluster instead of k (Kulis & Jordan 2012)."""
 
-import time
-import warnings
-
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
-
 from kfree.engines import Sites
 from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._priced import PricedSearch
+from kfree.estimators._validation import require
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.loop import descend
-from kfree.search.moves import Sweep
-from kfree.search.path import price_for, staircase
-from kfree.search.seeding import farthest_first
-from kfree.search.split_merge import Budget, split_merge
-from kfree.search.state import one_cluster, settle
-
-SEARCHES = {"split-merge": "_split_merge", "sweep": "_sweep"}
-ORDERS = ["given", "random"]
-PRICES = ["auto", "farthest-first"]
 
 
-class DPMeans(CentreClusterer):
+class DPMeans(PricedSearch, CentreClusterer):
     """K-means that finds the number of clusters: each one costs ``lam``.
 
     Minimises J = Σ w·‖x − centre‖² + lam·k over clusterings with any number k of clusters
@@ -166,10 +150,9 @@ class DPMeans(CentreClusterer):
         """
         self._check_parameters()
         engine = self._open(X, sample_weight)
-        lam, path = self._price(engine)
+        lam, path = self._price(engine, OBJECTIVES[self.metric](0.0))
         objective = OBJECTIVES[self.metric](lam)
-        descent = getattr(self, SEARCHES[self.search])(engine, objective)
-        state = self._finished(descent, engine, objective)
+        descent, state = self._searched(engine, objective)
         self._publish(X, engine, objective, state, descent)
         self.lam_, self.path_ = lam, path
         self.cluster_ids_ = state.sites.uids
@@ -196,76 +179,8 @@ class DPMeans(CentreClusterer):
 
     def _check_parameters(self):
         self._check_shared_parameters()
-        by_name = isinstance(self.lam, str) and self.lam in PRICES
-        require(
-            by_name or is_positive_number(self.lam),
-            "lam",
-            self.lam,
-            "a finite number > 0 (the price of a cluster in squared-distance units), 'auto' or 'farthest-first'",
-        )
-        require_count("target_k", self.target_k, or_none=True)
-        require(
-            self.target_k is None or by_name,
-            "target_k",
-            self.target_k,
-            "None with a lam that is a number",
-        )
-        require(
-            self.target_k is not None or self.lam != "farthest-first",
-            "target_k",
-            self.target_k,
-            "the wished number of clusters with lam='farthest-first'",
-        )
-        require_choice("search", self.search, list(SEARCHES))
-        require_choice("order", self.order, ORDERS)
-        swept = self.search == "sweep"
-        require(
-            swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
-        )
-        require_count("patience", self.patience, least=0)
-        require(
-            not (swept and self.patience),
-            "patience",
-            self.patience,
-            "0 with search='sweep', which is over when it is over",
-        )
-        require(
-            self.time_budget is None or is_positive_number(self.time_budget),
-            "time_budget",
-            self.time_budget,
-            "a number of seconds > 0 or None",
-        )
-        require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
-        require_count("max_clusters", self.max_clusters, or_none=True)
+        self._check_search_parameters()
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
-
-    def _price(self, engine):
-        """The price to use, and the path that it was read from, if it was."""
-        plain = OBJECTIVES[self.metric](0.0)
-        if is_positive_number(self.lam):
-            return float(self.lam), None
-        if self.lam == "farthest-first":
-            return farthest_first(engine, plain, self.target_k), None
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
-        if self.target_k is not None:
-            try:
-                return price_for(engine, plain, rng, self.target_k), None
-            except ValueError as error:
-                raise ValueError(f"target_k={self.target_k} is too many: {error}") from None
-        path = staircase(engine, plain, rng)
-        return path.suggest().lam, path
-
-    def _split_merge(self, engine, objective):
-        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
-        patience = self.patience or (0 if self.time_budget is None else np.inf)
-        budget = Budget(check_random_state(self.random_state), patience, deadline)
-        return split_merge(engine, objective, self._given_sites(engine), self.max_iter, self.max_clusters, budget)
-
-    def _sweep(self, engine, objective):
-        rng = check_random_state(self.random_state)
-        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
-        sites = self._given_sites(engine) or one_cluster(engine, objective)
-        return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
 
     def _given_sites(self, engine):
         if self.init is None:
@@ -278,25 +193,3 @@ class DPMeans(CentreClusterer):
             f"at least the {len(centres)} centres of init",
         )
         return Sites.of(centres)
-
-    def _finished(self, descent, engine, objective):
-        """The last state, with every row at its nearest centre even if the search was cut short."""
-        state = descent.state
-        if not descent.converged:
-            warnings.warn(
-                f"DPMeans did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
-                "more of them may improve it. Raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if state.n_refused:
-            warnings.warn(
-                f"max_clusters={self.max_clusters} kept {state.n_refused} cluster(s) from opening that would have "
-                f"been worth lam={objective.lam:g}. Raise max_clusters, or lam.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if not state.settled or not np.all(state.stats.n > 0):
-            state = settle(state, engine, objective)
-            descent.cost_history.append(state.cost)
-        return state

@@ -8,18 +8,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from kfree.prices import DirectionPrices, MeanPrices, Prices, row_sums
+from kfree.prices import DirectionPrices, MeanPrices, Prices
+from kfree.spaces import EUCLIDEAN, Space
 from kfree.stats import Floats, Stats
-
-# Points of more numbers than this are compared one by one, which takes less memory.
-_WIDE = 2**18
 
 
 @dataclass(frozen=True)
 class DPMeansObjective:
-    """J = Σ_i w_i ‖x_i − μ_{z_i}‖² + lam·k   (Kulis & Jordan 2012, Eq. 1); with lam = 0, the k-means objective."""
+    """J = Σ_i w_i ‖x_i − μ_{z_i}‖² + lam·k   (Kulis & Jordan 2012, Eq. 1); with lam = 0, the k-means objective.
+
+    Points are those of a ``space``: the columns of the rows, or the feature space of a kernel.
+    """
 
     lam: float
+    space: Space = EUCLIDEAN
     prices: ClassVar[type[Prices]] = MeanPrices
 
     def cost(self, stats: Stats) -> float:
@@ -37,7 +39,7 @@ class DPMeansObjective:
 
     def least_sse(self, stats: Stats, sites: Floats) -> Floats:
         """Σ w·‖x − μ‖² of each cluster about its best centre, where ``stats`` is about ``sites``."""
-        return np.maximum(stats.sse - self.sizes(stats) * row_sums((self.centres(stats, sites) - sites) ** 2), 0.0)
+        return np.maximum(stats.sse - self.sizes(stats) * self.space.sq_norms(self.centres(stats, sites) - sites), 0.0)
 
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster b adds: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
@@ -48,7 +50,7 @@ class DPMeansObjective:
         n, means = stats.n, stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
         both = n + n[clusters, None]
         shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
-        costs: Floats = shared * _sq_gaps(means, clusters)
+        costs: Floats = shared * self.space.sq_gaps(means, clusters)
         return costs
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
@@ -80,20 +82,10 @@ class CosineObjective(DPMeansObjective):
         """
         length = self.sizes(stats)
         direction = stats.sum / np.where(length > 0, length, 1.0)[:, None]
-        lengths = length + length[clusters, None] + np.sqrt(_sq_gaps(stats.sum, clusters, sign=1.0))
+        lengths = length + length[clusters, None] + np.sqrt(self.space.sq_gaps(stats.sum, clusters, sign=1.0))
         shared = length * length[clusters, None] / np.where(lengths > 0, lengths, 1.0)
-        costs: Floats = 2 * shared * _sq_gaps(direction, clusters)
+        costs: Floats = 2 * shared * self.space.sq_gaps(direction, clusters)
         return costs
-
-
-def _sq_gaps(points: Floats, clusters: int | slice, sign: float = -1.0) -> Floats:
-    """Squared distances ‖b − a‖² (or ‖b + a‖²) from each of ``clusters`` to every point, added column by column."""
-    if isinstance(clusters, slice) and points.size > _WIDE:
-        return np.array([_sq_gaps(points, cluster, sign) for cluster in range(len(points))[clusters]])
-    columns = np.ascontiguousarray(points.T)
-    own = columns[:, clusters, None]
-    gaps: Floats = (((columns if own.ndim == 2 else columns[:, None]) + sign * own) ** 2).sum(axis=0)
-    return gaps
 
 
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}

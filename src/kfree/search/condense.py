@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kfree.search.agglomerate import MergeObjective
 from kfree.search.moves import Lloyd
 from kfree.search.seeding import greedy_k_means_plus_plus
 from kfree.search.state import Objective, one_cluster
+from kfree.spaces import EUCLIDEAN, Space
 from kfree.stats import Floats, Stats
 
 # Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
@@ -23,6 +24,8 @@ _LLOYD_PASSES = 4
 class PathObjective(Objective, MergeObjective[Stats], Protocol):
     """An objective whose clusters can be merged and stand for their rows."""
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
 
 
@@ -32,10 +35,12 @@ class Condensed:
 
     Whatever they are clustered into costs ``offset`` more for the rows they stand for. ``complete`` says that all rows
     of a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than
-    micro-clusters, coordinates are those in a ``basis`` of the space that these span, which keeps all distances.
+    micro-clusters, coordinates are those in a ``basis`` of the space that these span, which keeps all distances, and
+    ``objective`` is the one for such coordinates.
     """
 
     engine: Engine
+    objective: PathObjective
     offset: float
     complete: bool
     basis: Floats | None = None
@@ -75,23 +80,22 @@ def condense(
     if everyone is not sample:
         state = lloyd(state, everyone, objective)
     rows, weight = objective.as_rows(state.stats)
-    rows, weight = rows[weight > 0], weight[weight > 0]
-    basis = _basis(rows)
-    rows = rows if basis is None else rows @ basis.T
-    micro = open_engine(engine.name, rows, weight=weight, unit=engine.frame.unit, n_threads=1)
-    offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, objective), 0.0)
-    return Condensed(micro, 0.0 if complete else offset, complete, basis)
+    rows, basis = _in_basis(rows[weight > 0], objective.space)
+    flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
+    micro = open_engine(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
+    return Condensed(micro, flat, 0.0 if complete else offset, complete, basis)
 
 
-def _basis(rows: Floats) -> Floats | None:
-    """Orthonormal rows that span the given ones, where these are fewer than their columns."""
+def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
+    """Rows in coordinates of an orthonormal basis of the space that they span, where that has fewer columns."""
     if rows.shape[1] <= len(rows) or not rows.any():
-        return None
+        return rows, None
     # From the inner products, which takes a fraction of the time of an orthogonal decomposition of the rows.
-    sq_length, direction = np.linalg.eigh(rows @ rows.T)
+    sq_length, direction = np.linalg.eigh(space.gram(rows))
     kept = sq_length > len(rows) * np.finfo(float).eps * sq_length[-1]
-    basis: Floats = (direction[:, kept] / np.sqrt(sq_length[kept])).T @ rows
-    return basis
+    sq_length, direction = sq_length[kept], direction[:, kept]
+    return direction * np.sqrt(sq_length), (direction / np.sqrt(sq_length)).T @ rows
 
 
 def _one_cluster_cost(engine: Engine, objective: Objective) -> float:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.engines.base import Engine, Index, Labels, Sites
-from kfree.prices import row_sums
 from kfree.search.state import SplitMergeObjective, State
+from kfree.spaces import Space
 from kfree.stats import Floats, Stats
 
 # Rounds of power iteration. The axis is a place to start from; 2-means finds the halves.
@@ -70,7 +70,7 @@ def halve(
     labels = place[state.labels[rows]]
     centres = objective.centres(state.stats, previous=state.sites.centres)[clusters]
     sse = objective.least_sse(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(rows, labels, centres, np.sqrt(sse / state.stats.n[clusters]), engine)
+    axis = _principal_axes(rows, labels, centres, np.sqrt(sse / state.stats.n[clusters]), engine, objective.space)
     centres, stats, sides = _two_means(rows, labels, _pairs(centres, axis), engine, objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_sse = objective.least_sse(stats, centres)
@@ -78,18 +78,18 @@ def halve(
     return Halves(clusters, centres, stats, gain, rows, sides)
 
 
-def _principal_axes(rows: Index, labels: Labels, centres: Floats, radius: Floats, engine: Engine) -> Floats:
+def _principal_axes(
+    rows: Index, labels: Labels, centres: Floats, radius: Floats, engine: Engine, space: Space
+) -> Floats:
     """The direction in which each cluster is widest, as long as ``radius``; by power iteration.
 
     The squared distances to centre − axis and centre + axis differ by 4·axis·(z − centre), so that ``lean`` is a
     multiplication with the scatter matrix, which nobody ever stores.
     """
-    # Not orthogonal to anything that data are likely to lie along.
-    generic = np.cos(1.0 + np.arange(centres.shape[1]))
-    axis = _scaled(np.tile(generic, (len(centres), 1)), radius)
+    axis = _scaled(np.tile(engine.generic_axis(), (len(centres), 1)), radius, space)
     for _ in range(AXIS_ROUNDS):
         mass, moment = engine.lean(rows, labels, _pairs(centres, axis))
-        axis = _scaled(moment - mass[:, None] * centres, radius)
+        axis = _scaled(moment - mass[:, None] * centres, radius, space)
     return axis
 
 
@@ -126,6 +126,6 @@ def _pairs(centres: Floats, axis: Floats) -> Floats:
     return np.stack([centres + axis, centres - axis], axis=1).reshape(-1, centres.shape[1])
 
 
-def _scaled(axis: Floats, length: Floats) -> Floats:
-    norm = np.sqrt(row_sums(axis * axis))
+def _scaled(axis: Floats, length: Floats, space: Space) -> Floats:
+    norm = np.sqrt(space.sq_norms(axis))
     return axis * (length / np.where(norm > 0, norm, 1.0))[:, None]

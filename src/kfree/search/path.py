@@ -66,7 +66,7 @@ def _judge(
         ladder.climb(max(candidates) + max(candidates) // 3)
     pairs = list(zip(halves[::-1], clustered, strict=True))
     return {
-        k: valleys([(half, micro.outward(ladder.centres(k))) for half, (ladder, micro) in pairs])
+        k: valleys([(half, micro.outward(ladder.centres(k))) for half, (ladder, micro) in pairs], objective.space)
         for k in candidates
         if k <= min(ladder.n_rungs for ladder, _ in clustered)
     }
@@ -76,4 +76,4 @@ def _ladder(
     engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
 ) -> tuple[Ladder, Condensed]:
     micro = condense(engine, order, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
-    return Ladder(micro.engine, objective), micro
+    return Ladder(micro.engine, micro.objective), micro

@@ -10,6 +10,7 @@ import numpy as np
 
 from kfree.engines.base import Engine, Labels, Pass, Sites, first_row_that_counts
 from kfree.prices import Prices
+from kfree.spaces import Space
 from kfree.stats import Floats, Stats
 
 
@@ -18,6 +19,9 @@ class Objective(Protocol):
 
     @property
     def lam(self) -> float: ...
+
+    @property
+    def space(self) -> Space: ...
 
     def cost(self, stats: Stats) -> float: ...
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.engines.base import Engine, row_weights
+from kfree.spaces import EUCLIDEAN, Space
 from kfree.stats import Floats
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
@@ -37,7 +38,7 @@ class Valleys:
     weakest: float = -math.inf
 
 
-def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
+def valleys(trials: list[tuple[Engine, Floats]], space: Space = EUCLIDEAN) -> Valleys:
     """Valleys between each centre and its nearest one, for pairs of rows and of centres found without these rows."""
     excess, sigmas, variance = [], [], 1.0
     for engine, centres in trials:
@@ -45,7 +46,7 @@ def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
         sq_dist = engine.sq_distances(centres)
         labels = sq_dist.argmin(axis=1)
         influence = np.zeros(len(weight))
-        for a, b, gap in _neighbours(centres):
+        for a, b, gap in _neighbours(centres, space):
             members = labels == a, labels == b
             if min(map(np.count_nonzero, members)) < 2:
                 sigmas.append(-math.inf)
@@ -61,9 +62,9 @@ def valleys(trials: list[tuple[Engine, Floats]]) -> Valleys:
     return Valleys(float(np.mean(np.array(excess) > 0)), math.fsum(excess) / math.sqrt(variance), min(sigmas))
 
 
-def _neighbours(centres: Floats) -> list[tuple[int, int, float]]:
+def _neighbours(centres: Floats, space: Space) -> list[tuple[int, int, float]]:
     """Each centre with its nearest one, every pair once, and the distance between them."""
-    sq_gap = np.array([((centres - centre) ** 2).sum(axis=1) for centre in centres])
+    sq_gap = space.sq_gaps(centres, slice(None))
     np.fill_diagonal(sq_gap, np.inf)
     pairs = {(min(pair), max(pair)) for pair in enumerate(sq_gap.argmin(axis=1).tolist())}
     return [(a, b, math.sqrt(sq_gap[a, b])) for a, b in sorted(pairs) if sq_gap[a, b] > 0]

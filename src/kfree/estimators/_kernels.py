@@ -1,0 +1,84 @@
+"""What is accepted as a kernel and as a matrix of its values, and what is said about the rest."""
+
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+from sklearn.metrics.pairwise import kernel_metrics
+from sklearn.utils.validation import check_array
+
+from kfree.engines.base import generic_direction
+from kfree.engines.gram import Kernel
+from kfree.estimators._validation import require, require_choice, validated_rows
+
+# A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
+_ROUNDING = 1e-7
+# Matrices of up to this many rows have all their eigenvalues computed; so have as many rows of a kernel.
+_SMALL = 400
+
+
+def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
+    """The kernel, with a width that fits the rows where nobody gave one."""
+    if callable(name):
+        return Kernel(name, dict(params or {}))
+    require_choice("kernel", name, [*kernel_metrics(), "precomputed"])
+    is_number = isinstance(gamma, Real) and not isinstance(gamma, bool) and 0 < gamma < np.inf
+    require(gamma is None or is_number, "gamma", gamma, "a finite number > 0 or None")
+    if gamma is None and name == "rbf":
+        gamma = scale_of(rows, weight)
+    return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0})
+
+
+def scale_of(rows, weight):
+    """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
+    weight = np.ones(rows.shape[0]) if weight is None else weight
+    mean = weight @ rows / weight.sum()
+    square = weight @ (rows.multiply(rows) if sp.issparse(rows) else rows * rows) / weight.sum()
+    variance = float(np.maximum(square - mean * mean, 0.0).sum())
+    return 1.0 / variance if variance > 0 else 1.0
+
+
+def validated_matrix(X, parameter, estimator):
+    """A symmetric matrix of numbers, dense or sparse."""
+    X = validated_rows(check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1), estimator)
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"{parameter}='precomputed' takes X as a square matrix of values between all rows; X has {X.shape[0]} "
+            f"rows and {X.shape[1]} columns. Precomputed values to new rows belong to predict."
+        )
+    gap = float(abs(X - X.T).max()) if X.shape[0] else 0.0
+    if gap > _ROUNDING * float(abs(X).max()):
+        raise ValueError(
+            f"the {parameter} matrix is not symmetric: X differs from its transpose by up to {gap:.3g}. If it should "
+            "be, give (X + X.T) / 2."
+        )
+    return X
+
+
+def require_positive_semidefinite(matrix, what):
+    """Raise if an eigenvalue is clearly below zero. A part of a matrix that has one proves it for the whole."""
+    lowest, largest = _ends_of_spectrum(matrix)
+    if lowest < -_ROUNDING * max(largest, 0.0) and lowest < 0:
+        raise ValueError(
+            f"{what} is not positive semi-definite: it has an eigenvalue of {lowest:.4g} (the largest is "
+            f"{largest:.4g}), so that squared distances could be negative. Add {-lowest:.4g} to its diagonal, or use "
+            "another kernel."
+        )
+
+
+def _ends_of_spectrum(matrix):
+    """The smallest and the largest eigenvalue. Of a large matrix, Lanczos gives bounds from within."""
+    n_rows = matrix.shape[0]
+    if n_rows <= _SMALL:
+        values = np.linalg.eigvalsh(matrix)
+        return values[0], values[-1]
+    start = generic_direction(n_rows)
+    largest = eigsh(matrix, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0]
+    # The lower end of K is the upper end of largest·I − K, which Lanczos finds even where it is close to zero.
+    turned = LinearOperator(matrix.shape, matvec=lambda v: largest * v - matrix @ v, dtype=np.float64)
+    try:
+        gap = eigsh(turned, k=1, which="LA", v0=start, tol=1e-5, return_eigenvectors=False)[0]
+    except ArpackNoConvergence:  # so many eigenvalues about zero that none stands out
+        return 0.0, largest
+    return largest - gap, largest

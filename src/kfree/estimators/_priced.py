@@ -1,0 +1,125 @@
+"""What estimators with a price per cluster share: their parameters, where the price comes from, and both searches."""
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.search.loop import descend
+from kfree.search.moves import Sweep
+from kfree.search.path import price_for, staircase
+from kfree.search.seeding import farthest_first
+from kfree.search.split_merge import Budget, split_merge
+from kfree.search.state import one_cluster, settle
+
+SEARCHES = {"split-merge": "_split_merge", "sweep": "_sweep"}
+ORDERS = ["given", "random"]
+PRICES = ["auto", "farthest-first"]
+
+
+class PricedSearch:
+    """Searches for clusters that cost ``lam`` each, for estimators with the parameters of :class:`kfree.DPMeans`."""
+
+    def _check_search_parameters(self):
+        by_name = isinstance(self.lam, str) and self.lam in PRICES
+        require(
+            by_name or is_positive_number(self.lam),
+            "lam",
+            self.lam,
+            "a finite number > 0 (the price of a cluster in squared-distance units), 'auto' or 'farthest-first'",
+        )
+        require_count("target_k", self.target_k, or_none=True)
+        require(
+            self.target_k is None or by_name,
+            "target_k",
+            self.target_k,
+            "None with a lam that is a number",
+        )
+        require(
+            self.target_k is not None or self.lam != "farthest-first",
+            "target_k",
+            self.target_k,
+            "the wished number of clusters with lam='farthest-first'",
+        )
+        require_choice("search", self.search, list(SEARCHES))
+        require_choice("order", self.order, ORDERS)
+        swept = self.search == "sweep"
+        require(
+            swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
+        )
+        require_count("patience", self.patience, least=0)
+        require(
+            not (swept and self.patience),
+            "patience",
+            self.patience,
+            "0 with search='sweep', which is over when it is over",
+        )
+        require(
+            self.time_budget is None or is_positive_number(self.time_budget),
+            "time_budget",
+            self.time_budget,
+            "a number of seconds > 0 or None",
+        )
+        require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
+        require_count("max_clusters", self.max_clusters, or_none=True)
+
+    def _price(self, engine, plain):
+        """The price to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
+        if is_positive_number(self.lam):
+            return float(self.lam), None
+        if self.lam == "farthest-first":
+            return farthest_first(engine, plain, self.target_k), None
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        if self.target_k is not None:
+            try:
+                return price_for(engine, plain, rng, self.target_k), None
+            except ValueError as error:
+                raise ValueError(f"target_k={self.target_k} is too many: {error}") from None
+        path = staircase(engine, plain, rng)
+        return path.suggest().lam, path
+
+    def _searched(self, engine, objective):
+        """Where the search ends, and with it the state to publish."""
+        descent = getattr(self, SEARCHES[self.search])(engine, objective)
+        return descent, self._finished(descent, engine, objective)
+
+    def _split_merge(self, engine, objective):
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        patience = self.patience or (0 if self.time_budget is None else np.inf)
+        budget = Budget(check_random_state(self.random_state), patience, deadline)
+        return split_merge(engine, objective, self._given_sites(engine), self.max_iter, self.max_clusters, budget)
+
+    def _sweep(self, engine, objective):
+        rng = check_random_state(self.random_state)
+        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        sites = self._given_sites(engine) or one_cluster(engine, objective)
+        return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
+
+    def _given_sites(self, engine):
+        """Sites to start from; none unless an estimator has a parameter for them."""
+        return None
+
+    def _finished(self, descent, engine, objective):
+        """The last state, with every row at its nearest centre even if the search was cut short."""
+        state = descent.state
+        if not descent.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge within max_iter={self.max_iter} iterations; the clustering is "
+                "valid but more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if state.n_refused:
+            warnings.warn(
+                f"max_clusters={self.max_clusters} kept {state.n_refused} cluster(s) from opening that would have "
+                f"been worth lam={objective.lam:g}. Raise max_clusters, or lam.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not state.settled or not np.all(state.stats.n > 0):
+            state = settle(state, engine, objective)
+            descent.cost_history.append(state.cost)
+        return state

@@ -1,0 +1,211 @@
+"""KernelDPMeans: DP-means in the feature space of a kernel (Kulis & Jordan 2012, §5.2)."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.engines.gram import Gram
+from kfree.engines.kernel import KernelEngine
+from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.estimators._priced import PricedSearch
+from kfree.estimators._validation import require_count, validated_rows, validated_weights
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.spaces import DUAL
+
+# So many rows of a kernel are enough to see that it has negative eigenvalues.
+_PROBED = 200
+
+
+class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
+    """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
+
+    Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which
+    nobody ever computes.
+
+    Parameters
+    ----------
+    lam : float > 0, "auto" or "farthest-first", default="auto"
+        The price of a cluster, in units of squared distance in feature space. ``"auto"`` takes the price that the
+        data speak for, judged there as in :func:`kfree.lambda_path`.
+    target_k : int or None, default=None
+        A wished number of clusters: with ``lam="auto"``, the path's price for that number.
+    kernel : str or callable, default="rbf"
+        A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, a function of two rows, or
+        ``"precomputed"``: then X holds the kernel values between all rows.
+    gamma : float or None, default=None
+        Parameter of the kernels rbf, polynomial, sigmoid, laplacian and chi2. None is one over the summed variance of
+        the columns for rbf, and scikit-learn's own choice for the others.
+    degree : float, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial and sigmoid kernels.
+    kernel_params : dict or None, default=None
+        Further arguments for a kernel that is a function.
+    search : {"split-merge", "sweep"}, default="split-merge"
+    patience : int, default=0
+    time_budget : float or None, default=None
+    order : {"given", "random"}, default="given"
+    max_iter : int, default=300
+    max_clusters : int or None, default=None
+    random_state : int, RandomState or None, default=None
+        These are the parameters of :class:`kfree.DPMeans`.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    cluster_ids_ : ndarray of shape (n_clusters_,)
+        Numbers that clusters keep from birth on; gaps are clusters that died.
+    n_clusters_ : int
+    lam_ : float
+        The price that was used.
+    path_ : Staircase or None
+        The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
+    inertia_ : float
+        Weighted squared distances of the rows to their centres, in feature space.
+    cost_ : float
+        J, that is inertia_ + lam_·n_clusters_.
+    cost_history_ : ndarray
+        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
+    n_iter_ : int
+    converged_ : bool
+        Whether no other sweep or move would change anything.
+    n_kernel_values_ : int
+        Kernel values that were computed.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    Kernel values are computed in blocks of 16 MiB, and kept only if all of them fit into 128 MiB (4,096 rows). Besides,
+    a fit takes some ten arrays of 16 bytes per row and cluster; ``lam="auto"`` begins with a few hundred clusters.
+
+    With ``kernel="linear"`` labels and cost are those of :class:`kfree.DPMeans`, but for ties that rounding decides.
+
+    Examples
+    --------
+    A ring around a small cluster, which squared lengths tell apart though their means are the same:
+
+    >>> import numpy as np
+    >>> from kfree import KernelDPMeans
+    >>> angle = np.linspace(0, 6, 60)
+    >>> X = np.vstack([np.column_stack([np.cos(angle), np.sin(angle)]), np.full((20, 2), 0.1)])
+    >>> model = KernelDPMeans(lam=5, kernel=lambda x, y: (x @ x) * (y @ y)).fit(X)
+    >>> model.n_clusters_, len(set(model.labels_[:60])), len(set(model.labels_[60:]))
+    (2, 1, 1)
+    """
+
+    def __init__(
+        self,
+        lam="auto",
+        *,
+        target_k=None,
+        kernel="rbf",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        search="split-merge",
+        patience=0,
+        time_budget=None,
+        order="given",
+        max_iter=300,
+        max_clusters=None,
+        random_state=None,
+    ):
+        self.lam = lam
+        self.target_k = target_k
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.search = search
+        self.patience = patience
+        self.time_budget = time_budget
+        self.order = order
+        self.max_iter = max_iter
+        self.max_clusters = max_clusters
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or, if precomputed, (n_samples, n_samples)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+
+        Returns
+        -------
+        self : KernelDPMeans
+        """
+        self._check_search_parameters()
+        require_count("max_iter", self.max_iter)
+        rows, weight, kernel = self._validated(X, sample_weight)
+        engine = KernelEngine(Gram(rows, kernel), weight)
+        lam, path = self._price(engine, DPMeansObjective(0.0, DUAL))
+        descent, state = self._searched(engine, DPMeansObjective(lam, DUAL))
+        self._publish(X, rows, kernel, engine, state, descent)
+        self.lam_, self.path_ = lam, path
+        return self
+
+    def predict(self, X):
+        """Give each row the label of its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            If precomputed, kernel values between these rows and those of ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        check_is_fitted(self)
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        labels = np.empty(rows.shape[0], dtype=np.int32)
+        for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
+            # ‖φ(x) − c‖² but for κ(x, x), which is the same for all centres.
+            labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
+        return labels
+
+    def _validated(self, X, sample_weight):
+        """Rows, weights and kernel of a fit, in the form that engines take."""
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            rows = validated_matrix(X, "kernel", self)
+            rows = rows.toarray() if sp.issparse(rows) else rows
+        else:
+            rows = validated_rows(X, self)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        weight = validated_weights(sample_weight, rows.shape[0])
+        kernel = validated_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows, weight)
+        probed = rows if kernel.precomputed else rows[:: max(1, rows.shape[0] // _PROBED)]
+        require_positive_semidefinite(kernel.between(probed, probed), f"the kernel ({self.kernel!r})")
+        return rows, weight, kernel
+
+    def _publish(self, X, rows, kernel, engine, state, descent):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        validate_data(self, X, skip_check_array=True, reset=True)
+        n_rows = engine.gram.n_rows
+        self._kernel_, self._rows_ = kernel, None if kernel.precomputed else rows
+        self._coefficients_ = sp.csr_array(state.sites.centres[:, :n_rows])
+        self._sq_norms_ = DUAL.sq_norms(state.sites.centres)
+        self.labels_ = state.labels
+        self.cluster_ids_ = state.sites.uids
+        self.n_clusters_ = len(state.sites.uids)
+        self.inertia_ = state.inertia
+        self.cost_ = state.cost
+        self.cost_history_ = np.array(descent.cost_history)
+        self.n_iter_ = descent.n_iter
+        self.converged_ = descent.converged
+        self.n_kernel_values_ = engine.gram.n_values

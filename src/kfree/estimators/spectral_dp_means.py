@@ -1,0 +1,240 @@
+"""SpectralDPMeans: the spectral relaxation of DP-means (Kulis & Jordan 2012, §5.1)."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import qr
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.engines.gram import blocks
+from kfree.estimators._kernels import validated_matrix
+from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
+from kfree.estimators.k_means import KMeans
+from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
+from kfree.spectral.spectrum import above, at_widest_step
+
+# Affinity → whether it is divided by the square roots of both degrees unless ``normalize`` says otherwise.
+AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
+
+
+class SpectralDPMeans(ClusterMixin, BaseEstimator):
+    """Clusters of any shape, as many as a matrix of affinities has eigenvalues above ``lam``.
+
+    With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
+    orthonormal Y, the maximum is at the eigenvectors of K with eigenvalues above lam (Kulis & Jordan 2012, Theorem
+    5.2). The rows of these are then put into as many clusters.
+
+    Parameters
+    ----------
+    lam : float > 0 or "auto", default="auto"
+        The price of a cluster, in units of eigenvalues. A normalised affinity has eigenvalues up to one, and about as
+        many close to one as there are clusters. ``"auto"`` takes the middle of the widest step of the spectrum.
+    affinity : {"rbf", "nearest_neighbors", "precomputed", "linear"}, default="rbf"
+        How much two rows belong together:
+
+        - ``"rbf"``: exp(−gamma·‖x − y‖²); if gamma is None, exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)², where σ is the
+          distance of a row to its 10th neighbour.
+        - ``"nearest_neighbors"``: 1/(σ_x·σ_y)² if both are among the ``n_neighbors`` of each other, half of that if
+          only one is, else nothing; σ is the distance to the last of them. Sparse, and the choice for many rows.
+        - ``"precomputed"``: X itself, dense or sparse.
+        - ``"linear"``: XXᵀ of the rows as given, which is never formed.
+    gamma : float or None, default=None
+        For ``"rbf"``.
+    n_neighbors : int, default=10
+        For ``"nearest_neighbors"``.
+    normalize : bool or None, default=None
+        Divide affinities by the square roots of both rows' sums, as one does to find clusters of any shape (Ng, Jordan
+        & Weiss 2002). None does so for ``"rbf"`` and ``"nearest_neighbors"``.
+    random_state : int, RandomState or None, default=None
+        Seed of the proof that no eigenvalue was missed, where that takes a random start; 0 if None.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    n_clusters_ : int
+        The number of eigenvalues above ``lam_``, or 1.
+    lam_ : float
+        The price that was used.
+    eigenvalues_ : ndarray
+        All eigenvalues above ``lam_``, falling.
+    eigenvectors_ : ndarray of shape (n_samples, number of eigenvalues)
+    embedding_ : ndarray of the same shape
+        Rows of the eigenvectors, scaled to unit length: what is clustered.
+    relaxed_bound_ : float
+        Σ(eigenvalue − lam_): an upper bound on tr(YᵀKY) − lam_·k for every clustering. So no clustering has a DP-means
+        cost below ``trace_`` − ``relaxed_bound_``.
+    trace_ : float
+        Sum of the diagonal of K.
+    certificate_ : Certificate
+        Why no eigenvalue above ``lam_`` is missing: ``method``; ``n_above``, their number as counted without any
+        eigensolver; ``risk``, the probability that there are more, 0 for a proof; ``margin``, how near to lam_ an
+        eigenvalue would have to lie for rounding to matter.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    Eigenvalues above lam_ are counted by Sylvester's law of inertia from a factorisation of lam_·I − K, dense up to
+    4,096 rows, sparse as long as that has less than 3·10⁷ numbers. Else, Lanczos from a random start bounds what is
+    left when the found ones are taken out (Kuczyński & Woźniakowski 1992). For ``"linear"`` the whole spectrum is
+    computed from the smaller of XᵀX and XXᵀ.
+
+    Dense affinities are kept up to 4,096 rows (128 MiB), and computed anew in blocks of 16 MiB for every product with a
+    vector beyond that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import SpectralDPMeans
+    >>> angle = np.linspace(0, 6.2, 200)
+    >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.vstack([circle, 2 * circle])
+    >>> model = SpectralDPMeans().fit(X)
+    >>> model.n_clusters_, len(set(model.labels_[:200])), len(set(model.labels_[200:]))
+    (2, 1, 1)
+    >>> model.certificate_.method, model.certificate_.n_above
+    ('inertia (dense LDLᵀ)', 2)
+    """
+
+    def __init__(self, lam="auto", *, affinity="rbf", gamma=None, n_neighbors=10, normalize=None, random_state=None):
+        self.lam = lam
+        self.affinity = affinity
+        self.gamma = gamma
+        self.n_neighbors = n_neighbors
+        self.normalize = normalize
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        return tags
+
+    def fit(self, X, y=None):
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or, if precomputed, (n_samples, n_samples)
+        y : ignored
+
+        Returns
+        -------
+        self : SpectralDPMeans
+        """
+        self._check_parameters()
+        rows = self._validated(X)
+        affinity = self._affinity(rows)
+        normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        matrix, degrees = affinity.matrix(normalised, rng)
+        spectrum = at_widest_step(matrix, normalised) if self.lam == "auto" else above(matrix, float(self.lam))
+        self._warn(spectrum, matrix)
+        self._publish(X, affinity, degrees, matrix, spectrum)
+        return self
+
+    def predict(self, X):
+        """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
+
+        Their place in the embedding is K(new, fitted)·V/λ, as it is for the rows of ``fit``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            If precomputed, affinities between these rows and those of ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        check_is_fitted(self)
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        labels = np.zeros(rows.shape[0], dtype=np.int32)
+        if self._rows_model_ is None:
+            return labels
+        for places in blocks(rows.shape[0], len(self.embedding_)):
+            values = self._affinity_.to_new(rows[places])
+            if self._degrees_ is not None:
+                values = _normalised(values, self._degrees_)
+            labels[places] = self._rows_model_.predict(_unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_)))
+        return labels
+
+    def _check_parameters(self):
+        is_auto = isinstance(self.lam, str) and self.lam == "auto"
+        require(is_auto or is_positive_number(self.lam), "lam", self.lam, "a finite number > 0, or 'auto'")
+        require_choice("affinity", self.affinity, list(AFFINITIES))
+        require(
+            self.gamma is None or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None"
+        )
+        require_count("n_neighbors", self.n_neighbors)
+        is_flag = self.normalize is None or isinstance(self.normalize, (bool, np.bool_))
+        require(is_flag, "normalize", self.normalize, "True, False or None")
+
+    def _validated(self, X):
+        rows = validated_matrix(X, "affinity", self) if self.affinity == "precomputed" else validated_rows(X, self)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        return rows.astype(np.float64, copy=False)
+
+    def _affinity(self, rows):
+        if self.affinity == "rbf":
+            return LocalGaussian(rows) if self.gamma is None else Gaussian(rows, self.gamma)
+        if self.affinity == "nearest_neighbors":
+            return Neighbours(rows, self.n_neighbors)
+        return Given(rows) if self.affinity == "precomputed" else Products(rows)
+
+    def _warn(self, spectrum, matrix):
+        if not len(spectrum.values):
+            largest = float(matrix.leading(1)[0][0])
+            warnings.warn(
+                f"lam={spectrum.lam:g} is not below the largest eigenvalue, {largest:g}, so that all rows are one "
+                "cluster; give a smaller lam, or 'auto'.",
+                UserWarning,
+                stacklevel=3,
+            )
+        certificate = spectrum.certificate
+        if certificate.risk > 1e-6 or certificate.n_above != len(spectrum.values):
+            warnings.warn(
+                f"it could not be proved that {len(spectrum.values)} eigenvalue(s) are all above lam={spectrum.lam:g} "
+                f"(certificate_: {certificate}). Others may lie very close to it: try another lam.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _publish(self, X, affinity, degrees, matrix, spectrum):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        embedding = _unit_rows(spectrum.vectors)
+        rows_model = _clustered(embedding) if embedding.shape[1] > 1 else None
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._affinity_, self._degrees_, self._rows_model_ = affinity, degrees, rows_model
+        self.labels_ = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
+        self.n_clusters_ = max(1, embedding.shape[1])
+        self.lam_ = spectrum.lam
+        self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, spectrum.vectors, embedding
+        self.relaxed_bound_ = float((spectrum.values - spectrum.lam).sum())
+        self.trace_ = matrix.trace
+        self.certificate_ = spectrum.certificate
+
+
+def _clustered(embedding):
+    """As many clusters as columns: k-means from the rows least like each other (Damle, Minden & Ying 2019)."""
+    k = embedding.shape[1]
+    seeds = qr(embedding.T, mode="r", pivoting=True)[1][:k]
+    return KMeans(k, init=embedding[seeds], tol=0, max_iter=1000).fit(embedding)
+
+
+def _unit_rows(rows):
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(length > 0, length, 1.0)
+
+
+def _normalised(values, degrees):
+    """Affinities of new rows over the square roots of both degrees."""
+    own = np.asarray(values.sum(axis=1)).ravel()
+    own = 1.0 / np.sqrt(np.where(own > 0, own, 1.0))
+    if sp.issparse(values):
+        return sp.dia_array((own[None, :], 0), shape=(len(own),) * 2) @ values @ sp.diags_array(1.0 / np.sqrt(degrees))
+    return values * own[:, None] / np.sqrt(degrees)

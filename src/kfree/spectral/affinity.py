@@ -1,0 +1,218 @@
+"""Affinities between rows: how much two of them belong together, also for rows that come later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
+from sklearn.neighbors import NearestNeighbors
+
+from kfree.engines.gram import KEPT_BYTES, blocks
+from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
+from kfree.stats import Floats
+
+RowsOf = Callable[[slice], Floats]
+
+# A row is as far from its neighbours as from the one with this number.
+NEIGHBOUR = 10
+# No row counts as having its neighbours nearer than this share of what is usual: copies would weigh without end.
+_NEAREST = 0.1
+
+
+class Surroundings:
+    """How far a row is from its neighbours, in units of what is usual among the rows of the fit.
+
+    The affinity of two rows is divided by the product of their squared ``widths``: paths through thin regions count
+    less, as they should where they connect two clusters.
+    """
+
+    def __init__(self, X: Any, n_neighbors: int):
+        self.X = X
+        self.n_neighbors = min(n_neighbors, X.shape[0] - 1)
+        self.search = NearestNeighbors(n_neighbors=self.n_neighbors + 1).fit(X)
+        self.usual = 1.0
+        distances, self.neighbours = self.search.kneighbors(X)
+        reach = distances[:, -1]
+        self.usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
+        self.widths = self.in_units(reach)
+
+    def in_units(self, reach: Floats) -> Floats:
+        return np.maximum(reach / self.usual, _NEAREST)
+
+    def of_new(self, X: Any) -> Floats:
+        """Widths of rows that are not among these; a row that is, meets itself."""
+        distances, _ = self.search.kneighbors(X)
+        return self.in_units(distances[:, -1])
+
+
+class Affinity:
+    """A symmetric matrix of affinities ``among`` the rows of a fit, and those of new rows to them."""
+
+    def among(self) -> Any:
+        raise NotImplementedError
+
+    def matrix(self, normalised: bool, rng: np.random.RandomState) -> tuple[Matrix, Floats | None]:
+        """K, and the degrees if it is divided by their square roots: then all eigenvalues lie between −1 and 1."""
+        values = self.among()
+        if not normalised:
+            return _wrapped(values, -_largest_sum(values), rng), None
+        degrees = values @ np.ones(values.shape[0])
+        if not (degrees > 0).all():
+            raise ValueError(
+                f"affinities are normalised by the sums of rows, and {np.count_nonzero(degrees <= 0)} row(s) have a "
+                f"sum that is not positive, the first is row {int(np.argmin(degrees > 0))}. Remove such rows, give "
+                "them an affinity with themselves, or set normalize=False."
+            )
+        return _wrapped(_scaled(values, 1.0 / np.sqrt(degrees)), -1.0, rng), degrees
+
+
+class LocalGaussian(Affinity):
+    """exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)²: as wide as the surroundings of both (Zelnik-Manor & Perona 2004)."""
+
+    def __init__(self, X: Any):
+        self._around = Surroundings(X, NEIGHBOUR)
+
+    def among(self) -> Any:
+        return self._matrix(self._around.X, self._around.widths)
+
+    def to_new(self, X: Any) -> Floats:
+        return self._between(X, self._around.of_new(X))
+
+    def _matrix(self, X: Any, widths: Floats) -> Any:
+        return stored_or_computed(X.shape[0], lambda places: self._between(X[places], widths[places]))
+
+    def _between(self, X: Any, widths: Floats) -> Floats:
+        product = np.outer(widths, self._around.widths)
+        sq_dist = euclidean_distances(X, self._around.X, squared=True) / self._around.usual**2
+        return np.asarray(np.exp(-2.0 * sq_dist / product) / product**2)
+
+
+class Gaussian(Affinity):
+    """exp(−gamma·‖x − y‖²), equally wide everywhere."""
+
+    def __init__(self, X: Any, gamma: float):
+        self._X, self._gamma = X, gamma
+
+    def among(self) -> Any:
+        return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
+
+    def to_new(self, X: Any) -> Floats:
+        return np.asarray(rbf_kernel(X, self._X, gamma=self._gamma), dtype=np.float64)
+
+
+class Neighbours(Affinity):
+    """1 if one row is among the neighbours of the other and the other among its own, ½ if only one is, else 0.
+
+    Divided by (σ_x·σ_y)², σ being the distance to the last of the neighbours.
+    """
+
+    def __init__(self, X: Any, n_neighbors: int):
+        self._around = Surroundings(X, n_neighbors)
+
+    def among(self) -> sp.csr_array:
+        around, n_rows = self._around, self._around.X.shape[0]
+        ones, begins = (
+            np.ones(around.neighbours.size),
+            np.arange(0, around.neighbours.size + 1, around.neighbours.shape[1]),
+        )
+        links = sp.csr_array((ones, around.neighbours.ravel(), begins), shape=(n_rows, n_rows))
+        thin = sp.dia_array((1.0 / around.widths[None, :] ** 2, 0), shape=(n_rows, n_rows))
+        return sp.csr_array(thin @ ((links + links.T) / 2) @ thin)
+
+    def to_new(self, X: Any) -> sp.csr_array:
+        """Links to the neighbours of the new rows. A copy of a row of the fit has the links of that row."""
+        around = self._around
+        distances, neighbours = around.search.kneighbors(X)
+        weight = 1.0 / around.widths[neighbours] ** 2
+        begins = np.arange(0, neighbours.size + 1, neighbours.shape[1])
+        shape = (X.shape[0], around.X.shape[0])
+        links = sp.csr_array((weight.ravel(), neighbours.ravel(), begins), shape=shape)
+        is_copy = (distances[:, 0] == 0).astype(np.float64)
+        originals = sp.csr_array((is_copy, (np.arange(shape[0]), neighbours[:, 0])), shape=shape)
+        return sp.csr_array(
+            sp.dia_array((1.0 - is_copy[None, :], 0), shape=(shape[0],) * 2) @ links + originals @ self.among()
+        )
+
+
+class Given(Affinity):
+    """Affinities that somebody else has computed."""
+
+    def __init__(self, values: Any):
+        self._values = values
+
+    def among(self) -> Any:
+        return self._values
+
+    def to_new(self, X: Any) -> Any:
+        return X
+
+
+class Products(Affinity):
+    """XXᵀ, without normalisation never formed."""
+
+    def __init__(self, X: Any):
+        self._X = X
+
+    def among(self) -> Any:
+        return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
+
+    def matrix(self, normalised: bool, rng: np.random.RandomState) -> tuple[Matrix, Floats | None]:
+        return super().matrix(normalised, rng) if normalised else (Factor(self._X), None)
+
+    def to_new(self, X: Any) -> Floats:
+        values = X @ self._X.T
+        return np.asarray(values.toarray() if sp.issparse(values) else values)
+
+
+def _wrapped(values: Any, lowest: float, rng: np.random.RandomState) -> Matrix:
+    if sp.issparse(values):
+        return sparse_matrix(sp.csc_array(values), lowest, rng)
+    return Dense(values, lowest, rng)
+
+
+def _scaled(values: Any, scale: Floats) -> Any:
+    """diag(scale)·K·diag(scale), in the form that K has."""
+    if isinstance(values, np.ndarray):
+        return values * scale[:, None] * scale
+    if not sp.issparse(values):
+        return values.scaled(scale)
+    diagonal = sp.dia_array((scale[None, :], 0), shape=values.shape)
+    return diagonal @ values @ diagonal
+
+
+def _largest_sum(values: Any) -> float:
+    """The largest Σ_j |K_ij|, which no eigenvalue exceeds in size."""
+    return float(abs(values).sum(axis=1).max())
+
+
+class Computed:
+    """A symmetric matrix whose rows are computed whenever it is multiplied; ``scale`` goes with rows and columns."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, n_rows: int, rows_of: RowsOf, scale: Floats | None = None):
+        self.shape = (n_rows, n_rows)
+        self._rows_of = rows_of
+        self._scale = np.ones(n_rows) if scale is None else scale
+
+    def scaled(self, scale: Floats) -> Computed:
+        return Computed(self.shape[0], self._rows_of, self._scale * scale)
+
+    def matvec(self, v: Floats) -> Floats:
+        v = self._scale * v.ravel()
+        products = [self._rows_of(places) @ v for places in blocks(*self.shape)]
+        return np.asarray(self._scale * np.concatenate(products))
+
+    __matmul__ = matvec
+
+    def trace(self) -> float:
+        parts = [self._rows_of(places)[:, places].diagonal() for places in blocks(*self.shape)]
+        return float(np.concatenate(parts) @ self._scale**2)
+
+
+def stored_or_computed(n_rows: int, rows_of: RowsOf) -> Floats | Computed:
+    """A matrix given by a function of some of its rows: kept if it is small."""
+    return np.asarray(rows_of(slice(0, n_rows))) if 8 * n_rows**2 <= KEPT_BYTES else Computed(n_rows, rows_of)

@@ -1,0 +1,101 @@
+"""All eigenpairs above a price, and the price that the spectrum itself suggests: its widest step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.spectral.counts import Certificate
+from kfree.spectral.matrices import Blocks, Matrix
+from kfree.stats import Floats
+
+# Eigenvalues looked at to begin with.
+_FIRST_LOOK = 20
+# Times that eigenvalues which a solver missed are looked for again.
+_TRIALS = 4
+# Nothing below this share of the largest eigenvalue is told from zero.
+_NOISE = 1e-9
+# Without clusters, the distances of eigenvalues from one grow like (k − 1)² at most, as along a line. The widest of
+# these steps is 1.67 wide, and 2.1 around a ring.
+ENOUGH = 2.0
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues above lam, falling, their vectors (n, m), and why these are all."""
+
+    lam: float
+    values: Floats
+    vectors: Floats
+    certificate: Certificate
+
+
+def above(matrix: Matrix, lam: float, at_least: int = _FIRST_LOOK) -> Spectrum:
+    """All eigenpairs with eigenvalue > lam."""
+    m = min(at_least, matrix.n_rows)
+    for trial in range(_TRIALS):
+        values, vectors = matrix.leading(m, seed=trial)
+        while values[-1] > lam and m < matrix.n_rows and len(values) == m:
+            m = min(2 * m, matrix.n_rows)
+            values, vectors = matrix.leading(m, seed=trial)
+        kept = values > lam
+        certificate = matrix.count(lam, values[kept], vectors[:, kept])
+        if certificate.n_above == np.count_nonzero(kept):
+            break
+        m = min(max(m, certificate.n_above) + 1, matrix.n_rows)
+    return Spectrum(lam, values[kept], vectors[:, kept], certificate)
+
+
+def at_widest_step(matrix: Matrix, normalised: bool) -> Spectrum:
+    """The same for the price in the middle of the widest step that the spectrum has."""
+    k = steps_above(matrix) if normalised else widest_fall(matrix.leading(min(_FIRST_LOOK, matrix.n_rows))[0])
+    values = matrix.leading(min(k + 1, matrix.n_rows))[0]
+    return above(matrix, _middle(values, k, normalised), k + 1)
+
+
+def steps_above(matrix: Matrix, beyond_doubt: bool = False) -> int:
+    """The number of eigenvalues of a normalised affinity above its widest step, part by part where it has parts."""
+    if isinstance(matrix, Blocks):
+        return sum(steps_above(part, beyond_doubt=True) for part in matrix.parts)
+    m = min(_FIRST_LOOK, matrix.n_rows)
+    while True:
+        k = widest_step(matrix.leading(m)[0], beyond_doubt)
+        if k <= 2 * m // 3 or m == matrix.n_rows:
+            return k
+        m = min(2 * m, matrix.n_rows)
+
+
+def widest_step(values: Floats, beyond_doubt: bool = False) -> int:
+    """How many of the falling eigenvalues of a normalised affinity lie above the widest step; one if none is wide.
+
+    There is one near one for each cluster, so that what counts is by how many times the distance from one grows. Steps
+    get narrower as k grows even where nothing happens, like log(k/(k − 1)) at most. Over the square root of that, a
+    step must be wide ``ENOUGH``; of these, the widest over the cube root is taken. One that cuts up what hangs together
+    while other rows have no link to it at all must be that wide over the cube root, too.
+    """
+    if len(values) < 3:
+        return 1
+    off, k = np.maximum(1.0 - values, _NOISE), np.arange(2, len(values))
+    width, usual = np.log(off[2:] / off[1:-1]), np.log(k / (k - 1))
+    score = width / np.cbrt(usual)
+    if (width / np.sqrt(usual)).max() < ENOUGH or (beyond_doubt and score.max() < ENOUGH):
+        return 1
+    return int(k[np.argmax(score)])
+
+
+def widest_fall(values: Floats) -> int:
+    """How many of the falling eigenvalues of any other matrix lie above the place where they fall most."""
+    size = values[values > _NOISE * values[0]]
+    return int(np.argmax(np.log(size[:-1] / size[1:]))) + 1 if len(size) > 1 else 1
+
+
+def _middle(values: Floats, k: int, normalised: bool) -> float:
+    """A price well between the k-th value and the next, which may be missing."""
+    if normalised:
+        off = np.maximum(1.0 - values, _NOISE)
+        low = float(off[k]) if len(off) > k else 1.0
+        return 1.0 - (low / 2 if k == 1 else math.sqrt(off[k - 1] * low))
+    low = float(values[k]) if len(values) > k else 0.0
+    return math.sqrt(values[k - 1] * low) if low > 0 else float(values[k - 1]) / 2
