@@ -5,6 +5,7 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
@@ -116,15 +117,16 @@ def _numeric(values, what):
         raise ValueError(
             f"{what} is given as {type(values).__name__} of {array.dtype}, not as numbers; give {_ACCEPTED}."
         )
-    try:
+    if array.shape == (0, 0):
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} holds values that are not numbers ({error}); give {_ACCEPTED}.") from error
+    return check_array(
+        array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
+    )
 
 
 def _as_float(matrix):
     if matrix.dtype.kind not in "biuf":
-        raise ValueError(f"the graph holds weights of type {matrix.dtype}, not real numbers; give {_ACCEPTED}.")
+        raise ValueError(f"the graph has weights of type {matrix.dtype}, which are not real numbers; give {_ACCEPTED}.")
     return sp.csr_array(matrix, dtype=np.float64)
 
 
@@ -139,8 +141,8 @@ def _require_weights(weight):
         raise ValueError(f"the graph has {bad} link(s) whose weight is NaN or inf; weights are finite numbers ≥ 0.")
     if negative:
         raise ValueError(
-            f"the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut needs weights ≥ 0. Leave "
-            "such links out, or shift the weights if they are similarities."
+            f"Negative values in data: the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut "
+            "needs weights ≥ 0. Leave such links out, or shift the weights if they are similarities."
         )
 
 

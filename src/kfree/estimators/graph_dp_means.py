@@ -38,7 +38,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
-    patience : int, default=10
+    patience : int, default=5
         The search goes on until so many random attempts in a row to put pieces of clusters together anew were in vain.
     max_iter : int, default=1000
         Most moves that the search tries.
@@ -96,7 +96,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(self, lam="auto", *, cut="normalized", patience=10, max_iter=1000, engine="auto", random_state=0):
+    def __init__(self, lam="auto", *, cut="normalized", patience=5, max_iter=1000, engine="auto", random_state=0):
         self.lam = lam
         self.cut = cut
         self.patience = patience
@@ -181,7 +181,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
 
     def _search(self, graph):
         """The price, the staircase that it was read from, if it was, and what the search found."""
-        if graph is None:
+        if graph is None or not graph.out.any():
             return (_ANY_PRICE if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
         if self.lam == "auto":

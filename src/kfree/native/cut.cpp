@@ -1,7 +1,6 @@
 #include "cut.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <numeric>
 
 #include "parallel.hpp"
@@ -11,20 +10,47 @@ namespace {
 
 constexpr int64_t BETWEEN_QUESTIONS = 1024;
 
+// Nodes that wait for their turn, each at most once.
+class Queue {
+ public:
+  explicit Queue(int64_t n) : ring_(n), waiting_(n, 0) {}
+  bool empty() const { return size_ == 0; }
+  void push(int32_t node) {
+    if (waiting_[node]) return;
+    waiting_[node] = 1;
+    ring_[end_] = node;
+    if (++end_ == ring_.size()) end_ = 0;
+    ++size_;
+  }
+  int32_t pop() {
+    const int32_t node = ring_[end_ >= size_ ? end_ - size_ : end_ + ring_.size() - size_];
+    waiting_[node] = 0;
+    --size_;
+    return node;
+  }
+
+ private:
+  std::vector<int32_t> ring_;
+  std::vector<char> waiting_;
+  size_t end_ = 0, size_ = 0;
+};
+
 class Mover {
  public:
   Mover(const Graph& graph, const MoveRules& rules, const int64_t* order, const int32_t* block, int32_t* label,
         const GoOn& go_on)
-      : g_(graph), rules_(rules), order_(order), block_(block), label_(label), go_on_(go_on), size_(g_.n, 0),
-        out_(g_.n, 0.0), volume_(g_.n, 0.0), rate_(g_.n, 0.0), links_(g_.n, 0.0), seen_(g_.n, 0), queued_(g_.n, 0) {
+      : g_(graph), rules_(rules), order_(order), block_(block), label_(label), go_on_(go_on),
+        blocked_(std::any_of(block, block + g_.n, [&](int32_t b) { return b != block[0]; })), cluster_(g_.n),
+        links_(g_.n, 0.0), queue_(g_.n) {
     for (int64_t i = 0; i < g_.n; ++i) {
-      ++size_[label[i]];
-      volume_[label[i]] += g_.volume[i];
+      Cluster& own = cluster_[label[i]];
+      ++own.size;
+      own.volume += g_.volume[i];
       for (int64_t e = g_.begin[i]; e < g_.begin[i + 1]; ++e)
-        if (label[g_.neighbour[e]] != label[i]) out_[label[i]] += g_.weight[e];
+        if (label[g_.neighbour[e]] != label[i]) own.out += g_.weight[e];
     }
     for (int64_t c = g_.n; c-- > 0;) {
-      if (size_[c]) rate_[c] = out_[c] / volume_[c];
+      if (cluster_[c].size) cluster_[c].rate = cluster_[c].out / cluster_[c].volume;
       else empty_.push_back(static_cast<int32_t>(c));
     }
   }
@@ -40,6 +66,11 @@ class Mover {
   }
 
  private:
+  // Side by side in memory, because they are looked at together.
+  struct Cluster {
+    double out = 0.0, volume = 0.0, rate = 0.0;
+    int64_t size = 0;
+  };
   struct Place {
     double change;
     int32_t cluster;
@@ -47,14 +78,10 @@ class Mover {
 
   int64_t round() {
     int64_t moved = 0, asked = 0;
-    queue_.assign(order_, order_ + g_.n);
-    std::fill(queued_.begin(), queued_.end(), 1);
+    for (int64_t p = 0; p < g_.n; ++p) queue_.push(static_cast<int32_t>(order_[p]));
     while (!queue_.empty()) {
       if (asked++ % BETWEEN_QUESTIONS == 0 && !go_on_()) throw Interrupted();
-      const int64_t i = queue_.front();
-      queue_.pop_front();
-      queued_[i] = 0;
-      moved += look(i);
+      moved += look(queue_.pop());
     }
     return moved;
   }
@@ -65,35 +92,33 @@ class Mover {
     const Place best = best_place(i, own);
     const bool gains = leaving(i, own) + best.change < -rules_.least_gain;
     if (gains) move(i, own, best.cluster);
-    for (const int32_t c : touched_) {
-      links_[c] = 0.0;
-      seen_[c] = 0;
-    }
+    for (const int32_t c : touched_) links_[c] = 0.0;
     return gains;
   }
+
+  bool apart(int64_t i, int32_t j) const { return blocked_ && block_[i] != block_[j]; }
 
   // The node's links to each cluster around it.
   void gather(int64_t i) {
     touched_.clear();
     for (int64_t e = g_.begin[i]; e < g_.begin[i + 1]; ++e) {
       const int32_t j = g_.neighbour[e];
-      if (block_[j] != block_[i]) continue;
+      if (apart(i, j)) continue;
       const int32_t c = label_[j];
-      if (!seen_[c]) {
-        seen_[c] = 1;
-        touched_.push_back(c);
-      }
+      if (links_[c] == 0.0) touched_.push_back(c);
       links_[c] += g_.weight[e];
     }
   }
 
   double leaving(int64_t i, int32_t own) const {
-    if (size_[own] == 1) return -rate_[own] - rules_.lam;
-    return (out_[own] - g_.out[i] + 2 * links_[own]) / (volume_[own] - g_.volume[i]) - rate_[own];
+    const Cluster& from = cluster_[own];
+    if (from.size == 1) return -from.rate - rules_.lam;
+    return (from.out - g_.out[i] + 2 * links_[own]) / (from.volume - g_.volume[i]) - from.rate;
   }
 
   double joining(int64_t i, int32_t c) const {
-    return (out_[c] + g_.out[i] - 2 * links_[c]) / (volume_[c] + g_.volume[i]) - rate_[c];
+    const Cluster& to = cluster_[c];
+    return (to.out + g_.out[i] - 2 * links_[c]) / (to.volume + g_.volume[i]) - to.rate;
   }
 
   Place best_place(int64_t i, int32_t own) const {
@@ -105,31 +130,30 @@ class Mover {
       if (c != own) offer(joining(i, c), c);
     if (rules_.thorough)
       for (const int32_t c : hosts_)
-        if (c != own && size_[c]) offer(joining(i, c), c);
-    if (size_[own] > 1) offer(g_.out[i] / g_.volume[i] + rules_.lam, empty_.back());
+        if (c != own && cluster_[c].size) offer(joining(i, c), c);
+    if (cluster_[own].size > 1) offer(g_.out[i] / g_.volume[i] + rules_.lam, empty_.back());
     return best.cluster < 0 ? Place{-leaving(i, own), own} : best;
   }
 
-  void move(int64_t i, int32_t from, int32_t to) {
-    if (!size_[to]) empty_.pop_back();
-    out_[from] += 2 * links_[from] - g_.out[i];
-    out_[to] += g_.out[i] - 2 * links_[to];
-    volume_[from] -= g_.volume[i];
-    volume_[to] += g_.volume[i];
-    ++size_[to];
-    rate_[to] = out_[to] / volume_[to];
-    if (--size_[from]) {
-      rate_[from] = out_[from] / volume_[from];
+  void move(int64_t i, int32_t own, int32_t other) {
+    Cluster &from = cluster_[own], &to = cluster_[other];
+    if (!to.size) empty_.pop_back();
+    from.out += 2 * links_[own] - g_.out[i];
+    to.out += g_.out[i] - 2 * links_[other];
+    from.volume -= g_.volume[i];
+    to.volume += g_.volume[i];
+    ++to.size;
+    to.rate = to.out / to.volume;
+    if (--from.size) {
+      from.rate = from.out / from.volume;
     } else {
-      out_[from] = volume_[from] = 0.0;
-      empty_.push_back(from);
+      from = {};
+      empty_.push_back(own);
     }
-    label_[i] = to;
+    label_[i] = other;
     for (int64_t e = g_.begin[i]; e < g_.begin[i + 1]; ++e) {
       const int32_t j = g_.neighbour[e];
-      if (queued_[j] || label_[j] == to || block_[j] != block_[i]) continue;
-      queued_[j] = 1;
-      queue_.push_back(j);
+      if (label_[j] != other && !apart(i, j)) queue_.push(j);
     }
   }
 
@@ -138,14 +162,15 @@ class Mover {
   void find_hosts() {
     std::vector<int32_t> by_rate;
     for (int32_t c = 0; c < g_.n; ++c)
-      if (size_[c]) by_rate.push_back(c);
-    std::ranges::stable_sort(by_rate, std::greater{}, [&](int32_t c) { return rate_[c]; });
+      if (cluster_[c].size) by_rate.push_back(c);
+    std::ranges::stable_sort(by_rate, std::greater{}, [&](int32_t c) { return cluster_[c].rate; });
     hosts_.clear();
     double largest = 0.0, smallest = 0.0;
     for (const int32_t c : by_rate) {
-      if (!hosts_.empty() && volume_[c] <= largest && volume_[c] >= smallest) continue;
-      largest = hosts_.empty() ? volume_[c] : std::max(largest, volume_[c]);
-      smallest = hosts_.empty() ? volume_[c] : std::min(smallest, volume_[c]);
+      const double volume = cluster_[c].volume;
+      if (!hosts_.empty() && volume <= largest && volume >= smallest) continue;
+      largest = hosts_.empty() ? volume : std::max(largest, volume);
+      smallest = hosts_.empty() ? volume : std::min(smallest, volume);
       hosts_.push_back(c);
     }
   }
@@ -156,11 +181,11 @@ class Mover {
   const int32_t* block_;
   int32_t* label_;
   const GoOn& go_on_;
-  std::vector<int64_t> size_;
-  std::vector<double> out_, volume_, rate_, links_;  // of clusters; links_ are those of the node in hand
-  std::vector<char> seen_, queued_;
+  const bool blocked_;
+  std::vector<Cluster> cluster_;
+  std::vector<double> links_;  // of the node in hand with each cluster
   std::vector<int32_t> touched_, empty_, hosts_;
-  std::deque<int64_t> queue_;
+  Queue queue_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ struct Graph {
   int64_t n;
   const int64_t* begin;      // (n + 1,)
   const int32_t* neighbour;  // (begin[n],)
-  const double* weight;      // (begin[n],)
+  const double* weight;      // (begin[n],) > 0
   const double* out;         // (n,) links to other nodes
   const double* volume;      // (n,) > 0; a cut is divided by it: degree for the normalised, size for the ratio cut
 };
@@ -23,7 +23,7 @@ using GoOn = std::function<bool()>;
 struct MoveRules {
   double lam;
   double least_gain;  // a move that lowers the cost by no more is at the limit of rounding
-  bool thorough;      // look at clusters without a link to the node as well, and go on until no node gains
+  bool thorough;      // look at clusters without a link to the node as well, and go on until no node gains (one block)
 };
 
 // Each node moves to the cluster, old or new, that lowers the cost most; nodes whose neighbours have moved look again.

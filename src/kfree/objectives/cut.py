@@ -61,8 +61,8 @@ class NormalizedCut:
         return clusters.degree
 
     def lowest_lam(self, clusters: Clusters) -> float:
-        """The price below which single nodes are best, whatever the graph: no merge changes the cut by more."""
-        return -2.0 * float(self.rates(clusters).max(initial=0.0))
+        """A price at which single nodes are best, whatever their links: no merge saves more."""
+        return -2.0
 
     def rates(self, clusters: Clusters) -> Floats:
         """The cut of each cluster; 0 for a node without links."""
@@ -88,6 +88,10 @@ class NormalizedCut:
 @dataclass(frozen=True)
 class RatioCut(NormalizedCut):
     """J = Σ_c links(c, rest) / nodes(c) + lam·k, with lam < 0."""
+
+    def lowest_lam(self, clusters: Clusters) -> float:
+        """A price at which single nodes are best: no merge saves more."""
+        return -2.0 * float(clusters.degree.max())
 
     def volume(self, clusters: Clusters) -> Floats:
         """What a cut is divided by."""

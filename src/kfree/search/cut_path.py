@@ -17,6 +17,8 @@ from kfree.search.multilevel import grown, joined_neighbours
 
 # At the finest price a cluster must keep this share of its links inside, so that hardly any pair is kept apart.
 _FINEST_SHARE = 0.05
+# Prices tried at first.
+_RUNGS = 8
 # How often the two gaps around the best price so far are halved.
 _HALVINGS = 3
 
@@ -41,13 +43,13 @@ class CutPath:
 
 
 def cut_path(graph: Graph, cut: type[NormalizedCut]) -> CutPath:
-    """The staircase of a graph whose nodes all have links.
+    """The staircase of a graph with links between nodes.
 
     Greedy merging of neighbours, from very small clusters up to the connected components, shows at which prices the
     number of clusters changes. At some of these the graph is clustered anew, and the results are judged.
     """
     judge = PlantedClusters(graph.out, graph.components(), _effective_number(graph))
-    finest = -(1 - _FINEST_SHARE) * float(np.median(cut(0.0).rates(graph)))
+    finest = -(1 - _FINEST_SHARE) * float(np.median(cut(0.0).rates(graph)[graph.out > 0]))
     greedy = _greedy(graph, cut(finest))
 
     def rung(lam: float) -> Rung:
@@ -72,10 +74,9 @@ def _greedy(graph: Graph, finest: NormalizedCut) -> CutStaircase:
 
 
 def _prices_to_try(greedy: CutStaircase) -> list[float]:
-    """One within the step of 1, 2, 4, 8, … clusters more than components, from high to low."""
-    beyond = 2 ** np.arange(int(np.log2(max(len(greedy) - 1, 1))) + 1)
-    steps = np.append(beyond[beyond < len(greedy)], len(greedy) - 1)
-    return sorted(set(greedy.lam[steps].tolist()), reverse=True)
+    """Prices from coarse to fine, within steps whose numbers of clusters are in a geometric row; the finest is last."""
+    steps = np.unique(np.rint(np.geomspace(1, len(greedy), _RUNGS)).astype(np.int64)) - 1
+    return sorted({*greedy.lam[steps[:-1]].tolist(), float(greedy.lam_low[-1])}, reverse=True)
 
 
 def _around_best(rungs: list[Rung]) -> list[float]:
