@@ -16,7 +16,15 @@ from kfree import GraphDPMeans
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.native import _core, reference_cut
 from kfree.objectives.cut import CUTS, CutStats, shares
-from kfree.search.multilevel import CutState, MergeClusters, MoveNodes, Recombine, SplitClusters, grown
+from kfree.search.multilevel import (
+    CutState,
+    MergeClusters,
+    MoveNodes,
+    Recombine,
+    SplitClusters,
+    grown,
+    joined_neighbours,
+)
 
 both_cuts = pytest.mark.parametrize("cut", list(CUTS))
 both_weights = pytest.mark.parametrize("weights", ["whole", "real"])
@@ -164,6 +172,21 @@ def test_the_search_finds_the_best_of_all_partitions(cut, rng):
                 assert model.cost_ >= lowest - 1e-9
                 trials, hits = trials + 1, hits + (model.cost_ < lowest + 1e-9)
     assert hits >= 0.97 * trials, (hits, trials)
+
+
+def test_weak_clusters_merge_without_links_too():
+    """Twenty cliques with a leaf each, and the leaves in two clusters, which have no links with each other."""
+    A = np.kron(np.eye(20), np.pad(np.ones((4, 4)), (0, 1)) - np.diag([1, 1, 1, 1, 0]))
+    leaf, clique = np.arange(4, 100, 5), np.arange(0, 100, 5)
+    A[leaf, clique] = A[clique, leaf] = 1
+    labels = np.repeat(np.arange(20), 5).astype(np.int32)
+    labels[leaf] = 20 + np.arange(20) % 2
+    graph, objective = graph_of(A), CUTS["normalized"](-0.7)
+    state = CutState.of(labels, graph, objective)
+    assert joined_neighbours(state.clusters, objective).tolist() == list(range(22))
+    merged = MergeClusters()(state, graph, objective)
+    assert merged.clusters.n_nodes == 21
+    assert merged.cost == pytest.approx(state.cost - (1 - 0.7))
 
 
 def test_at_most_one_cluster_does_not_pay_for_itself(rng):

@@ -303,3 +303,19 @@ def test_the_staircase_speaks_of_prices_below_zero():
         path.at(k=0)
     with pytest.raises(ValueError, match="k=99 is more than the"):
         path.at(k=99)
+
+
+def test_pictures_of_a_graph_and_its_staircase():
+    figure = pytest.importorskip("matplotlib.figure")
+    from kfree import plot
+
+    model = GraphDPMeans().fit(two_cliques())
+    ax = plot.graph(model, figure.Figure().add_subplot())
+    between, inside = (len(lines.get_segments()) for lines in ax.collections[:2])
+    assert (between, inside) == (1, 30)
+    places = ax.collections[2].get_offsets()
+    left, right = places[:6].mean(axis=0), places[6:].mean(axis=0)
+    assert np.linalg.norm(places[:6] - left, axis=1).max() < np.linalg.norm(left - right)
+    assert [text.get_text() for text in model.path_.plot(figure.Figure().add_subplot()).texts] == ["k = 2"]
+    given = plot.graph(model, figure.Figure().add_subplot(), positions=np.arange(24).reshape(12, 2))
+    assert given.collections[2].get_offsets()[3].tolist() == [6, 7]
