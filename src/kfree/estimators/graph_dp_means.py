@@ -185,7 +185,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
             return (_ANY_PRICE if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
         if self.lam == "auto":
-            path = cut_path(graph, cut)
+            path = cut_path(graph, cut, rng)
             staircase, start = path.staircase, path.start
             objective = cut(staircase.suggest().lam)
         else:

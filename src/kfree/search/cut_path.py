@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +13,7 @@ from kfree.objectives.cut import NormalizedCut
 from kfree.objectives.planted import PlantedClusters
 from kfree.search.agglomerate import Merges
 from kfree.search.cut_staircase import CutStaircase
-from kfree.search.multilevel import grown, joined_neighbours
+from kfree.search.multilevel import grown, joined_neighbours, search
 
 # At the finest price a cluster must keep this share of its links inside, so that hardly any pair is kept apart.
 _FINEST_SHARE = 0.05
@@ -42,26 +42,60 @@ class CutPath:
     start: Labels
 
 
-def cut_path(graph: Graph, cut: type[NormalizedCut]) -> CutPath:
+def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState) -> CutPath:
     """The staircase of a graph with links between nodes.
 
     Greedy merging of neighbours, from very small clusters up to the connected components, shows at which prices the
     number of clusters changes. At some of these the graph is clustered anew, and the results are judged.
     """
-    judge = PlantedClusters(graph.out, graph.components(), _effective_number(graph))
+    judges, component = _judges(graph), graph.components()
     finest = -(1 - _FINEST_SHARE) * float(np.median(cut(0.0).rates(graph)[graph.out > 0]))
     greedy = _greedy(graph, cut(finest))
 
-    def rung(lam: float) -> Rung:
-        return _rung(lam, graph, cut(lam), judge)
+    def rung(lam: float, labels: Labels) -> Rung:
+        clusters = graph.contracted(labels)
+        evidence = max(judge.evidence(labels) for judge in judges)
+        return Rung(lam, labels, clusters.n_nodes, cut(lam).cut(clusters), evidence)
 
-    rungs = [rung(lam) for lam in _prices_to_try(greedy)]
+    rungs = [rung(lam, _clustered(graph, cut(lam))) for lam in _prices_to_try(greedy)]
     for _ in range(_HALVINGS):
-        rungs += [rung(lam) for lam in _around_best(rungs)]
-    best = _best_by_k(rungs)
-    staircase = _staircase(greedy, best)
-    suggested = best.get(staircase.suggest().k)
-    return CutPath(staircase, suggested.labels if suggested else judge.component)
+        rungs += [rung(lam, _clustered(graph, cut(lam))) for lam in _around_best(rungs)]
+    staircase = _staircase(greedy, rungs)
+    while staircase.suggest().k == greedy.k[0]:  # no evidence: make sure that the price leaves the components whole
+        lam = staircase.suggest().lam
+        found = rung(lam, search(component, graph, cut(lam), rng, patience=0).state.labels)
+        if found.k == greedy.k[0]:
+            return CutPath(staircase, component)
+        rungs.append(found)
+        staircase = _staircase(greedy, rungs)
+    return CutPath(staircase, _best_by_k(rungs)[staircase.suggest().k].labels)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    graph: Graph
+    planted: PlantedClusters
+
+    def evidence(self, labels: Labels) -> float:
+        return self.planted.evidence(labels, self.graph.contracted(labels).out)
+
+
+def _judges(graph: Graph) -> list[_Judge]:
+    """One counts links by their weight, as (Σw)² / Σw² in all; where weights differ another counts every link once."""
+    component, weight = graph.components(), graph.weight
+    n_links = float(weight.sum() ** 2 / (weight**2).sum() / 2)
+    judges = [_Judge(graph, PlantedClusters(graph.out, component, n_links))]
+    if weight.min() < weight.max():
+        out = np.diff(graph.begin).astype(np.float64)
+        once = replace(graph, weight=np.ones_like(weight), out=out)
+        judges.append(_Judge(once, PlantedClusters(out, component, len(weight) / 2)))
+    return judges
+
+
+def _clustered(graph: Graph, objective: NormalizedCut) -> Labels:
+    """A good clustering of connected clusters, found in little time."""
+    labels = grown(graph, objective)
+    return in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
 
 
 def _greedy(graph: Graph, finest: NormalizedCut) -> CutStaircase:
@@ -82,16 +116,8 @@ def _prices_to_try(greedy: CutStaircase) -> list[float]:
 def _around_best(rungs: list[Rung]) -> list[float]:
     """Prices half-way between the one with the most evidence and its neighbours."""
     prices = sorted(found.lam for found in rungs)
-    best = prices.index(max(rungs, key=lambda found: found.evidence).lam)
-    return [(a + b) / 2 for a, b in pairwise(prices) if prices[best] in (a, b)]
-
-
-def _rung(lam: float, graph: Graph, objective: NormalizedCut, judge: PlantedClusters) -> Rung:
-    labels = grown(graph, objective)
-    labels = in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
-    clusters = graph.contracted(labels)
-    evidence = judge.evidence(labels, clusters.out)
-    return Rung(lam, labels, clusters.n_nodes, objective.cut(clusters), evidence)
+    best = max(rungs, key=lambda found: found.evidence).lam
+    return [(a + b) / 2 for a, b in pairwise(prices) if best in (a, b)]
 
 
 def _best_by_k(rungs: list[Rung]) -> dict[int, Rung]:
@@ -103,20 +129,15 @@ def _best_by_k(rungs: list[Rung]) -> dict[int, Rung]:
     return best
 
 
-def _staircase(greedy: CutStaircase, best: dict[int, Rung]) -> CutStaircase:
+def _staircase(greedy: CutStaircase, rungs: list[Rung]) -> CutStaircase:
     """From what was found either way, up to the rung of the lowest price: greedy merging alone says little beyond."""
-    last, first_k = min(best.values(), key=lambda found: found.lam), int(greedy.k[0])
-    cuts = np.full(last.k + 1, np.inf)
+    last, first_k = min(rungs, key=lambda found: found.lam), int(greedy.k[0])
+    cuts, evidence = np.full(last.k + 1, np.inf), {}
     known = greedy.k[greedy.k <= last.k]
     cuts[known] = greedy.cost[: len(known)]
-    for k, found in best.items():
-        if k <= last.k:
-            cuts[k] = min(cuts[k], found.cut)
-    evidence = {k: found.evidence for k, found in best.items() if k <= last.k and found.cut == cuts[k]}
+    for k, found in _best_by_k(rungs).items():
+        if k <= last.k and found.cut <= cuts[k] * (
+            1 + 1e-9
+        ):  # greedy merging adds up its cuts, and with them roundings
+            cuts[k], evidence[k] = found.cut, found.evidence
     return CutStaircase(cuts[first_k:], first_k, last.lam, evidence)
-
-
-def _effective_number(graph: Graph) -> float:
-    """How many links of equal weight those of the graph are worth: as many as there are, if they weigh the same."""
-    squares = float((graph.weight**2).sum())
-    return float(graph.weight.sum()) ** 2 / squares / 2 if squares > 0 else 0.0

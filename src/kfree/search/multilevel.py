@@ -93,7 +93,12 @@ class Recombine:
 
 
 def search(
-    start: Labels, graph: Graph, objective: NormalizedCut, rng: np.random.RandomState, patience: int, max_iter: int
+    start: Labels,
+    graph: Graph,
+    objective: NormalizedCut,
+    rng: np.random.RandomState,
+    patience: int,
+    max_iter: int = 1000,
 ) -> Descent[CutState]:
     """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were in vain."""
     moves: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters(), Recombine(rng)]
