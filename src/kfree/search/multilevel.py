@@ -20,6 +20,8 @@ from kfree.search.loop import Descent, descend
 
 # A gain below this, in units of the largest cut that a node can have, is at the limit of rounding.
 _LEAST_GAIN = 1e-11
+# A relative gain below this is kept, but is no reason to try all moves again.
+_WORTH_ANOTHER_ROUND = 1e-4
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,17 @@ def search(
     patience: int,
     max_iter: int = 1000,
 ) -> Descent[CutState]:
-    """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were in vain."""
-    moves: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters(), Recombine(rng)]
-    moves += [Recombine(rng, finest=0.3)] * patience
-    return descend(CutState.of(start, graph, objective), moves, graph, objective, max_iter)
+    """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were nearly in vain."""
+    local: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters()]
+    random: list[Move] = [Recombine(rng), *[Recombine(rng, finest=0.3)] * patience]
+    wide = descend(CutState.of(start, graph, objective), local + random, graph, objective, max_iter, _hardly_better)
+    last = descend(wide.state, local, graph, objective, max_iter + 1 - wide.n_iter)
+    history = wide.cost_history + last.cost_history[1:]
+    return Descent(last.state, history, wide.n_iter + last.n_iter - 1, wide.converged and last.converged)
+
+
+def _hardly_better(old: CutState, new: CutState) -> bool:
+    return old.cost - new.cost < _WORTH_ANOTHER_ROUND * abs(old.cost)
 
 
 def grown(graph: Graph, objective: NormalizedCut, block: Labels | None = None) -> Labels:
