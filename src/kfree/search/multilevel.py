@@ -17,6 +17,7 @@ from kfree.engines.graph import Graph, in_order_of_first
 from kfree.objectives.cut import NormalizedCut
 from kfree.search.agglomerate import Merges
 from kfree.search.loop import Descent, descend
+from kfree.stats import totals
 
 # A gain below this, in units of the largest cut that a node can have, is at the limit of rounding.
 _LEAST_GAIN = 1e-11
@@ -67,9 +68,7 @@ class SplitClusters:
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         parts = grown(graph, objective, block=state.labels)
         pieces = graph.contracted(parts)
-        parent = np.zeros(pieces.n_nodes, dtype=np.int64)
-        parent[parts] = state.labels
-        after = np.bincount(parent, objective.rates(pieces) + objective.lam)
+        after = totals(_of_clusters(parts, state.labels), objective.rates(pieces) + objective.lam)
         better = after < objective.rates(state.clusters) + objective.lam - _least_gain(graph, objective)
         labels = np.where(better[state.labels], parts + state.clusters.n_nodes, state.labels)
         return CutState.of(in_order_of_first(labels.astype(np.int32)), graph, objective)
