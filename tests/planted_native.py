@@ -70,6 +70,18 @@ MISTAKES = {
         "n += 0;",
         ("test_bounds.py", HISTORY),
     ),
+    "a node that leaves half of its links behind": (
+        "cut.cpp",
+        "from.out += 2 * links_[own] - g_.out[i];",
+        "from.out += links_[own] - g_.out[i];",
+        ("test_cut.py", "moves_are_those"),
+    ),
+    "a merged cluster whose neighbours keep their old prices": (
+        "cut_merge.cpp",
+        "widowed_[x] = 1;",
+        "widowed_[x] = 0;",
+        ("test_cut.py", "contracted"),
+    ),
 }
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import kfree
 
+ROOT = Path(__file__).parents[1]
+GUIDES = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "developing.md"]
 MODULES = [m.name for m in pkgutil.walk_packages(kfree.__path__, "kfree.") if not m.name.endswith("_core")]
 
 
@@ -23,9 +25,9 @@ def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/choosing-k.md", "docs/kernels.md"])
+@pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDES], ids=lambda page: page.name)
 def test_examples_of_a_page(page):
-    text = (Path(__file__).parents[1] / page).read_text()
+    text = page.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
     names = {}

@@ -236,6 +236,24 @@ MISTAKES = {
         "pass",
         ["test_online.py", "labels_follow"],
     ),
+    "a node takes its links along, but not both ends of them": (
+        "native/reference_cut.py",
+        "self.total_out[to] += self.out[i] - 2 * linked.get(to, 0.0)",
+        "self.total_out[to] += self.out[i] - linked.get(to, 0.0)",
+        ["test_cut.py", "moves_are_those and normalized and whole"],
+    ),
+    "clusters without links to each other never merge": (
+        "search/multilevel.py",
+        "if not deltas[other] < -_least_gain(clusters, objective):",
+        "if not (deltas[other] < -_least_gain(clusters, objective) and clusters.links_of(weak)[other]):",
+        ["test_cut.py", "weak_clusters"],
+    ),
+    "links may fall from a node to itself": (
+        "objectives/planted.py",
+        "totals(labels, out) ** 2 - totals(labels, out**2)",
+        "totals(labels, out) ** 2",
+        ["test_planted_evidence.py", "by_hand"],
+    ),
 }
 
 

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import DPMeans, KernelDPMeans, KMeans, OnlineDPMeans, SpectralDPMeans
+from kfree import DPMeans, GraphDPMeans, KernelDPMeans, KMeans, OnlineDPMeans, SpectralDPMeans
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
@@ -20,7 +20,15 @@ ESTIMATORS = [
     OnlineDPMeans(lam=10.0),
     OnlineDPMeans(lam=1.5, split=False, order="random", max_clusters=5, half_life=100),
     OnlineDPMeans(lam=10.0, engine="reference"),
+    GraphDPMeans(),
 ]
+
+
+def expected_failures(estimator):
+    """What cannot hold, and why."""
+    if isinstance(estimator, GraphDPMeans):
+        return {"check_clustering": "it clusters the rows of a table, which are no graph"}
+    return weights_are_not_repeats(estimator)
 
 
 def weights_are_not_repeats(estimator):
@@ -38,6 +46,6 @@ def weights_are_not_repeats(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=weights_are_not_repeats)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kfree import datasets, plot
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
+    from kfree.estimators.graph_dp_means import GraphDPMeans
     from kfree.estimators.k_means import KMeans
     from kfree.estimators.kernel_dp_means import KernelDPMeans
     from kfree.estimators.lambda_path import lambda_path
@@ -20,6 +21,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DPMeans",
+    "GraphDPMeans",
     "KMeans",
     "KernelDPMeans",
     "OnlineDPMeans",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOME = {
     "DPMeans": "kfree.estimators.dp_means",
+    "GraphDPMeans": "kfree.estimators.graph_dp_means",
     "KMeans": "kfree.estimators.k_means",
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",

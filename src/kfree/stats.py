@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def totals(labels: NDArray[Any], values: Floats, n_clusters: int = 0) -> Floats:
+    """Sums of values over each cluster, added in order."""
+    return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
+
+
 @dataclass(frozen=True)
 class Stats:
     """Per cluster: total weight ``n`` (k,), weighted ``sum`` of coordinates (k, d), and ``sse`` (k,).

@@ -67,6 +67,7 @@ class Staircase:
     (3, 2, 3)
     """
 
+    scale = "log"  # of prices, in pictures
     # Evidence that counts, in standard deviations: a step of data without clusters has it once in 4,000 times.
     ENOUGH = 3.5
     # The same for a single valley, which two halves of the rows have to confirm.
@@ -74,14 +75,10 @@ class Staircase:
 
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, Valleys] | None = None):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
-        prices = _prices(cost)
+        prices = prices_of(cost)
         cost = cost if complete else cost[: min(max_k, len(prices))]
         self.complete = complete
-        self.k: Index = np.arange(1, len(cost) + 1)
-        self.cost = cost
-        self.lam_high = np.append(np.inf, prices)[: len(cost)]
-        self.lam_low = np.append(prices, 0.0)[: len(cost)]
-        self.lam = np.array([_middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
+        self._lay(np.arange(1, len(cost) + 1), cost, prices, ends=(0.0, np.inf))
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
@@ -89,6 +86,13 @@ class Staircase:
         self._judged = judged is not None
         for k, found in (judged or {}).items():
             self.valleys[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
+
+    def _lay(self, k: Index, cost: Floats, prices: Floats, ends: tuple[float, float]) -> None:
+        """Lay the steps of k, a row of numbers, between the lowest and the highest price that there is."""
+        self.k, self.cost = k, cost
+        self.lam_high = np.append(ends[1], prices)[: len(cost)]
+        self.lam_low = np.append(prices, ends[0])[: len(cost)]
+        self.lam = np.array([self._middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
 
     @classmethod
     def of_merges(cls, costs_by_k: Floats) -> Staircase:
@@ -128,11 +132,12 @@ class Staircase:
             raise TypeError("at() takes either k=, a number of clusters, or lam=, the price of a cluster.")
         if lam is not None:
             return self._step(self._index_of_price(lam))
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k={k!r} is not allowed; give a whole number ≥ 1.")
-        if k > len(self.k):
+        least, most = int(self.k[0]), int(self.k[-1])
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
+            raise ValueError(f"k={k!r} is not allowed; give a whole number ≥ {least}.")
+        if k > most:
             raise ValueError(f"k={k} is more than {self._end()}")
-        return self._step(int(k) - 1)
+        return self._step(int(k) - least)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the steps over log lam, the suggested one marked. Needs matplotlib.
@@ -183,12 +188,20 @@ class Staircase:
             return f"the {len(self.k)} distinct rows of X; ask for at most that many clusters."
         return f"the {len(self.k)} clusters that this staircase goes to; ask lambda_path for more with max_k."
 
+    @staticmethod
+    def _middle(low: float, high: float) -> float:
+        if high == 0 or (low == 0 and math.isinf(high)):
+            return 1.0  # All rows are equal, and any price will do.
+        if math.isinf(high):
+            return 2 * low
+        return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)
+
     def _step(self, j: int) -> Step:
         values = (self.lam[j], self.lam_low[j], self.lam_high[j], self.cost[j], self.score[j])
         return Step(int(self.k[j]), *map(float, values))
 
 
-def _prices(cost: Floats) -> Floats:
+def prices_of(cost: Floats) -> Floats:
     """What the second, third, … cluster saves along the lower convex hull of (k, cost): never rising.
 
     A clustering off the hull is best for no price.
@@ -201,11 +214,3 @@ def _prices(cost: Floats) -> Floats:
             hull.pop()
         hull.append(k)
     return np.repeat(-np.diff(cost[hull]) / np.diff(hull), np.diff(hull))
-
-
-def _middle(low: float, high: float) -> float:
-    if high == 0 or (low == 0 and math.isinf(high)):
-        return 1.0  # All rows are equal, and any price will do.
-    if math.isinf(high):
-        return 2 * low
-    return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)

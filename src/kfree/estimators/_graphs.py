@@ -1,0 +1,161 @@
+"""Graphs as users have them: matrices, lists of edges, networkx, igraph. Out come a symmetric matrix and names."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+_ACCEPTED = (
+    "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
+    "a networkx graph or an igraph graph"
+)
+
+
+def validated_graph(A):
+    """The adjacency matrix as symmetric CSR of float64 without explicit zeros, and the names of the nodes."""
+    read = READERS.get(type(A).__module__.split(".")[0], _from_arrays)
+    adjacency, names = read(A)
+    if adjacency.shape[0] == 0:
+        raise ValueError(f"the graph is empty: it has no nodes. Give {_ACCEPTED}.")
+    _require_weights(adjacency.data)
+    adjacency = sp.csr_array(adjacency)
+    adjacency.sum_duplicates()
+    adjacency.eliminate_zeros()
+    return _symmetric(adjacency), names
+
+
+def validated_rows_of_nodes(rows, n_nodes):
+    """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
+    if not sp.issparse(rows):
+        rows = np.atleast_2d(_numeric(rows, "new_rows"))
+    if rows.ndim != 2 or rows.shape[1] != n_nodes:
+        raise ValueError(
+            f"new_rows has shape {rows.shape}; give one row per new node with its links to the {n_nodes} nodes of the "
+            f"fit: shape (n_new, {n_nodes})."
+        )
+    rows = sp.csr_array(rows, dtype=np.float64)
+    _require_weights(rows.data)
+    return rows
+
+
+def _from_arrays(A):
+    if sp.issparse(A):
+        _require_square(A.shape)
+        return _as_float(A), np.arange(A.shape[0])
+    if isinstance(A, (list, tuple)) and _looks_like_edges(A):
+        return _from_edges(A)
+    array = _numeric(A, "the graph")
+    if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
+        return _from_edges(array)
+    _require_square(array.shape)
+    return sp.csr_array(array), np.arange(len(array))
+
+
+def _from_edges(edges):
+    """Rows (a, b) or (a, b, weight) of an undirected graph; equal rows add up, and names are kept sorted."""
+    columns = list(edges.T) if isinstance(edges, np.ndarray) else [list(column) for column in zip(*edges, strict=True)]
+    ends = [np.asarray(column) for column in columns[:2]]
+    weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))
+    names, index = np.unique(np.concatenate(ends), return_inverse=True)
+    if names.dtype.kind == "f":
+        if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
+            raise ValueError(
+                "the first two columns of a list of edges name nodes, and here they hold fractions or NaN. Give whole "
+                "numbers or texts; weights belong in the third column."
+            )
+        names = names.astype(np.int64)
+    a, b = index[: len(weight)], index[len(weight) :]
+    half = sp.coo_array((np.where(a == b, weight / 2, weight), (a, b)), shape=(len(names), len(names)))
+    return sp.csr_array(half + half.T), names
+
+
+def _from_networkx(graph):
+    import networkx
+
+    names = _names(list(graph.nodes))
+    if not len(names):
+        return sp.csr_array((0, 0)), names
+    return _as_float(networkx.to_scipy_sparse_array(graph, weight="weight")), names
+
+
+def _from_igraph(graph):
+    n = graph.vcount()
+    names = _names(graph.vs["name"]) if "name" in graph.vs.attributes() else np.arange(n)
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    weight = np.array(graph.es["weight"] if "weight" in graph.es.attributes() else np.ones(len(ends)), dtype=np.float64)
+    matrix = sp.coo_array((weight, (ends[:, 0], ends[:, 1])), shape=(n, n))
+    if graph.is_directed():
+        return sp.csr_array(matrix), names
+    loops = sp.diags_array(matrix.tocsr().diagonal()) if n else matrix
+    return sp.csr_array(matrix + matrix.T - loops), names
+
+
+READERS = {"networkx": _from_networkx, "igraph": _from_igraph}
+
+
+def _names(values):
+    """An array of names, one each even where a name is a tuple."""
+    names = np.empty(len(values), dtype=object)
+    names[:] = values
+    plain = np.asarray(values) if all(isinstance(value, (str, int)) for value in values) else names
+    return plain if plain.shape == names.shape and plain.dtype.kind in "iU" else names
+
+
+def _looks_like_edges(rows):
+    """Rows of two or three entries each; but as many rows of numbers as columns are a matrix, as in arrays."""
+    lengths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
+    if lengths not in ({2}, {3}):
+        return False
+    return lengths != {len(rows)} or not all(isinstance(value, Real) for row in rows for value in row)
+
+
+def _numeric(values, what):
+    array = np.asarray(values)
+    if array.dtype.kind in "US" or array.ndim == 0:
+        raise ValueError(
+            f"{what} is given as {type(values).__name__} of {array.dtype}, not as numbers; give {_ACCEPTED}."
+        )
+    if array.shape == (0, 0):
+        return array.astype(np.float64)
+    return check_array(
+        array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
+    )
+
+
+def _as_float(matrix):
+    if matrix.dtype.kind not in "biuf":
+        raise ValueError(f"the graph has weights of type {matrix.dtype}, which are not real numbers; give {_ACCEPTED}.")
+    return sp.csr_array(matrix, dtype=np.float64)
+
+
+def _require_square(shape):
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"the graph has shape {tuple(shape)}, which is not square; give {_ACCEPTED}.")
+
+
+def _require_weights(weight):
+    bad, negative = int((~np.isfinite(weight)).sum()), int((weight < 0).sum())
+    if bad:
+        raise ValueError(f"the graph has {bad} link(s) whose weight is NaN or inf; weights are finite numbers ≥ 0.")
+    if negative:
+        raise ValueError(
+            f"Negative values in data: the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut "
+            "needs weights ≥ 0. Leave such links out, or shift the weights if they are similarities."
+        )
+
+
+def _symmetric(adjacency):
+    """The mean of both directions, with a warning if they differ."""
+    transposed = sp.csr_array(adjacency.T)
+    gap = abs(adjacency - transposed)
+    if gap.nnz == 0 or gap.max() <= 1e-10 * adjacency.max():
+        return adjacency
+    warnings.warn(
+        "the graph is directed or its matrix asymmetric: each pair of nodes is linked by the mean of both directions. "
+        "Give (A + A.T) / 2 to say so yourself.",
+        UserWarning,
+        stacklevel=4,
+    )
+    return sp.csr_array((adjacency + transposed) / 2)

@@ -1,0 +1,232 @@
+"""GraphDPMeans: clusters of a graph by penalised normalised or ratio cuts (Kulis & Jordan 2012, §5.2)."""
+
+import warnings
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kfree.engines.graph import GRAPH_ENGINES, Graph, in_order_of_first
+from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
+from kfree.estimators._validation import require_choice, require_count
+from kfree.objectives.cut import CUTS, CutStats, shares
+from kfree.search.cut_path import cut_path
+from kfree.search.multilevel import grown, search
+
+# The price where there is nothing to cut.
+_ANY_PRICE = -0.5
+
+
+class GraphDPMeans(ClusterMixin, BaseEstimator):
+    """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
+
+    Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
+    clusters (penalised normalised cut, Kulis & Jordan 2012).
+
+    Parameters
+    ----------
+    lam : float between −2 and 0 or "auto", default="auto"
+        The price of a cluster, negative because every cluster cuts links and must gain something to exist. 1 + lam is
+        the share of its links that a cluster must keep inside to pay for itself: with lam = −0.4, 60 %. So useful
+        prices lie between −1 (any share will do: very small clusters) and 0 (all links: only unconnected parts).
+        From −2 on only single nodes are best, from 0 on only the whole. For ``cut="ratio"`` −lam is the number of
+        links per node that a cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` takes the
+        step of the staircase k(lam) whose clusters explain the links best (``path_``).
+    cut : {"normalized", "ratio"}, default="normalized"
+        Whether the links that leave a cluster are divided by its degree or by its number of nodes.
+    patience : int, default=5
+        The search goes on until so many random attempts in a row to put pieces of clusters together anew were in vain.
+    max_iter : int, default=1000
+        Most moves that the search tries.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who computes: compiled code, or Python code that says what the compiled code means. Same answer.
+    random_state : int, RandomState or None, default=0
+        Seed for the orders in which nodes are visited. The default always gives the same answer.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_nodes,), int32
+        Clusters, numbered in the order of their first nodes.
+    n_clusters_ : int
+    lam_ : float
+        The price that was used.
+    cut_ : float
+        The cut, Σ_c links leaving c / degree of c (or number of nodes of c).
+    cost_ : float
+        J, that is cut_ + lam_·n_clusters_.
+    cost_history_ : ndarray
+        J after every move that helped; never rises, ends with ``cost_``.
+    shares_ : ndarray of shape (n_clusters_,)
+        What each cluster keeps inside of all its links; 1 for a node that has none.
+    path_ : CutStaircase or None
+        The staircase that ``lam="auto"`` chose from.
+    node_names_ : ndarray of shape (n_nodes,)
+        The nodes in the order of ``labels_``: as networkx, igraph or the list of edges names them, else 0, 1, …
+    adjacency_ : csr_array of shape (n_nodes, n_nodes)
+        The graph as it was understood: symmetric.
+    n_iter_ : int
+        Moves tried.
+    converged_ : bool
+        Whether no move helped any more.
+    n_features_in_ : int
+        The number of nodes.
+
+    Notes
+    -----
+    A node without links is a cluster of its own and takes no part in the search. Loops count once in the degree of
+    their node and as links inside. A cluster that does not pay for itself is merged with another one, if need be with
+    one that it has no links with, since that lowers J; there is at most one such cluster in the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import GraphDPMeans
+    >>> edges = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dot"), ("dot", "eve"), ("eve", "fay"),
+    ...          ("fay", "dot")]
+    >>> model = GraphDPMeans(lam=-0.4).fit(edges)
+    >>> dict(zip(model.node_names_.tolist(), model.labels_.tolist()))
+    {'ann': 0, 'bob': 0, 'cid': 0, 'dot': 1, 'eve': 1, 'fay': 1}
+    >>> model.shares_.round(3).tolist()
+    [0.857, 0.857]
+    >>> model.predict_nodes([[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(self, lam="auto", *, cut="normalized", patience=5, max_iter=1000, engine="auto", random_state=0):
+        self.lam = lam
+        self.cut = cut
+        self.patience = patience
+        self.max_iter = max_iter
+        self.engine = engine
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, A, y=None):
+        """Cluster the nodes of a graph.
+
+        Parameters
+        ----------
+        A : {array, sparse matrix} of shape (n_nodes, n_nodes), edges of shape (m, 2 or 3), networkx or igraph graph
+            Weights ≥ 0, 0 where there is no link. In a list of edges the third column holds weights, nodes are numbers
+            or texts, and equal edges add up. A square array is always a matrix. Directed graphs are made symmetric.
+        y : ignored
+
+        Returns
+        -------
+        self : GraphDPMeans
+        """
+        self._check_parameters()
+        adjacency, names = validated_graph(A)
+        linked = np.flatnonzero(np.diff(adjacency.indptr))
+        graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
+        lam, path, descent = self._search(graph)
+        self._publish(adjacency, names, linked, lam, path, descent)
+        return self
+
+    def predict_nodes(self, new_rows, allow_new=False):
+        """Give each new node the cluster for which J rises least when it joins.
+
+        Parameters
+        ----------
+        new_rows : array-like or sparse matrix of shape (n_new, n_nodes)
+            The links of each new node with the nodes of the fit.
+        allow_new : bool, default=False
+            Label a node −1 if a cluster of its own would cost less.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,), int32
+            −1 for a node without links.
+        """
+        check_is_fitted(self)
+        rows = validated_rows_of_nodes(new_rows, len(self.labels_))
+        clusters, objective = self._clusters_, CUTS[self.cut](self.lam_)
+        members = sp.csr_array((np.ones(len(self.labels_)), (np.arange(len(self.labels_)), self.labels_)))
+        links = (rows @ members).toarray()
+        degree = links.sum(axis=1)
+        volume = degree if self.cut == "normalized" else np.ones(len(degree))
+        whole = objective.volume(clusters)
+        joined = (clusters.out + degree[:, None] - 2 * links) / (whole + volume[:, None])
+        rises = np.where(clusters.degree > 0, joined - objective.rates(clusters), np.inf)
+        labels = rises.argmin(axis=1).astype(np.int32)
+        alone = degree / np.where(volume > 0, volume, 1.0) + self.lam_
+        labels[(degree == 0) | (allow_new & (alone < rises.min(axis=1)))] = -1
+        return labels
+
+    def _check_parameters(self):
+        require_choice("cut", self.cut, list(CUTS))
+        require_choice("engine", self.engine, list(GRAPH_ENGINES))
+        require_count("patience", self.patience, least=0)
+        require_count("max_iter", self.max_iter)
+        if isinstance(self.lam, str) and self.lam == "auto":
+            return
+        if not isinstance(self.lam, Real) or isinstance(self.lam, bool) or not np.isfinite(self.lam):
+            raise ValueError(f"lam={self.lam!r} is not allowed; give a number below 0 or 'auto'.")
+        if self.lam >= 0:
+            raise ValueError(
+                f"lam={self.lam!r} is not allowed: the whole graph cuts no links, so that with a price ≥ 0 one cluster "
+                "is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links inside) or "
+                "'auto'."
+            )
+
+    def _search(self, graph):
+        """The price, the staircase that it was read from, if it was, and what the search found."""
+        if graph is None or not graph.out.any():
+            return (_ANY_PRICE if self.lam == "auto" else float(self.lam)), None, None
+        cut, rng = CUTS[self.cut], check_random_state(self.random_state)
+        if self.lam == "auto":
+            path = cut_path(graph, cut, rng)
+            staircase, start = path.staircase, path.start
+            objective = cut(staircase.suggest().lam)
+        else:
+            objective, staircase = cut(float(self.lam)), None
+            self._require_price_above(objective.lowest_lam(graph))
+            start = grown(graph, objective)
+        return objective.lam, staircase, search(start, graph, objective, rng, self.patience, self.max_iter)
+
+    def _require_price_above(self, lowest):
+        if self.lam <= lowest:
+            raise ValueError(
+                f"lam={self.lam!r} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with a "
+                f"price of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
+                + (", better above -1." if self.cut == "normalized" else ".")
+            )
+
+    def _publish(self, adjacency, names, linked, lam, path, descent):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        n = adjacency.shape[0]
+        labels = np.arange(n, dtype=np.int32)
+        if descent is not None:
+            labels += len(linked)  # nodes without links come after all clusters that were found
+            labels[linked] = descent.state.labels
+            self._warn_unless(descent.converged)
+        labels = in_order_of_first(labels)
+        objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
+        self.labels_, self.n_clusters_ = labels, len(clusters.size)
+        self.lam_, self.path_ = lam, path
+        self.cut_, self.shares_ = objective.cut(clusters), shares(clusters)
+        self.cost_ = objective.cost(clusters)
+        earlier = np.array(descent.cost_history[:-1] if descent else []) + lam * (n - len(linked))
+        self.cost_history_ = np.append(earlier, self.cost_)
+        self.n_iter_, self.converged_ = (descent.n_iter, descent.converged) if descent else (1, True)
+        self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
+        self._clusters_ = clusters
+
+    def _warn_unless(self, converged):
+        if not converged:
+            warnings.warn(
+                f"GraphDPMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
+                "more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,107 @@
+"""Penalised cuts of a graph (Kulis & Jordan 2012, §5.2): what it costs to part it into clusters, and gains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kfree.stats import Floats, totals
+
+Labels = NDArray[np.int32]
+
+
+class Clusters(Protocol):
+    """Additive statistics of clusters, each (k,): links to others, all links (the degree), and number of nodes."""
+
+    @property
+    def out(self) -> Floats: ...
+
+    @property
+    def degree(self) -> Floats: ...
+
+    @property
+    def size(self) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class CutStats:
+    """These statistics, on their own."""
+
+    out: Floats
+    degree: Floats
+    size: Floats
+
+    @classmethod
+    def of(cls, adjacency: sp.csr_array, labels: Labels) -> CutStats:
+        """Of the clusters of a symmetric matrix."""
+        a, b, weight = sp.find(adjacency)
+        leaving = labels[a] != labels[b]
+        size = np.bincount(labels).astype(np.float64)
+        out = totals(labels[a[leaving]], weight[leaving], len(size))
+        return cls(out, totals(labels[a], weight, len(size)), size)
+
+
+@dataclass(frozen=True)
+class NormalizedCut:
+    """J = Σ_c links(c, rest) / degree(c) + lam·k, with lam < 0.
+
+    One cluster has no cut, so that only a negative price makes two worth while. With share = links inside / degree,
+    J = Σ_c ((1 + lam) − share_c): a cluster pays for itself if it keeps more than the share 1 + lam of its links.
+    """
+
+    lam: float
+
+    def volume(self, clusters: Clusters) -> Floats:
+        """What a cut is divided by."""
+        return clusters.degree
+
+    def lowest_lam(self, clusters: Clusters) -> float:
+        """A price at which single nodes are best, whatever their links: no merge saves more."""
+        return -2.0
+
+    def rates(self, clusters: Clusters) -> Floats:
+        """The cut of each cluster; 0 for a node without links."""
+        volume = self.volume(clusters)
+        rates: Floats = clusters.out / np.where(volume > 0, volume, 1.0)
+        return rates
+
+    def cut(self, clusters: Clusters) -> float:
+        return math.fsum(self.rates(clusters))
+
+    def cost(self, clusters: Clusters) -> float:
+        """J; the sum is exact, so no order can show."""
+        return self.cut(clusters) + self.lam * len(clusters.out)
+
+    def merge_deltas(self, clusters: Clusters, a: int, links: Floats) -> Floats:
+        """How J changes if cluster a and each other one become one, given their ``links`` (k,) with a."""
+        volume, rates = self.volume(clusters), self.rates(clusters)
+        merged = (clusters.out[a] + clusters.out - 2 * links) / (volume[a] + volume)
+        deltas: Floats = merged - (rates[a] + rates) - self.lam
+        return deltas
+
+
+@dataclass(frozen=True)
+class RatioCut(NormalizedCut):
+    """J = Σ_c links(c, rest) / nodes(c) + lam·k, with lam < 0."""
+
+    def lowest_lam(self, clusters: Clusters) -> float:
+        """A price at which single nodes are best: no merge saves more."""
+        return -2.0 * float(clusters.degree.max())
+
+    def volume(self, clusters: Clusters) -> Floats:
+        """What a cut is divided by."""
+        return clusters.size
+
+
+def shares(clusters: Clusters) -> Floats:
+    """What each cluster keeps inside of all its links."""
+    inside: Floats = 1.0 - clusters.out / np.where(clusters.degree > 0, clusters.degree, 1.0)
+    return inside
+
+
+CUTS = {"normalized": NormalizedCut, "ratio": RatioCut}

@@ -1,0 +1,77 @@
+"""Do clusters explain the links of a graph? Evidence for a clustering, in nats.
+
+The links of a connected graph without clusters fall between two nodes i and j in proportion to d_i·d_j. If clusters are
+real, each has a rate of its own at which links fall inside, and one more holds between clusters. Knowing all this, one
+can tell the links in fewer words: Σ n·log(n / expected n) are saved, over the numbers n of links inside each cluster
+and between them. But the rates have to be told, which takes ½·log(1 + n) each (the total is known, which saves one),
+and so has the partition: as a draw from a Dirichlet process, under which N nodes form clusters of n_c nodes with the
+probability Π (n_c − 1)! / N!. What remains is the evidence. It is zero for one cluster and seldom positive where links
+fall at random. Connected components are seen at a glance and need no evidence: all this is about cuts within them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, xlogy
+
+from kfree.stats import Floats, totals
+
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class PlantedClusters:
+    """Judges clusterings of one graph.
+
+    ``out`` (n,) is the weight of each node's links with other nodes, ``component`` (n,) its connected component.
+    Weighted links count as ``n_links`` in all.
+    """
+
+    out: Floats
+    component: Labels
+    n_links: float
+
+    def evidence(self, labels: Labels, leaving: Floats) -> float:
+        """Evidence for clusters none of which reaches beyond a component; ``leaving`` (k,) are the links they cut."""
+        total = self.out.sum()
+        inside = (totals(labels, self.out) - leaving) / total
+        expected = self._expected(labels) / total
+        saved = self.n_links * (_excess(inside, expected) + _excess(1 - inside.sum(), 1 - expected.sum()))
+        whole = totals(self.component, self.out) / total
+        rates = _nats_of_rates(self.n_links * inside) - _nats_of_rates(self.n_links * whole)
+        partition = _ways(self.component) - _ways(labels)
+        return float(saved - rates - partition)
+
+    def _expected(self, labels: Labels) -> Floats:
+        """The weight of links inside each cluster if those of a component fall at random, but on two nodes each."""
+        pairs, of_component = _pairs(self.out, labels), _pairs(self.out, self.component)
+        home = np.zeros(len(pairs), dtype=np.int64)
+        home[labels] = self.component
+        weight = totals(self.component, self.out)
+        per_pair = weight / np.where(of_component > 0, of_component, 1.0)
+        expected: Floats = pairs * per_pair[home]
+        return expected
+
+
+def _pairs(out: Floats, labels: Labels) -> Floats:
+    """Σ d_i·d_j over ordered pairs of different nodes of each cluster."""
+    pairs: Floats = np.maximum(totals(labels, out) ** 2 - totals(labels, out**2), 0.0)
+    return pairs
+
+
+def _excess(share: Floats | float, expected: Floats | float) -> float:
+    """Σ share·log(share / expected); where rounding leaves nothing to expect, there is no share either."""
+    ratio = np.divide(share, expected, where=np.asarray(expected) > 1e-12, out=np.ones(np.shape(share)))
+    return float(np.sum(xlogy(np.maximum(share, 0.0), np.maximum(ratio, 1e-300))))
+
+
+def _nats_of_rates(n: Floats) -> float:
+    return float(0.5 * np.log1p(np.maximum(n, 0.0)).sum())
+
+
+def _ways(labels: Labels) -> float:
+    """log Π (n_c − 1)!"""
+    return float(gammaln(np.bincount(labels)).sum())

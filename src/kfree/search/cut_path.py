@@ -1,0 +1,143 @@
+"""The price of a cluster when nobody gave one: clusterings for prices from coarse to fine, judged by their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from kfree.engines.base import Labels
+from kfree.engines.graph import Graph, in_order_of_first
+from kfree.objectives.cut import NormalizedCut
+from kfree.objectives.planted import PlantedClusters
+from kfree.search.agglomerate import Merges
+from kfree.search.cut_staircase import CutStaircase
+from kfree.search.multilevel import grown, joined_neighbours, search
+
+# At the finest price a cluster must keep this share of its links inside, so that hardly any pair is kept apart.
+_FINEST_SHARE = 0.05
+# Prices tried at first.
+_RUNGS = 8
+# How often the two gaps around the best price so far are halved.
+_HALVINGS = 3
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A clustering that was found at the price ``lam``."""
+
+    lam: float
+    labels: Labels
+    k: int
+    cut: float
+    evidence: float
+
+
+@dataclass(frozen=True)
+class CutPath:
+    """A staircase, and a clustering to begin with for the step that it suggests."""
+
+    staircase: CutStaircase
+    start: Labels
+
+
+def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState) -> CutPath:
+    """The staircase of a graph with links between nodes.
+
+    Greedy merging of neighbours, from very small clusters up to the connected components, shows at which prices the
+    number of clusters changes. At some of these the graph is clustered anew, and the results are judged.
+    """
+    judges, component = _judges(graph), graph.components()
+    finest = -(1 - _FINEST_SHARE) * float(np.median(cut(0.0).rates(graph)[graph.out > 0]))
+    greedy = _greedy(graph, cut(finest))
+
+    def rung(lam: float, labels: Labels) -> Rung:
+        clusters = graph.contracted(labels)
+        evidence = max(judge.evidence(labels) for judge in judges)
+        return Rung(lam, labels, clusters.n_nodes, cut(lam).cut(clusters), evidence)
+
+    rungs = [rung(lam, _clustered(graph, cut(lam))) for lam in _prices_to_try(greedy)]
+    for _ in range(_HALVINGS):
+        rungs += [rung(lam, _clustered(graph, cut(lam))) for lam in _around_best(rungs)]
+    staircase = _staircase(greedy, rungs)
+    while staircase.suggest().k == greedy.k[0]:  # no evidence: make sure that the price leaves the components whole
+        lam = staircase.suggest().lam
+        found = rung(lam, search(component, graph, cut(lam), rng, patience=0).state.labels)
+        if found.k == greedy.k[0]:
+            return CutPath(staircase, component)
+        rungs.append(found)
+        staircase = _staircase(greedy, rungs)
+    return CutPath(staircase, _best_by_k(rungs)[staircase.suggest().k].labels)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    graph: Graph
+    planted: PlantedClusters
+
+    def evidence(self, labels: Labels) -> float:
+        return self.planted.evidence(labels, self.graph.contracted(labels).out)
+
+
+def _judges(graph: Graph) -> list[_Judge]:
+    """One counts links by their weight, as (Σw)² / Σw² in all; where weights differ another counts every link once."""
+    component, weight = graph.components(), graph.weight
+    n_links = float(weight.sum() ** 2 / (weight**2).sum() / 2)
+    judges = [_Judge(graph, PlantedClusters(graph.out, component, n_links))]
+    if weight.min() < weight.max():
+        out = np.diff(graph.begin).astype(np.float64)
+        once = replace(graph, weight=np.ones_like(weight), out=out)
+        judges.append(_Judge(once, PlantedClusters(out, component, len(weight) / 2)))
+    return judges
+
+
+def _clustered(graph: Graph, objective: NormalizedCut) -> Labels:
+    """A good clustering of connected clusters, found in little time."""
+    labels = grown(graph, objective)
+    return in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
+
+
+def _greedy(graph: Graph, finest: NormalizedCut) -> CutStaircase:
+    """The staircase of a greedy merging."""
+    small = graph.moved(graph.alone(), finest.volume(graph), finest.lam, 0.0)
+    clusters = graph.contracted(joined_neighbours(graph.contracted(small), finest)[small])
+    pairs, costs = clusters.merged(finest.volume(clusters), np.inf)
+    cuts = Merges(clusters.n_nodes, pairs, costs).costs_by_k(finest.cut(clusters))
+    return CutStaircase(cuts, clusters.n_nodes - len(pairs), finest.lam)
+
+
+def _prices_to_try(greedy: CutStaircase) -> list[float]:
+    """Prices from coarse to fine, within steps whose numbers of clusters are in a geometric row; the finest is last."""
+    steps = np.unique(np.rint(np.geomspace(1, len(greedy), _RUNGS)).astype(np.int64)) - 1
+    return sorted({*greedy.lam[steps[:-1]].tolist(), float(greedy.lam_low[-1])}, reverse=True)
+
+
+def _around_best(rungs: list[Rung]) -> list[float]:
+    """Prices half-way between the one with the most evidence and its neighbours."""
+    prices = sorted(found.lam for found in rungs)
+    best = max(rungs, key=lambda found: found.evidence).lam
+    return [(a + b) / 2 for a, b in pairwise(prices) if best in (a, b)]
+
+
+def _best_by_k(rungs: list[Rung]) -> dict[int, Rung]:
+    """For each number of clusters the rung with the lowest cut."""
+    best: dict[int, Rung] = {}
+    for found in rungs:
+        if found.k not in best or found.cut < best[found.k].cut:
+            best[found.k] = found
+    return best
+
+
+def _staircase(greedy: CutStaircase, rungs: list[Rung]) -> CutStaircase:
+    """From what was found either way, up to the rung of the lowest price: greedy merging alone says little beyond."""
+    last, first_k = min(rungs, key=lambda found: found.lam), int(greedy.k[0])
+    cuts, evidence = np.full(last.k + 1, np.inf), {}
+    known = greedy.k[greedy.k <= last.k]
+    cuts[known] = greedy.cost[: len(known)]
+    for k, found in _best_by_k(rungs).items():
+        if k <= last.k and found.cut <= cuts[k] * (
+            1 + 1e-9
+        ):  # greedy merging adds up its cuts, and with them roundings
+            cuts[k], evidence[k] = found.cut, found.evidence
+    return CutStaircase(cuts[first_k:], first_k, last.lam, evidence)
