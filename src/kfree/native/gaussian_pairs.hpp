@@ -1,0 +1,49 @@
+// Merging Gaussian clusters with mean and covariance integrated out (Kurihara & Welling 2009, Eq. 18-19).
+#pragma once
+#include <memory>
+
+#include "pair_costs.hpp"
+
+namespace kfree {
+
+// In coordinates where m0 = 0 and B0 = I, a cluster of n rows with mean y and scatter S has
+//   B = I + S + n·ξ0/(ξ0 + n)·y·yᵀ,
+// and adds size_term(n) + (η0 + n)/2·log det B to the free energy. Every term of B is positive, so that nothing
+// cancels, and I + S is kept factorised: holding it against a single row takes d² operations instead of d³.
+class GaussianPairs : public PairCosts {
+ public:
+  // in rows (n,d) in those coordinates, size_terms (n+1,)
+  GaussianPairs(const double* rows, int64_t n, int64_t d, double xi0, double eta0, const double* size_terms);
+  void ask(int64_t a, const std::vector<int64_t>&) override { asker_ = a; }
+  double floor(int64_t b) const override;
+  bool floor_is_cost(int64_t b) const override { return !shape_[asker_] || !shape_[b]; }
+  double cost(int64_t b) const override;
+  void absorb(int64_t a, int64_t b) override;
+  int64_t work() const override { return d_ * d_; }
+
+ private:
+  // What a cluster of two or more rows has and a single row lacks. Matrices are lower triangles, column by column.
+  struct Shape {
+    std::vector<double> scatter;     // S
+    std::vector<double> whitener;    // W with WᵀW = (I + S)⁻¹
+    std::vector<double> white_mean;  // W·y
+    double log_det = 0;              // of I + S
+  };
+
+  const double* mean(int64_t c) const { return mean_.data() + c * d_; }
+  // n·ξ0/(ξ0 + n): how much the distance from m0 counts.
+  double pull(double n) const { return n * xi0_ / (xi0_ + n); }
+  // log det B of `base` merged with `other`, as if the rows of other all lay at their mean.
+  double log_det_at_mean(int64_t base, int64_t other) const;
+  double log_det_merged(int64_t a, int64_t b) const;
+  double energy(double n, double log_det) const { return size_terms_[size_t(n)] + (eta0_ + n) / 2 * log_det; }
+  Shape shape_of(int64_t a, int64_t b) const;
+
+  int64_t d_;
+  double xi0_, eta0_;
+  std::vector<double> size_terms_, n_, mean_, energy_;
+  std::vector<std::unique_ptr<Shape>> shape_;
+  int64_t asker_ = 0;
+};
+
+}  // namespace kfree
