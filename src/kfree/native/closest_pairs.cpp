@@ -25,8 +25,8 @@ void Survey::for_all(int64_t n, int64_t work_each, Work work) {
   Blocks((n + PAIRS_AT_ONCE - 1) / PAIRS_AT_ONCE)
       .run(static_cast<int>(std::min<int64_t>(n_threads_, worth)), [&](Worker& worker) {
         for (int64_t block; (block = worker.next()) >= 0;) {
-          const int64_t end = std::min(n, (block + 1) * PAIRS_AT_ONCE);
-          for (int64_t i = block * PAIRS_AT_ONCE; i < end; ++i) work(i);
+          const int64_t from = block * PAIRS_AT_ONCE;
+          work(from, std::min(PAIRS_AT_ONCE, n - from));
         }
       });
 }
@@ -35,13 +35,21 @@ void Survey::look(int64_t a, const std::vector<int64_t>& others) {
   const auto n = static_cast<int64_t>(others.size());
   model_.ask(a, others);
   cost_.resize(n);
-  for_all(n, model_.work(), [&](int64_t i) { cost_[i] = model_.floor(others[i]); });
+  for_all(n, model_.work(), [&](int64_t from, int64_t size) {
+    model_.floors(others.data() + from, size, cost_.data() + from);
+  });
   n_looks += n;
 }
 
 void Survey::complete(const std::vector<int64_t>& others, const std::vector<int64_t>& places) {
   const auto n = static_cast<int64_t>(places.size());
-  for_all(n, 4 * model_.work(), [&](int64_t i) { cost_[places[i]] = model_.cost(others[places[i]]); });
+  std::vector<int64_t> asked;
+  for (int64_t i : places) asked.push_back(others[i]);
+  std::vector<double> cost(n);
+  for_all(n, 4 * model_.work(), [&](int64_t from, int64_t size) {
+    model_.costs(asked.data() + from, size, cost.data() + from);
+  });
+  for (int64_t i = 0; i < n; ++i) cost_[places[i]] = cost[i];
   n_full += n;
 }
 

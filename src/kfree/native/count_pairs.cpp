@@ -34,6 +34,10 @@ void CountPairs::ask(int64_t a, const std::vector<int64_t>& others) {
   prepare(others);
 }
 
+void CountPairs::floors(const int64_t* others, int64_t n, double* floor) const {
+  for (int64_t i = 0; i < n; ++i) floor[i] = unit_ * static_cast<double>(units(others[i]));
+}
+
 void CountPairs::absorb(int64_t a, int64_t b) {
   std::vector<Entry> merged, &left = entries_[a], &right = entries_[b];
   auto l = left.begin(), r = right.begin();

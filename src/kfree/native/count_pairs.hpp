@@ -14,9 +14,9 @@ struct CountRows {
 // What clusters of both kinds have in common: their sizes, and their counts where these are not zero.
 class CountPairs : public PairCosts {
  public:
-  double floor(int64_t b) const override { return cost(b); }
+  void floors(const int64_t* others, int64_t n, double* floor) const override;
   bool floor_is_cost(int64_t) const override { return true; }
-  double cost(int64_t b) const override { return unit_ * static_cast<double>(units(b)); }
+  void costs(const int64_t* others, int64_t n, double* cost) const override { floors(others, n, cost); }
   void ask(int64_t a, const std::vector<int64_t>& others) override;
   void absorb(int64_t a, int64_t b) override;
   int64_t work() const override { return 4 * n_entries_ / static_cast<int64_t>(n_.size()) + 1; }

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "lanes.hpp"
 #include "pair_costs.hpp"
 
 namespace kfree {
@@ -14,10 +15,10 @@ class GaussianPairs : public PairCosts {
  public:
   // in rows (n,d) in those coordinates, size_terms (n+1,)
   GaussianPairs(const double* rows, int64_t n, int64_t d, double xi0, double eta0, const double* size_terms);
-  void ask(int64_t a, const std::vector<int64_t>&) override { asker_ = a; }
-  double floor(int64_t b) const override;
+  void ask(int64_t a, const std::vector<int64_t>& others) override;
+  void floors(const int64_t* others, int64_t n, double* floor) const override;
   bool floor_is_cost(int64_t b) const override { return !shape_[asker_] || !shape_[b]; }
-  double cost(int64_t b) const override;
+  void costs(const int64_t* others, int64_t n, double* cost) const override;
   void absorb(int64_t a, int64_t b) override;
   int64_t work() const override { return d_ * d_; }
 
@@ -33,9 +34,14 @@ class GaussianPairs : public PairCosts {
   const double* mean(int64_t c) const { return mean_.data() + c * d_; }
   // n·ξ0/(ξ0 + n): how much the distance from m0 counts.
   double pull(double n) const { return n * xi0_ / (xi0_ + n); }
-  // log det B of `base` merged with `other`, as if the rows of other all lay at their mean.
-  double log_det_at_mean(int64_t base, int64_t other) const;
-  double log_det_merged(int64_t a, int64_t b) const;
+  // log det B of the asker merged with four others. Two rows; a row and a shape, or a shape and the mean of another,
+  // as if its rows all lay there; two shapes.
+  Four log_det_of_rows(const int64_t* others) const;
+  Four log_det_at_mean(const int64_t* others) const;
+  Four log_det_of_shapes(const int64_t* others) const;
+  // Applies one of these to all others, four at a time. out delta (n,): what the merged cluster costs more than the two.
+  void deltas(Four (GaussianPairs::*log_det)(const int64_t*) const, const int64_t* others, int64_t n,
+              double* delta) const;
   double energy(double n, double log_det) const { return size_terms_[size_t(n)] + (eta0_ + n) / 2 * log_det; }
   Shape shape_of(int64_t a, int64_t b) const;
 
@@ -44,6 +50,7 @@ class GaussianPairs : public PairCosts {
   std::vector<double> size_terms_, n_, mean_, energy_;
   std::vector<std::unique_ptr<Shape>> shape_;
   int64_t asker_ = 0;
+  std::vector<Four> asked_whitener_;  // the asker's, where it has a shape
 };
 
 }  // namespace kfree

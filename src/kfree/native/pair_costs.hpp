@@ -11,11 +11,13 @@ class PairCosts {
   virtual ~PairCosts() = default;
   // From now on `a` is the asker, and will be held against some of `others`.
   virtual void ask(int64_t a, const std::vector<int64_t>& others) = 0;
-  // A lower bound on the cost of merging the asker with b, which is the cost itself where floor_is_cost(b).
-  virtual double floor(int64_t b) const = 0;
+  // out floor (n,): lower bounds on the cost of merging the asker with each of `others`; the cost itself where
+  // floor_is_cost says so.
+  virtual void floors(const int64_t* others, int64_t n, double* floor) const = 0;
   virtual bool floor_is_cost(int64_t b) const = 0;
-  // The cost of merging the asker with b: the same bits if b asks about the asker.
-  virtual double cost(int64_t b) const = 0;
+  // out cost (n,): of merging the asker with each of `others`, for which a floor is not enough. The same bits if they
+  // ask about the asker, and in whatever company.
+  virtual void costs(const int64_t* others, int64_t n, double* cost) const = 0;
   // Cluster a takes over the rows of b; a < b.
   virtual void absorb(int64_t a, int64_t b) = 0;
   // About how many operations a floor takes: below a certain amount of work, threads do not pay.
