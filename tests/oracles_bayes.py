@@ -1,6 +1,5 @@
 """Slow, obvious versions of the Bayesian formulas: probabilities of one row after the other."""
 
-import itertools
 import math
 
 import numpy as np
@@ -64,6 +63,6 @@ def bernoulli_predictive(omega0):
 
 def partitions(n):
     """All partitions of n rows, as labels in the order of first appearance."""
-    for labels in itertools.product(range(n), repeat=n):
-        if all(label <= max(labels[:i], default=-1) + 1 for i, label in enumerate(labels)):
-            yield np.array(labels)
+    if n == 1:
+        return [np.array([0])]
+    return [np.append(labels, new) for labels in partitions(n - 1) for new in range(labels.max() + 2)]

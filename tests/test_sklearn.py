@@ -3,10 +3,12 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import DPMeans, KMeans, OnlineDPMeans
+from kfree import BayesianKMeans, DPMeans, KMeans, OnlineDPMeans
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
+    BayesianKMeans(),
+    BayesianKMeans(mixture="dirichlet-process", algorithm="kd-tree", engine="reference"),
     DPMeans(),
     DPMeans("farthest-first", target_k=4, search="sweep", order="random"),
     DPMeans(engine="reference"),
@@ -32,7 +34,7 @@ def weights_are_not_repeats(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:the covariance of X is singular")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=weights_are_not_repeats)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kfree import datasets, plot
+    from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.k_means import KMeans
@@ -16,9 +17,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["DPMeans", "KMeans", "OnlineDPMeans", "datasets", "farthest_first_lambda", "lambda_path", "plot"]
+__all__ = [
+    "BayesianKMeans",
+    "DPMeans",
+    "KMeans",
+    "OnlineDPMeans",
+    "datasets",
+    "farthest_first_lambda",
+    "lambda_path",
+    "plot",
+]
 
 _HOME = {
+    "BayesianKMeans": "kfree.estimators.bayesian_k_means",
     "DPMeans": "kfree.estimators.dp_means",
     "KMeans": "kfree.estimators.k_means",
     "OnlineDPMeans": "kfree.estimators.online",

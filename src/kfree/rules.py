@@ -22,6 +22,10 @@ class QuadraticRule:
         """The same with other offsets."""
         return QuadraticRule(self.centre, self.factor, self.offset + by)
 
+    def take(self, clusters: Any) -> QuadraticRule:
+        """The same for some clusters."""
+        return QuadraticRule(self.centre[clusters], self.factor[clusters], self.offset[clusters])
+
     def costs(self, rows: Any) -> Floats:
         """All costs (n, k) of dense rows."""
         clusters = zip(self.centre, self.factor, strict=True)
@@ -39,6 +43,10 @@ class LinearRule:
     def raised(self, by: Floats) -> LinearRule:
         """The same with other offsets."""
         return LinearRule(self.slope, self.offset + by)
+
+    def take(self, clusters: Any) -> LinearRule:
+        """The same for some clusters."""
+        return LinearRule(self.slope[clusters], self.offset[clusters])
 
     def costs(self, rows: Any) -> Floats:
         """All costs (n, k) of dense or CSR rows."""

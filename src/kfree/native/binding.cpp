@@ -224,4 +224,5 @@ NB_MODULE(_core, m) {
 
   kfree::binding::bind_online(m);
   kfree::binding::bind_agglomerate(m);
+  kfree::binding::bind_quadratic(m);
 }

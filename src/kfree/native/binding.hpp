@@ -39,5 +39,6 @@ auto unlocked(Work work) {
 // The parts beyond binding.cpp.
 void bind_online(nb::module_& m);
 void bind_agglomerate(nb::module_& m);
+void bind_quadratic(nb::module_& m);
 
 }  // namespace kfree::binding

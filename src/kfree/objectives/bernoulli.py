@@ -49,6 +49,11 @@ class BernoulliModel:
         """log p(x | rows of the cluster), (n, k)."""
         return -self.plug_in(stats).costs(rows)
 
+    def draw(self, stats: CountStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+        """A row from the predictive distribution of each cluster in ``labels``."""
+        is_one = rng.random_sample((len(labels), self.n_features)) < self.centres(stats)[labels]
+        return np.asarray(is_one, dtype=np.float64)
+
     def _posterior(self, stats: CountStats) -> tuple[Floats, Floats]:
         """ω of Eq. 44 for ones and for zeros."""
         return self.omega0 + stats.sum, self.omega0 + (stats.n[..., None] - stats.sum)

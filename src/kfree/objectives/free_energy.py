@@ -24,7 +24,13 @@ class Additive(Protocol):
     @property
     def sum(self) -> Floats: ...
 
+    def copy(self) -> Self: ...
+
     def take(self, clusters: Any) -> Self: ...
+
+    def followed_by(self, other: Self) -> Self: ...
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None: ...
 
     def joined(self, other: Self) -> Self: ...
 
@@ -40,6 +46,10 @@ class Model(Protocol[S_contra]):
     def floats_per_cluster(self) -> int: ...
 
     def log_evidence(self, stats: S_contra) -> Floats: ...
+
+    def labelling(self, stats: S_contra) -> Any: ...
+
+    def plug_in(self, stats: S_contra) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -65,6 +75,14 @@ class FreeEnergy(Generic[S]):
         """F of clusters with these statistics; those without rows are not counted."""
         terms = math.fsum(self.cluster_terms(stats))
         return terms + self.shared_term(float(stats.n.sum()), int(np.count_nonzero(stats.n)))
+
+    def labelling(self, stats: S) -> Any:
+        """What a row costs in each cluster when labels are updated: −E log p(x, z = c), up to a shared number."""
+        return self.model.labelling(stats).raised(-self.mixture.expected_log_weight(stats.n))
+
+    def plug_in(self, stats: S) -> Any:
+        """−log p(x | c) with the posterior means of the parameters in place of them (Eq. 49)."""
+        return self.model.plug_in(stats)
 
     def merge_costs(self, stats: S, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster adds to the clusters' terms; (k,) or (number, k).

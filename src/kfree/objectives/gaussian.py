@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, psi
@@ -119,6 +120,15 @@ class GaussianModel:
         log_densities: Floats = at_centre - (freedom + n_features) / 2 * np.log1p(sq_dist * post.xi / (post.xi + 1))
         return log_densities
 
+    def draw(self, stats: GaussianStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+        """A row from the predictive distribution of each cluster in ``labels``."""
+        post = self.posterior(stats)
+        freedom = post.eta - len(self.m0) + 1
+        lower = _cholesky(post.B * ((post.xi + 1) / (post.xi * freedom))[:, None, None])
+        normal = np.einsum("nij,nj->ni", lower[labels], rng.standard_normal((len(labels), len(self.m0))))
+        rows: Floats = post.m[labels] + normal / np.sqrt(rng.chisquare(freedom[labels]) / freedom[labels])[:, None]
+        return rows
+
     def _allows(self, post: Posterior) -> np.ndarray:
         if self.is_proper:
             return np.ones(post.eta.shape, dtype=bool)
@@ -130,9 +140,8 @@ class GaussianModel:
 
 def _factor(post: Posterior) -> tuple[Floats, Floats]:
     """½·log det B, and the lower triangular matrix F with ‖F(x − m)‖² = η/2·(x − m)ᵀB⁻¹(x − m)."""
-    lower = np.linalg.cholesky(post.B)
-    half_log_det: Floats = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
-    return half_log_det, np.tril(np.linalg.inv(lower)) * np.sqrt(post.eta / 2)[:, None, None]
+    lower = _cholesky(post.B)
+    return _half_log_det(lower), np.tril(np.linalg.inv(lower)) * np.sqrt(post.eta / 2)[:, None, None]
 
 
 def _log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int) -> Floats:
@@ -145,4 +154,24 @@ def _log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int)
 
 
 def _log_det(matrices: Floats) -> Floats:
-    return np.asarray(np.linalg.slogdet(matrices)[1])
+    return 2 * _half_log_det(_cholesky(matrices))
+
+
+def _half_log_det(lower: Floats) -> Floats:
+    half_log_det: Floats = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    return half_log_det
+
+
+def _cholesky(matrices: Floats, doubt: float = 1e-14) -> Floats:
+    """Lower triangular factors of matrices that are positive definite but for rounding.
+
+    Where a prior is too weak to lift a flat scatter out of rounding error, the diagonal is raised by a share of itself.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(matrices))
+    except np.linalg.LinAlgError:
+        if doubt > 1:
+            raise
+        if matrices.ndim > 2:
+            return np.stack([_cholesky(matrix) for matrix in matrices])
+        return _cholesky(matrices + doubt * np.diag(np.diag(matrices)), 10 * doubt)

@@ -61,6 +61,12 @@ class MultinomialModel:
         out += gammaln(total) - gammaln(total + words[:, None]) + log_orders(rows)[:, None]
         return out
 
+    def draw(self, stats: CountStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+        """A row of ``n_events`` events from the predictive distribution of each cluster in ``labels``."""
+        return np.array(
+            [rng.multinomial(n_events, rng.dirichlet(self.psi0 + stats.sum[c])) for c in labels], dtype=float
+        )
+
 
 def log_orders(rows: Any) -> Floats:
     """log(W!/Πx!) of each row of counts: in how many orders its W events can have come."""
