@@ -179,7 +179,7 @@ def test_priors_from_data(rng):
     np.testing.assert_allclose(model.B0, d_small**2 * 2 * S / np.trace(S))
     assert not regularised
     assert (model.xi0, model.eta0) == (0.1, 2.0)
-    np.testing.assert_allclose(for_merging(rows, np.random.RandomState(0)).B0, 0.01 * d_small**2 * np.eye(2))
+    np.testing.assert_allclose(for_merging(rows, np.random.RandomState(0))[0].B0, 0.01 * d_small**2 * np.eye(2))
 
 
 def test_smallest_distance_is_between_different_rows():

@@ -3,10 +3,13 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import BayesianKMeans, DPMeans, KMeans, OnlineDPMeans
+from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, KMeans, OnlineDPMeans
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
+    AgglomerativeBayes(),
+    AgglomerativeBayes(closest_pairs="conga-line", mixture="dirichlet-process"),
+    AgglomerativeBayes(engine="reference"),
     BayesianKMeans(),
     BayesianKMeans(mixture="dirichlet-process", algorithm="kd-tree", engine="reference"),
     DPMeans(),

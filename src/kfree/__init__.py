@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import datasets, plot
+    from kfree import datasets, metrics, plot
+    from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgglomerativeBayes",
     "BayesianKMeans",
     "DPMeans",
     "KMeans",
@@ -25,10 +27,12 @@ __all__ = [
     "datasets",
     "farthest_first_lambda",
     "lambda_path",
+    "metrics",
     "plot",
 ]
 
 _HOME = {
+    "AgglomerativeBayes": "kfree.estimators.agglomerative_bayes",
     "BayesianKMeans": "kfree.estimators.bayesian_k_means",
     "DPMeans": "kfree.estimators.dp_means",
     "KMeans": "kfree.estimators.k_means",

@@ -6,6 +6,8 @@ import numpy as np
 
 # Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
 _GOLDEN_ANGLE = 0.381966
+# Of a larger tree only the top is drawn, down to so many branches.
+_LEAVES_DRAWN = 60
 
 
 def clusters(X, model, ax=None):
@@ -66,6 +68,57 @@ def staircase(path, ax=None):
     ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def dendrogram(linkage, n_clusters, *, names=None, ax=None):
+    """Draw a tree, with the clusters of a cut in colour and what joins them in grey.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        As in SciPy. Of a large tree only the top is drawn, with the number of leaves below in brackets.
+    n_clusters : int
+        Where to cut: clusters left when all but ``n_clusters - 1`` merges are done.
+    names : sequence of str or None, default=None
+        A name for each leaf.
+    ax : matplotlib axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    from scipy.cluster import hierarchy
+
+    ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
+    n_leaves = len(linkage) + 1
+    if n_leaves < 2:
+        raise ValueError("a tree of one row has nothing to draw; fit at least two.")
+    colour = dict(zip(_cluster_nodes(linkage, n_clusters), _colours(n_clusters), strict=False))
+    for node in range(2 * n_leaves - 2, n_leaves - 1, -1):
+        if node in colour:
+            colour.update(dict.fromkeys(linkage[node - n_leaves, :2].astype(int), colour[node]))
+    hexes = {node: _matplotlib("colors").to_hex(rgb) for node, rgb in colour.items()}
+    hierarchy.dendrogram(
+        linkage,
+        p=max(_LEAVES_DRAWN, n_clusters),
+        truncate_mode="lastp" if n_leaves > _LEAVES_DRAWN else None,
+        labels=names,
+        no_labels=names is None and n_leaves <= _LEAVES_DRAWN,
+        link_color_func=lambda node: hexes.get(node, "#999999"),
+        ax=ax,
+    )
+    ax.set(ylabel="rise of the free energy by a merge, above the smallest")
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    return ax
+
+
+def _cluster_nodes(linkage, n_clusters):
+    """The nodes that are clusters when all but ``n_clusters`` − 1 merges are done, from left to right in row order."""
+    n_leaves = len(linkage) + 1
+    n_merges = n_leaves - n_clusters
+    inner = set(linkage[:n_merges, :2].astype(int).ravel().tolist())
+    return [node for node in range(n_leaves + n_merges) if node not in inner]
 
 
 def axes(new_figure=None):

@@ -98,7 +98,7 @@ class MultinomialData:
     def __init__(self, X, estimator, frame=None):
         self.frame, self.rows = None, self._validated(X, estimator)
 
-    def model(self, prior, rng):
+    def model(self, prior, rng, informed=None):
         """The model with the hyper-parameters that ``prior`` asks for, and φ0; "data" has the paper's 0.1 and 1."""
         uninformative = isinstance(prior, str) and prior == "uninformative"
         given = {} if isinstance(prior, str) else _checked_keys(prior, [self.weight, "phi0"])

@@ -32,11 +32,14 @@ def informed_by_data(rows: Floats, rng: np.random.RandomState) -> tuple[Gaussian
     return GaussianModel.conjugate(0.1, mean, float(n_features), B0), regularised
 
 
-def for_merging(rows: Floats, rng: np.random.RandomState) -> GaussianModel:
-    """ξ0 = 0.01, m0 = mean, η0 = D, B0 = 0.01·d_small²·I   (Eq. 22): a weaker prior, for clusters of few rows."""
+def for_merging(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
+    """ξ0 = 0.01, m0 = mean, η0 = D, B0 = 0.01·d_small²·I   (Eq. 22): a weaker prior, for clusters of few rows.
+
+    And that nothing had to be regularised.
+    """
     n_features = rows.shape[1]
     B0 = 0.01 * smallest_distance(rows, rng) ** 2 * np.eye(n_features)
-    return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0)
+    return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
 
 
 def over_box(rows: Floats) -> GaussianModel:
