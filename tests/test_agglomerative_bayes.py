@@ -16,7 +16,12 @@ from tests.oracles_bayes import (
     sequential_free_energy,
 )
 
-MODELS = ["gaussian", "multinomial", "bernoulli"]
+PREDICTIVES = {
+    "gaussian": gaussian_predictive,
+    "multinomial": multinomial_predictive,
+    "bernoulli": bernoulli_predictive,
+}
+MODELS = list(PREDICTIVES)
 MIXTURES = ["finite", "dirichlet-process"]
 # Costs that differ by less are ties: the oracle's own rounding.
 TIE = 1e-9
@@ -37,12 +42,7 @@ def rows_of(model, rng, n, d):
 def predictive_of(tree):
     prior = dict(tree.prior_)
     phi0 = prior.pop("phi0")
-    oracles = {
-        "gaussian": gaussian_predictive,
-        "multinomial": multinomial_predictive,
-        "bernoulli": bernoulli_predictive,
-    }
-    return phi0, oracles[tree.model](*prior.values())
+    return phi0, PREDICTIVES[tree.model](*prior.values())
 
 
 def greedy_enumeration(X, free_energy):
@@ -50,9 +50,7 @@ def greedy_enumeration(X, free_energy):
     labels = np.arange(len(X))
     pairs, path = [], [free_energy(labels)]
     while len(names := np.unique(labels)) > 1:
-        tried = {
-            pair: free_energy(np.where(labels == pair[1], pair[0], labels)) for pair in itertools.combinations(names, 2)
-        }
+        tried = {(a, b): free_energy(np.where(labels == b, a, labels)) for a, b in itertools.combinations(names, 2)}
         lowest = min(tried.values())
         a, b = next(pair for pair, found in tried.items() if found < lowest + TIE)
         labels[labels == b] = a
@@ -66,13 +64,11 @@ def greedy_enumeration(X, free_energy):
 @pytest.mark.parametrize("d", [1, 3])
 def test_tree_is_that_of_greedy_enumeration(d, model, mixture, rng):
     X = rows_of(model, rng, 9, d)
-    for closest_pairs, engine in [("plain", "native"), ("conga-line", "native"), ("plain", "reference")]:
-        tree = AgglomerativeBayes(model, mixture=mixture, closest_pairs=closest_pairs, engine=engine).fit(X)
-        if engine == "native" and closest_pairs == "plain":
-            phi0, log_predictive = predictive_of(tree)
-            pairs, path = greedy_enumeration(
-                X, lambda labels: sequential_free_energy(X, labels, mixture, phi0, log_predictive)
-            )
+    settings = [("plain", "native"), ("conga-line", "native"), ("plain", "reference")]
+    trees = [AgglomerativeBayes(model, mixture=mixture, closest_pairs=c, engine=e).fit(X) for c, e in settings]
+    phi0, log_predictive = predictive_of(trees[0])
+    pairs, path = greedy_enumeration(X, lambda labels: sequential_free_energy(X, labels, mixture, phi0, log_predictive))
+    for tree in trees:
         np.testing.assert_array_equal(tree._tree_.merges.pairs, pairs)
         np.testing.assert_allclose(tree.free_energy_path_, path, rtol=1e-9)
         np.testing.assert_allclose(tree.merge_deltas_, np.diff(path), rtol=1e-7, atol=1e-8)
@@ -147,7 +143,7 @@ def test_linkage_is_for_scipy(model, rng):
 
 
 def test_cuts(rng):
-    X, y = blobs(rng, 120, 2, k=3, spread=30)
+    X, _ = blobs(rng, 120, 2, k=3, spread=30)
     tree = AgglomerativeBayes().fit(X)
     np.testing.assert_array_equal(tree.cut(), tree.labels_)
     np.testing.assert_array_equal(tree.cut(tree.n_clusters_), tree.labels_)

@@ -63,7 +63,7 @@ def _validated(linkage, y):
             "and one class for each leaf."
         )
     nodes, n_known = linkage[:, :2], len(y) + np.arange(len(linkage))
-    if not np.array_equal(np.sort(nodes, axis=None), np.arange(2 * len(linkage))) or (nodes.T >= n_known).any():
+    if not np.array_equal(np.sort(nodes, axis=None), np.arange(2 * len(linkage))) or (n_known <= nodes.T).any():
         raise ValueError(
             "linkage is not a tree: its first two columns must name every leaf, and every node but the last, once, and "
             "only after row t has made node n + t."

@@ -167,9 +167,8 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
             Numbered in the order of their first rows.
         """
         check_is_fitted(self)
-        require(
-            n_clusters is None or free_energy is None, "free_energy", free_energy, "n_clusters or free_energy, not both"
-        )
+        both = n_clusters is not None and free_energy is not None
+        require(not both, "free_energy", free_energy, "n_clusters or free_energy, not both")
         require_count("n_clusters", n_clusters, or_none=True)
         n_rows = self._tree_.merges.n_start
         if free_energy is not None:
@@ -204,8 +203,8 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         labels = np.asarray(self.labels_ if labels is None else labels, dtype=np.int32)
         if not data.rows.shape[0] == len(labels) == n_rows:
             raise ValueError(
-                f"X has {data.rows.shape[0]} rows and labels {len(labels)}; the tree has {n_rows}. Give the rows of fit "
-                "and labels from cut."
+                f"X has {data.rows.shape[0]} rows and labels {len(labels)}; the tree has {n_rows}. Give the rows "
+                "of fit and labels from cut."
             )
         engine = self._open(data)
         before = clustering_of(labels, engine.stats_of(labels, int(labels.max()) + 1), self._objective_)
@@ -233,9 +232,9 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         require_choice("model", self.model, list(DATA))
         require_choice("mixture", self.mixture, list(MIXTURES))
         require_prior(self.prior)
-        by_name = isinstance(self.prior, str) and self.prior != "data"
+        improper = isinstance(self.prior, str) and self.prior != "data"
         require(
-            not by_name, "prior", self.prior, "'data' or a dict: single rows have no evidence without a proper prior"
+            not improper, "prior", self.prior, "'data' or a dict: without a proper prior, single rows have no evidence"
         )
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
         require_choice("engine", self.engine, list(PASSES))
