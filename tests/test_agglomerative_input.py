@@ -10,7 +10,7 @@ from kfree import AgglomerativeBayes
 REFUSED = {
     "model": ({"model": "gausian"}, "did you mean 'gaussian'"),
     "mixture": ({"mixture": "infinite"}, "one of 'finite', 'dirichlet-process'"),
-    "prior": ({"prior": "uninformative"}, "single rows have no evidence"),
+    "prior": ({"prior": "uninformative"}, "'neighbours', 'data' or a dict: single rows need a proper prior"),
     "prior key": ({"prior": {"xi": 1.0}}, "some of the keys xi0, m0, eta0, B0, phi0"),
     "prior not positive definite": ({"prior": {"B0": [[1.0, 2.0], [2.0, 1.0]]}}, "smallest eigenvalue is -1"),
     "closest pairs": ({"closest_pairs": "conga"}, "did you mean 'conga-line'"),

@@ -3,9 +3,10 @@
 from collections import Counter
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
-def dendrogram_purity(linkage, y):
+def dendrogram_purity(linkage: ArrayLike, y: ArrayLike) -> float:
     """How pure the smallest subtrees are that hold two leaves of one class (Kurihara & Welling 2009, footnote 6).
 
     Draw a leaf whose class has at least two members, and another leaf of the same class; of the leaves in the smallest
@@ -35,14 +36,14 @@ def dendrogram_purity(linkage, y):
     >>> round(dendrogram_purity(tree, ["a", "b", "b", "a"]), 3)
     0.5
     """
-    linkage, classes = _validated(linkage, y)
+    merges, classes = _validated(linkage, y)
     class_size = Counter(classes)
     n_drawn = sum(size for size in class_size.values() if size > 1)
     # By node: how many leaves of each class it holds. What knows more classes takes over what knows fewer, so that a
     # count is moved at most log n times.
     inside = [Counter([c]) for c in classes]
     shares = []
-    for left, right, _, size in linkage:
+    for left, right, _, size in merges:
         small, large = sorted((inside[int(left)], inside[int(right)]), key=len)
         for c, in_small in small.items():
             in_large = large[c]
@@ -55,20 +56,20 @@ def dendrogram_purity(linkage, y):
     return float(np.sum(shares))
 
 
-def _validated(linkage, y):
-    linkage, y = np.asarray(linkage, dtype=np.float64), np.asarray(y)
-    if y.ndim != 1 or linkage.ndim != 2 or linkage.shape != (len(y) - 1, 4):
+def _validated(linkage: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], list[int]]:
+    merges, leaves = np.asarray(linkage, dtype=np.float64), np.asarray(y)
+    if leaves.ndim != 1 or merges.shape != (len(leaves) - 1, 4):
         raise ValueError(
-            f"linkage has shape {linkage.shape} and y {y.shape}; a tree of n leaves has a linkage of shape (n − 1, 4) "
+            f"linkage has shape {merges.shape} and y {leaves.shape}; a tree of n leaves has a linkage of shape (n − 1, 4) "
             "and one class for each leaf."
         )
-    nodes, n_known = linkage[:, :2], len(y) + np.arange(len(linkage))
-    if not np.array_equal(np.sort(nodes, axis=None), np.arange(2 * len(linkage))) or (n_known <= nodes.T).any():
+    nodes, n_known = merges[:, :2], len(leaves) + np.arange(len(merges))
+    if not np.array_equal(np.sort(nodes, axis=None), np.arange(2 * len(merges))) or (n_known <= nodes.T).any():
         raise ValueError(
             "linkage is not a tree: its first two columns must name every leaf, and every node but the last, once, and "
             "only after row t has made node n + t."
         )
-    classes = np.unique(y, return_inverse=True)[1].tolist()
+    classes = np.unique(leaves, return_inverse=True)[1].tolist()
     if len(set(classes)) == len(classes):
         raise ValueError(f"y has {len(classes)} leaves, all of different classes; purity is about leaves of one class.")
-    return linkage, classes
+    return merges, classes

@@ -9,15 +9,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot
 from kfree.engines.local import available_cpus
-from kfree.estimators._bayesian import DATA, PASSES, require_prior
+from kfree.estimators._bayesian import DATA, PASSES
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
-from kfree.objectives.priors import for_merging
+from kfree.objectives.priors import by_neighbours, for_merging
 from kfree.search.hard_labels import Update, clustering_of
 from kfree.search.tree import grow, merging_passes
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
+# How the hyper-parameters of Gaussians are read off the data.
+PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
 class Refinement(NamedTuple):
@@ -43,10 +45,11 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         such as words; or as zeros and ones, each column on its own.
     mixture : {"finite", "dirichlet-process"}, default="finite"
         What is known of cluster sizes before the data.
-    prior : "data" or dict, default="data"
-        Hyper-parameters. ``"data"`` is the paper's weak prior for Gaussians (Eq. 22) and its ψ0 = ω0 = 0.1 for the
-        others. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian), ``psi0, phi0`` (multinomial) or
-        ``omega0, phi0`` (Bernoulli); the others are as with ``"data"``.
+    prior : {"neighbours", "data"} or dict, default="neighbours"
+        Hyper-parameters. For Gaussians, ``"neighbours"`` takes the scale from the median distance between nearest rows,
+        ``"data"`` from the smallest distances, as the paper does (Eq. 22), which finds worse trees. Both have the
+        paper's ψ0 = ω0 = 0.1 for the other models. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian),
+        ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"neighbours"``.
     closest_pairs : {"plain", "conga-line"}, default="plain"
         How the next pair is found: each cluster remembers a partner, or Eppstein's conga lines as in the paper. Same
         tree, and memory that grows with the number of rows, not of pairs; plain search is faster.
@@ -55,7 +58,7 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None.
+        Seed for the rows whose neighbours the prior looks for, 0 if None.
 
     Attributes
     ----------
@@ -97,7 +100,7 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         model="gaussian",
         *,
         mixture="finite",
-        prior="data",
+        prior="neighbours",
         closest_pairs="plain",
         engine="auto",
         n_threads=None,
@@ -134,7 +137,8 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         data = DATA[self.model](X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be kept
         rng = check_random_state(0 if self.random_state is None else self.random_state)
-        model, phi0 = data.model(self.prior, rng, for_merging)
+        informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
+        model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
         tree = grow(
             data.rows,
@@ -231,11 +235,8 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))
         require_choice("mixture", self.mixture, list(MIXTURES))
-        require_prior(self.prior)
-        improper = isinstance(self.prior, str) and self.prior != "data"
-        require(
-            not improper, "prior", self.prior, "'data' or a dict: without a proper prior, single rows have no evidence"
-        )
+        known = isinstance(self.prior, dict) or (isinstance(self.prior, str) and self.prior in PRIORS)
+        require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
         require_choice("engine", self.engine, list(PASSES))
         require_count("n_threads", self.n_threads, or_none=True)

@@ -14,6 +14,7 @@ from scipy.special import gammaln, multigammaln
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.mixtures import Mixture
 from kfree.objectives.multinomial import MultinomialModel
 from kfree.stats import Floats
 
@@ -24,12 +25,11 @@ _UNITS = 2.0**60
 def merging_of(rows: Any, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
     """The compiled function that merges rows under this objective, by name, and its arguments about rows and prior."""
     name, arguments = _MERGING[type(objective.model)]
-    return name, arguments(rows, objective)
+    return name, arguments(rows, objective.model, objective.mixture)
 
 
-def _gaussian(rows: Floats, objective: FreeEnergy[Any]) -> dict[str, Any]:
+def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str, Any]:
     """Rows in coordinates where m0 = 0 and B0 = I. Of Eq. 19, (η/2)·log det B is left to the compiled part."""
-    model = objective.model
     n, n_features = _sizes(rows), len(model.m0)
     white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
     xi, eta = model.xi0 + n, model.eta0 + n
@@ -39,23 +39,23 @@ def _gaussian(rows: Floats, objective: FreeEnergy[Any]) -> dict[str, Any]:
         "rows": np.ascontiguousarray(white),
         "xi0": float(model.xi0),
         "eta0": float(model.eta0),
-        "size_terms": by_size - objective.mixture.log_share(n),
+        "size_terms": by_size - mixture.log_share(n),
     }
 
 
-def _multinomial(rows: Any, objective: FreeEnergy[Any]) -> dict[str, Any]:
+def _multinomial(rows: Any, model: MultinomialModel, mixture: Mixture) -> dict[str, Any]:
     """Eq. 39; log Γ of the counts and of their totals are left to the compiled part."""
-    return _counts(rows, objective, objective.model.psi0, -objective.mixture.log_share(_sizes(rows)))
+    return _counts(rows, model.psi0, -mixture.log_share(_sizes(rows)))
 
 
-def _bernoulli(rows: Any, objective: FreeEnergy[Any]) -> dict[str, Any]:
+def _bernoulli(rows: Any, model: BernoulliModel, mixture: Mixture) -> dict[str, Any]:
     """Eq. 45; log Γ of the ones and zeros are left to the compiled part."""
-    n, prior = _sizes(rows), 2 * objective.model.omega0
-    total = objective.model.n_features * (gammaln(prior + n) - gammaln(prior))
-    return _counts(rows, objective, objective.model.omega0, total - objective.mixture.log_share(n))
+    n, prior = _sizes(rows), 2 * model.omega0
+    total = model.n_features * (gammaln(prior + n) - gammaln(prior))
+    return _counts(rows, model.omega0, total - mixture.log_share(n))
 
 
-def _counts(rows: Any, objective: FreeEnergy[Any], prior: float, size_terms: Floats) -> dict[str, Any]:
+def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
     csr = sp.csr_array(rows)
     csr.eliminate_zeros()
     return {
@@ -83,7 +83,7 @@ def _sizes(rows: Any) -> Floats:
     return np.arange(rows.shape[0] + 1, dtype=np.float64)
 
 
-_MERGING: dict[type, tuple[str, Callable[[Any, FreeEnergy[Any]], dict[str, Any]]]] = {
+_MERGING: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
     GaussianModel: ("merge_gaussians", _gaussian),
     MultinomialModel: ("merge_multinomials", _multinomial),
     BernoulliModel: ("merge_bernoullis", _bernoulli),

@@ -42,6 +42,19 @@ def for_merging(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel
     return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
 
 
+def by_neighbours(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
+    """As Eq. 22, but B0 = (δ²/D)·I, with δ the median distance of a row to its nearest other: δ²/D for each column.
+
+    d_small is the least of many distances, and says little about the others. And that nothing was regularised.
+    """
+    n_features = rows.shape[1]
+    distinct = np.unique(rows, axis=0)
+    sampled = distinct[rng.choice(len(distinct), min(len(distinct), _MOST_SAMPLED), replace=False)]
+    dist = _nearest_other(sampled, distinct) if len(distinct) > 1 else np.ones(1)
+    B0 = float(np.median(dist)) ** 2 / n_features * np.eye(n_features)
+    return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
+
+
 def over_box(rows: Floats) -> GaussianModel:
     """App. A: means anywhere in the box of the data, any covariance. Raises where one cluster has no evidence."""
     n_rows, n_features = rows.shape
