@@ -60,8 +60,8 @@ def _validated(linkage: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], l
     merges, leaves = np.asarray(linkage, dtype=np.float64), np.asarray(y)
     if leaves.ndim != 1 or merges.shape != (len(leaves) - 1, 4):
         raise ValueError(
-            f"linkage has shape {merges.shape} and y {leaves.shape}; a tree of n leaves has a linkage of shape (n − 1, 4) "
-            "and one class for each leaf."
+            f"linkage has shape {merges.shape} and y {leaves.shape}; a tree of n leaves has a linkage of shape "
+            "(n − 1, 4) and one class for each leaf."
         )
     nodes, n_known = merges[:, :2], len(leaves) + np.arange(len(merges))
     if not np.array_equal(np.sort(nodes, axis=None), np.arange(2 * len(merges))) or (n_known <= nodes.T).any():
