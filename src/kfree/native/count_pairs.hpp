@@ -1,4 +1,4 @@
-// Merging clusters of counts, or of zeros and ones, with probabilities integrated out (Kurihara & Welling 2009, App. B, C).
+// Merging clusters of counts, or of zeros and ones, probabilities integrated out (Kurihara & Welling 2009, App. B, C).
 #pragma once
 #include "log_gammas.hpp"
 #include "pair_costs.hpp"

@@ -1,6 +1,8 @@
 #include "gaussian_pairs.hpp"
 
-#include <limits>
+#include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "triangle.hpp"
 
@@ -10,20 +12,30 @@ namespace {
 // Floors are lowered by this share of what they are the difference of, far more than rounding can have raised them.
 constexpr double SLACK = 1e-9;
 
-// det(I + α·t·tᵀ + β·m·mᵀ). What is left of t across m is squared by itself: |t|²|m|² − (t·m)² would cancel.
-Four two_step_det(const Four* t, const Four* m, Four alpha, Four beta, int64_t d) {
-  Four tt = 0.0, tm = 0.0, mm = 0.0, across = 0.0;
-  for (int64_t i = 0; i < d; ++i) {
-    tt += t[i] * t[i];
-    tm += t[i] * m[i];
-    mm += m[i] * m[i];
+// log det(I + Σ u·uᵀ) of n vectors u (n,d), which are spoilt. Each in turn adds its log(1 + |u|²), and the others go on
+// in coordinates where I + u·uᵀ is the identity: products of lengths, of which little is left in the end, never occur.
+Four log_det_of_sum(Four* u, int64_t n, int64_t d) {
+  Four log_det = 0.0;
+  for (int64_t k = 0; k < n; ++k, u += d) {
+    Four sq_length = 0.0;
+    for (int64_t i = 0; i < d; ++i) sq_length += u[i] * u[i];
+    const Four det = 1.0 + sq_length, shrink = 1.0 / (det + sqrt(det));
+    log_det += log(det);
+    for (Four* other = u + d; other < u + (n - k) * d; other += d) {
+      Four along = 0.0;
+      for (int64_t i = 0; i < d; ++i) along += u[i] * other[i];
+      along = along * shrink;
+      for (int64_t i = 0; i < d; ++i) other[i] -= along * u[i];
+    }
   }
-  const Four along = tm / max(mm, std::numeric_limits<double>::min());
-  for (int64_t i = 0; i < d; ++i) {
-    const Four rest = t[i] - along * m[i];
-    across += rest * rest;
-  }
-  return 1.0 + alpha * tt + beta * mm * (1.0 + alpha * across);
+  return log_det;
+}
+
+// How many vectors may be added to a factorised matrix before factorising anew takes fewer operations.
+int64_t affordable_contrasts(int64_t d) {
+  int64_t n = 0;
+  while ((n + 2) * d * d / 2 + (n + 3) * (n + 3) * d < d * d * d / 6 + 3 * d * d / 2) ++n;
+  return n;
 }
 
 }  // namespace
@@ -32,6 +44,7 @@ GaussianPairs::GaussianPairs(const double* rows, int64_t n, int64_t d, double xi
                              const double* size_terms)
     : d_(d), xi0_(xi0), eta0_(eta0), size_terms_(size_terms, size_terms + n + 1), n_(n, 1.0), mean_(rows, rows + n * d),
       shape_(n) {
+  most_contrasts_ = affordable_contrasts(d);
   for (int64_t c = 0; c < n; ++c) {
     double sq_norm = 0;
     for (int64_t i = 0; i < d; ++i) sq_norm += mean(c)[i] * mean(c)[i];
@@ -45,35 +58,57 @@ void GaussianPairs::ask(int64_t a, const std::vector<int64_t>&) {
 }
 
 Four GaussianPairs::log_det_of_rows(const int64_t* others) const {
-  Four *gap = scratch(2 * d_), *middle = gap + d_;
+  Four *middle = scratch(2 * d_), *gap = middle + d_;
   for (int64_t i = 0; i < d_; ++i) {
     const Four theirs = four([&](int64_t lane) { return mean(others[lane])[i]; });
-    gap[i] = theirs - mean(asker_)[i];
-    middle[i] = (theirs + mean(asker_)[i]) * 0.5;
+    middle[i] = (theirs + mean(asker_)[i]) * (0.5 * std::sqrt(pull(2)));
+    gap[i] = (theirs - mean(asker_)[i]) * std::sqrt(0.5);
   }
-  return log(two_step_det(gap, middle, 0.5, pull(2), d_));
+  return log_det_of_sum(middle, 2, d_);
 }
 
 Four GaussianPairs::log_det_at_mean(const int64_t* others) const {
+  return log_det_of_columns(others, shape_[asker_] != nullptr, 0);
+}
+
+Four GaussianPairs::log_det_by_contrasts(const int64_t* others) const {
+  return log_det_of_columns(others, is_base(asker_, others[0]), n_contrasts(asker_, others[0]));
+}
+
+int64_t GaussianPairs::n_contrasts(int64_t a, int64_t b) const {
+  const auto n = static_cast<int64_t>(std::min(n_[a], n_[b])) - 1;
+  return n <= most_contrasts_ ? n : -1;
+}
+
+Four GaussianPairs::log_det_of_columns(const int64_t* others, bool asker_is_base, int64_t n_contrasts) const {
   const int64_t size = triangle::size(d_);
-  Four *gap = scratch(3 * d_ + size), *step = gap + d_, *middle = step + d_, *gathered = middle + d_;
-  const Four* whitener = asked_whitener_.data();
-  const Shape *shape[LANES], *asked = shape_[asker_].get();
-  for (int64_t lane = 0; lane < LANES; ++lane) shape[lane] = asked ? asked : shape_[others[lane]].get();
-  if (!asked) {
-    for (int64_t i = 0; i < size; ++i) gathered[i] = four([&](int64_t lane) { return shape[lane]->whitener[i]; });
-    whitener = gathered;
+  Four *middle = scratch((3 + n_contrasts) * d_ + size), *step = middle + d_, *vector = step + (1 + n_contrasts) * d_;
+  Four* gathered = vector + d_;
+  const Shape *base[LANES], *asked = shape_[asker_].get();
+  for (int64_t lane = 0; lane < LANES; ++lane) base[lane] = asker_is_base ? asked : shape_[others[lane]].get();
+  if (!asker_is_base)
+    for (int64_t i = 0; i < size; ++i) gathered[i] = four([&](int64_t lane) { return base[lane]->whitener[i]; });
+  const Four* whitener = asker_is_base ? asked_whitener_.data() : gathered;
+  // From the base's mean to the other one's, and to the mean of both.
+  const Four theirs = four([&](int64_t lane) { return n_[others[lane]]; }), ours = n_[asker_], n = theirs + ours;
+  const Four share = (asker_is_base ? theirs : ours) / n;
+  const Four spread = sqrt(theirs * ours / n), pulled = sqrt(n * xi0_ / (n + xi0_));
+  for (int64_t i = 0; i < d_; ++i) {
+    const Four there = four([&](int64_t lane) { return mean(others[lane])[i]; }), here = mean(asker_)[i];
+    vector[i] = asker_is_base ? there - here : here - there;
   }
-  // From the shape's mean to the other one's.
-  for (int64_t i = 0; i < d_; ++i)
-    gap[i] = (four([&](int64_t lane) { return mean(others[lane])[i]; }) - mean(asker_)[i]) * (asked ? 1.0 : -1.0);
-  triangle::multiply(whitener, gap, step, d_);
-  const Four theirs = four([&](int64_t lane) { return n_[others[lane]]; }), n = theirs + n_[asker_];
-  const Four share = (asked ? theirs : Four(n_[asker_])) / n;
-  for (int64_t i = 0; i < d_; ++i)
-    middle[i] = four([&](int64_t lane) { return shape[lane]->white_mean[i]; }) + share * step[i];
-  const Four det = two_step_det(step, middle, theirs * n_[asker_] / n, n * xi0_ / (n + xi0_), d_);
-  return four([&](int64_t lane) { return shape[lane]->log_det; }) + log(det);
+  triangle::multiply(whitener, vector, step, d_);
+  for (int64_t i = 0; i < d_; ++i) {
+    middle[i] = (four([&](int64_t lane) { return base[lane]->white_mean[i]; }) + share * step[i]) * pulled;
+    step[i] = step[i] * spread;
+  }
+  for (int64_t at = 0; at < n_contrasts * d_; at += d_) {
+    for (int64_t i = 0; i < d_; ++i)
+      vector[i] = asker_is_base ? four([&](int64_t lane) { return shape_[others[lane]]->contrasts[at + i]; })
+                                : Four(asked->contrasts[at + i]);
+    triangle::multiply(whitener, vector, step + d_ + at, d_);
+  }
+  return four([&](int64_t lane) { return base[lane]->log_det; }) + log_det_of_sum(middle, 2 + n_contrasts, d_);
 }
 
 Four GaussianPairs::log_det_of_shapes(const int64_t* others) const {
@@ -114,23 +149,45 @@ void GaussianPairs::floors(const int64_t* others, int64_t n, double* floor) cons
     const auto log_det = !shape_[asker_] && is_row ? &GaussianPairs::log_det_of_rows : &GaussianPairs::log_det_at_mean;
     deltas(log_det, others + from, to - from, floor + from);
   }
-  if (!shape_[asker_]) return;
-  for (int64_t i = 0; i < n; ++i)
-    if (shape_[others[i]]) floor[i] -= SLACK * (1 + std::abs(floor[i]) + 2 * std::abs(energy_[asker_] + energy_[others[i]]));
+  for (int64_t i = 0; i < n; ++i) {
+    if (floor_is_cost(others[i])) continue;
+    const double apart = energy_[asker_] + energy_[others[i]];
+    floor[i] -= SLACK * (1 + std::abs(floor[i]) + 2 * std::abs(apart));
+  }
 }
 
 void GaussianPairs::costs(const int64_t* others, int64_t n, double* cost) const {
-  deltas(&GaussianPairs::log_det_of_shapes, others, n, cost);
+  // Pairs that take the same way side by side; in whose company a pair is computed does not show in its bits.
+  const auto way = [&](int64_t i) { return std::pair(n_contrasts(asker_, others[i]), is_base(asker_, others[i])); };
+  std::vector<int64_t> order(n), sorted;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) { return way(i) < way(j); });
+  for (int64_t i : order) sorted.push_back(others[i]);
+  std::vector<double> found(n);
+  for (int64_t from = 0, to; from < n; from = to) {
+    for (to = from + 1; to < n && way(order[to]) == way(order[from]);) ++to;
+    const auto log_det =
+        way(order[from]).first < 0 ? &GaussianPairs::log_det_of_shapes : &GaussianPairs::log_det_by_contrasts;
+    deltas(log_det, sorted.data() + from, to - from, found.data() + from);
+  }
+  for (int64_t i = 0; i < n; ++i) cost[order[i]] = found[i];
 }
 
 GaussianPairs::Shape GaussianPairs::shape_of(int64_t a, int64_t b) const {
   const int64_t size = triangle::size(d_);
-  Shape merged{std::vector<double>(size), std::vector<double>(size), std::vector<double>(d_)};
-  for (int64_t c : {a, b})
-    for (int64_t i = 0; shape_[c] && i < size; ++i) merged.scatter[i] += shape_[c]->scatter[i];
+  const double n = n_[a] + n_[b], spread = std::sqrt(n_[a] * n_[b] / n);
+  Shape merged{std::vector<double>(size), std::vector<double>(size), std::vector<double>(d_), {}};
   std::vector<double> gap(d_), factors;
-  for (int64_t i = 0; i < d_; ++i) gap[i] = mean(a)[i] - mean(b)[i];
-  triangle::add_outer(merged.scatter.data(), gap.data(), n_[a] * n_[b] / (n_[a] + n_[b]), d_);
+  for (int64_t i = 0; i < d_; ++i) gap[i] = (mean(a)[i] - mean(b)[i]) * spread;
+  triangle::add_outer(merged.scatter.data(), gap.data(), 1.0, d_);
+  const bool is_small = n - 1 <= static_cast<double>(most_contrasts_);
+  if (is_small) merged.contrasts = gap;
+  for (int64_t c : {a, b}) {
+    if (!shape_[c]) continue;
+    const auto& contrasts = shape_[c]->contrasts;
+    if (is_small) merged.contrasts.insert(merged.contrasts.end(), contrasts.begin(), contrasts.end());
+    for (int64_t i = 0; i < size; ++i) merged.scatter[i] += shape_[c]->scatter[i];
+  }
   factors = merged.scatter;
   triangle::add_identity(factors.data(), d_);
   merged.log_det = triangle::factorise(factors.data(), d_);

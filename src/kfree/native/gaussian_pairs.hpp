@@ -28,18 +28,25 @@ class GaussianPairs : public PairCosts {
     std::vector<double> scatter;     // S
     std::vector<double> whitener;    // W with WᵀW = (I + S)⁻¹
     std::vector<double> white_mean;  // W·y
+    std::vector<double> contrasts;   // vectors whose outer products make up S, as long as they are few
     double log_det = 0;              // of I + S
   };
 
   const double* mean(int64_t c) const { return mean_.data() + c * d_; }
   // n·ξ0/(ξ0 + n): how much the distance from m0 counts.
   double pull(double n) const { return n * xi0_ / (xi0_ + n); }
-  // log det B of the asker merged with four others. Two rows; a row and a shape, or a shape and the mean of another,
-  // as if its rows all lay there; two shapes.
+  // log det B of the asker merged with four others: two rows; a shape and the mean of the other, as if its rows all lay
+  // there; a shape and a few contrasts of the smaller one; two shapes.
   Four log_det_of_rows(const int64_t* others) const;
   Four log_det_at_mean(const int64_t* others) const;
+  Four log_det_by_contrasts(const int64_t* others) const;
   Four log_det_of_shapes(const int64_t* others) const;
-  // Applies one of these to all others, four at a time. out delta (n,): what the merged cluster costs more than the two.
+  Four log_det_of_columns(const int64_t* others, bool asker_is_base, int64_t n_contrasts) const;
+  // Of two shapes the larger one is the base, the first on ties.
+  bool is_base(int64_t a, int64_t b) const { return n_[a] > n_[b] || (n_[a] == n_[b] && a < b); }
+  // How many contrasts the smaller of two shapes has, or −1 if there are too many.
+  int64_t n_contrasts(int64_t a, int64_t b) const;
+  // Applies one of these to all others, four at a time. out delta (n,): what the merged cluster costs more than both.
   void deltas(Four (GaussianPairs::*log_det)(const int64_t*) const, const int64_t* others, int64_t n,
               double* delta) const;
   double energy(double n, double log_det) const { return size_terms_[size_t(n)] + (eta0_ + n) / 2 * log_det; }
@@ -47,6 +54,7 @@ class GaussianPairs : public PairCosts {
 
   int64_t d_;
   double xi0_, eta0_;
+  int64_t most_contrasts_ = 0;
   std::vector<double> size_terms_, n_, mean_, energy_;
   std::vector<std::unique_ptr<Shape>> shape_;
   int64_t asker_ = 0;

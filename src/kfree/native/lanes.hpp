@@ -36,6 +36,9 @@ inline Four four(Of of) {
 inline Four log(const Four& x) {
   return four([&](int64_t lane) { return std::log(x[lane]); });
 }
+inline Four sqrt(const Four& x) {
+  return four([&](int64_t lane) { return std::sqrt(x[lane]); });
+}
 inline Four max(const Four& x, double least) {
   return four([&](int64_t lane) { return x[lane] > least ? x[lane] : least; });
 }
