@@ -236,6 +236,24 @@ MISTAKES = {
         "pass",
         ["test_online.py", "labels_follow"],
     ),
+    "the number of clusters costs nothing": (
+        "search/tree.py",
+        "Tree(merges, clusters + shared, n_pairs)",
+        "Tree(merges, clusters + shared[-1], n_pairs)",
+        ["test_agglomerative_bayes.py", "greedy and 1-bernoulli-finite"],
+    ),
+    "a merge forgets what lies between two means": (
+        "native/reference_agglomerate.py",
+        "scatter + scatter_one + between",
+        "scatter + scatter_one",
+        ["test_agglomerative_bayes.py", "same_tree and 70-2-gaussian"],
+    ),
+    "leaves alone in their class are drawn too": (
+        "metrics.py",
+        "if size > 1)",
+        "if size > 0)",
+        ["test_metrics.py", "alone_in_their_class"],
+    ),
 }
 
 

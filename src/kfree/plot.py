@@ -114,11 +114,13 @@ def dendrogram(linkage, n_clusters, *, names=None, ax=None):
 
 
 def _cluster_nodes(linkage, n_clusters):
-    """The nodes that are clusters when all but ``n_clusters`` − 1 merges are done, from left to right in row order."""
+    """The nodes that are clusters with all but ``n_clusters`` − 1 merges done, in the order of their first leaves."""
     n_leaves = len(linkage) + 1
-    n_merges = n_leaves - n_clusters
-    inner = set(linkage[:n_merges, :2].astype(int).ravel().tolist())
-    return [node for node in range(n_leaves + n_merges) if node not in inner]
+    first = list(range(n_leaves))
+    for left, right, *_ in linkage[: n_leaves - n_clusters]:
+        first.append(min(first[int(left)], first[int(right)]))
+    inner = set(linkage[: n_leaves - n_clusters, :2].astype(int).ravel().tolist())
+    return sorted(set(range(len(first))) - inner, key=first.__getitem__)
 
 
 def axes(new_figure=None):
