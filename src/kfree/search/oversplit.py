@@ -39,9 +39,9 @@ class Oversplit(Generic[S]):
             before = many.n_clusters
             for c, rows, half in list(self.halves.of(many, engine, objective)):
                 many = divided(many, c, rows, half, objective)
-            if many.n_clusters == before:
-                break
             many = ROUGHLY(many, engine, objective)
+            if many.n_clusters <= before:
+                break
             new = Update()(merged_back(many, engine, objective, self.max_clusters), engine, objective)
             if gains(state.cost, new.cost):
                 return new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic
@@ -55,7 +56,7 @@ def _cut(part: RuledEngine[S], objective: FreeEnergy[S], price: float) -> Half[S
     shared = objective.shared_term(len(side), 2)
     state = clustering_of(side, part.stats_of(side, 2), objective)
     state = Update(target=own - price + shared)(state, part, objective)
-    if state.n_clusters < 2:
+    if state.n_clusters < 2 or not math.isfinite(state.cost):  # a half that the prior refuses
         return None
     return Half(state.labels, state.stats, own - (state.cost - shared))
 
