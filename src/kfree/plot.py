@@ -9,12 +9,13 @@ _GOLDEN_ANGLE = 0.381966
 
 
 def clusters(X, model, ax=None):
-    """Draw the first two columns of X, coloured by cluster, with the centres on top.
+    """Draw the first two columns of X, coloured by cluster, centres on top, and ellipses if clusters have them.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     model : a fitted estimator with ``cluster_centers_`` and ``predict``
+        Of ``covariances_``, if it has any, ellipses of two standard deviations are drawn.
     ax : matplotlib axes, default=None
         Where to draw; a new figure if None.
 
@@ -30,6 +31,8 @@ def clusters(X, model, ax=None):
     x, y = np.asarray(X)[:, :2].T
     ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
+    for centre, covariance in zip(centres, getattr(model, "covariances_", []), strict=False):
+        ax.plot(*_ellipse(centre[:2], covariance[:2, :2]), color="black", linewidth=1.0)
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -66,6 +69,12 @@ def staircase(path, ax=None):
     ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def _ellipse(centre, covariance):
+    """The points two standard deviations away from the centre, (2, n)."""
+    angle = np.linspace(0, 2 * np.pi, 100)
+    return centre[:, None] + 2 * np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
 
 
 def axes(new_figure=None):
