@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import logsumexp
-from sklearn.base import clone
-from sklearn.metrics import normalized_mutual_info_score
-
-from kfree import BayesianKMeans
-from kfree.objectives.mixtures import MIXTURES
-from tests.conftest import blobs
-from tests.oracles_bayes import (
+from conftest import blobs
+from oracles_bayes import (
     bernoulli_predictive,
     gaussian_predictive,
     multinomial_predictive,
     partitions,
     sequential_free_energy,
 )
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.metrics import normalized_mutual_info_score
+
+from kfree import BayesianKMeans
+from kfree.objectives.mixtures import MIXTURES
 
 
 def gaussians(rng, n=300, d=2, k=4):

@@ -5,6 +5,13 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from oracles_bayes import (
+    bernoulli_predictive,
+    gaussian_predictive,
+    multinomial_predictive,
+    partitions,
+    sequential_free_energy,
+)
 from scipy.special import digamma, logsumexp
 from scipy.stats import wishart
 
@@ -16,13 +23,6 @@ from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import for_merging, informed_by_data, over_box, smallest_distance
 from kfree.search.agglomerate import agglomerate
 from kfree.stats import CountStats, GaussianStats
-from tests.oracles_bayes import (
-    bernoulli_predictive,
-    gaussian_predictive,
-    multinomial_predictive,
-    partitions,
-    sequential_free_energy,
-)
 
 
 def stats_of(kind, rows, labels):

@@ -230,6 +230,24 @@ MISTAKES = {
         "if",
         ["test_online.py", "bit_for_bit and 0-split-2.0-native"],
     ),
+    "half a logarithm for each cluster, as printed in App. A": (
+        "objectives/gaussian.py",
+        "eta * math.log(math.pi) + np.log(xi)",
+        "eta * math.log(math.pi) + np.log(xi) / n_features",
+        ["test_free_energy.py", "corrected_formula"],
+    ),
+    "a box is owned although its far end is not": (
+        "native/reference_quadratic.py",
+        "- 2 * parting - reach_sq[best] > doubt",
+        "> doubt",
+        ["test_quadratic.py", "twins_agree"],
+    ),
+    "a step that costs more is kept": (
+        "search/hard_labels.py",
+        "return new if new.cost <= state.cost else state",
+        "return new",
+        ["test_bayesian_search.py", "undone"],
+    ),
     "labels do not follow merges": (
         "estimators/_events.py",
         "heir[goes] = heir.get(stays, stays)",

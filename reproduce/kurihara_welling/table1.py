@@ -18,6 +18,8 @@ from reproduce.table import Line
 
 KEPT = Path(__file__).with_name("table1.json")
 N_CLUSTERS, N_SETS = 10, 10
+# Where nothing binds, as in many columns, data of one seed are the same for every τ; so each has seeds of its own.
+FIRST_SEED = {0.1: 0, 0.5: 10, 2.0: 20}
 
 
 def fit(tau, n_rows, n_features, seed):
@@ -33,7 +35,7 @@ def completed(case, kept):
     """The ten fits of a case, of which those that are missing are made now."""
     fits = kept.setdefault(name(case), [])
     while len(fits) < N_SETS:
-        fits.append(fit(*case, seed=len(fits)))
+        fits.append(fit(*case, seed=FIRST_SEED[case[0]] + len(fits)))
         KEPT.write_text(json.dumps(kept, indent=1) + "\n")
     return fits
 

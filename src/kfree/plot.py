@@ -11,12 +11,13 @@ _LEAVES_DRAWN = 60
 
 
 def clusters(X, model, ax=None):
-    """Draw the first two columns of X, coloured by cluster, with the centres on top.
+    """Draw the first two columns of X, coloured by cluster, centres on top, and ellipses if clusters have them.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     model : a fitted estimator with ``cluster_centers_`` and ``predict``
+        Of ``covariances_``, if it has any, ellipses of two standard deviations are drawn.
     ax : matplotlib axes, default=None
         Where to draw; a new figure if None.
 
@@ -32,6 +33,8 @@ def clusters(X, model, ax=None):
     x, y = np.asarray(X)[:, :2].T
     ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
+    for centre, covariance in zip(centres, getattr(model, "covariances_", []), strict=False):
+        ax.plot(*_ellipse(centre[:2], covariance[:2, :2]), color="black", linewidth=1.0)
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -94,7 +97,7 @@ def dendrogram(linkage, n_clusters, *, names=None, ax=None):
     n_leaves = len(linkage) + 1
     if n_leaves < 2:
         raise ValueError("a tree of one row has nothing to draw; fit at least two.")
-    colour = dict(zip(_cluster_nodes(linkage, n_clusters), _colours(n_clusters), strict=False))
+    colour = dict(zip(_cluster_nodes(linkage, n_clusters), _colours(n_clusters), strict=True))
     for node in range(2 * n_leaves - 2, n_leaves - 1, -1):
         if node in colour:
             colour.update(dict.fromkeys(linkage[node - n_leaves, :2].astype(int), colour[node]))
@@ -121,6 +124,12 @@ def _cluster_nodes(linkage, n_clusters):
         first.append(min(first[int(left)], first[int(right)]))
     inner = set(linkage[: n_leaves - n_clusters, :2].astype(int).ravel().tolist())
     return sorted(set(range(len(first))) - inner, key=first.__getitem__)
+
+
+def _ellipse(centre, covariance):
+    """The points two standard deviations away from the centre, (2, n)."""
+    angle = np.linspace(0, 2 * np.pi, 100)
+    return centre[:, None] + 2 * np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
 
 
 def axes(new_figure=None):

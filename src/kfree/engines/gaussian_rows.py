@@ -16,7 +16,7 @@ from kfree.stats import Floats, GaussianStats
 # Rows in a leaf of the tree: fewer make the tree larger, more leave less to save.
 LEAF_SIZE = 32
 # "auto" takes the tree up to so many columns, and from so many rows on.
-TREE_FEATURES, TREE_ROWS = 16, 1000
+TREE_FEATURES, TREE_ROWS = 4, 2000
 
 
 class GaussianRows:

@@ -20,6 +20,7 @@ class RuledEngine(Protocol[S_co]):
     """Rows in an order of the engine's own, which ``outward`` undoes; a rule says what a row costs in each cluster."""
 
     n_rows: int
+    n_features: int
     n_evaluations: int
 
     def assign(self, rule: Any) -> tuple[Labels, S_co]:

@@ -122,7 +122,7 @@ class Descent {
     const KdTree::Node& at = tree_.nodes_[node];
     if (candidates.size() > 1) blacklist(node, candidates);
     if (candidates.size() == 1) return own(node, candidates[0]);
-    if (at.left < 0) return one_by_one(at.begin, at.end, candidates);
+    if (at.left < 0) return one_by_one(node, candidates);
     descend(at.left, candidates);
     descend(at.left + 1, std::move(candidates));
   }
@@ -145,19 +145,20 @@ class Descent {
     join_moments(found(), c, tree_.node_moments(), node);
   }
 
-  void one_by_one(int64_t begin, int64_t end, const std::vector<int32_t>& candidates) {
-    n_evaluations += (end - begin) * candidates.size();
-    for (; begin < end; begin += Tile::LANES) {
+  void one_by_one(int64_t node, const std::vector<int32_t>& candidates) {
+    const int64_t first = tree_.nodes_[node].begin, end = tree_.nodes_[node].end;
+    n_evaluations += (end - first) * candidates.size();
+    for (int64_t begin = first; begin < end; begin += Tile::LANES) {
       const int64_t m = std::min<int64_t>(Tile::LANES, end - begin);
       tile_.take(rows_, begin, m);
       for (int32_t c : candidates) tile_.hold_against(q_, c);
-      for (int64_t i = 0; i < m; ++i) {
-        label_[begin + i] = tile_.label[i];
-        double one = 1.0;
-        join_moments(found(), tile_.label[i],
-                     {&one, const_cast<double*>(rows_) + (begin + i) * q_.d, no_scatter_.data(), 1, q_.d}, 0);
-      }
+      std::copy(tile_.label, tile_.label + m, label_ + begin);
     }
+    const int32_t owner = label_[first];
+    if (std::all_of(label_ + first, label_ + end, [&](int32_t c) { return c == owner; })) return own(node, owner);
+    double one = 1.0;
+    for (int64_t i = first; i < end; ++i)
+      join_moments(found(), label_[i], {&one, const_cast<double*>(rows_) + i * q_.d, no_scatter_.data(), 1, q_.d}, 0);
   }
 
   const KdTree& tree_;

@@ -34,7 +34,7 @@ void sum_blocks(int64_t n, int n_threads, int64_t size, double* total, Gather ga
 void Tile::take(const double* rows, int64_t begin, int64_t m) {
   for (int lane = 0; lane < LANES; ++lane) {
     const double* row = rows + (begin + std::min<int64_t>(lane, m - 1)) * d_;
-    for (int64_t t = 0; t < d_; ++t) x_[t * LANES + lane] = row[t];
+    for (int64_t t = 0; t < d_; ++t) x_[t * PAIRS + lane / 2][lane % 2] = row[t];
     best[lane] = std::numeric_limits<double>::infinity();
     label[lane] = 0;
   }
@@ -42,25 +42,22 @@ void Tile::take(const double* rows, int64_t begin, int64_t m) {
 
 void Tile::hold_against(const Quadratics& q, int32_t c) {
   const double *centre = q.centre + c * d_, *factor = q.factor + c * d_ * d_, offset = q.offset[c];
-  double sum[LANES] = {};
+  const Pair* x = x_.data();
+  Pair *gap = gap_.data(), sum[PAIRS] = {};
   for (int64_t i = 0; i < d_; ++i) {
-    double* gap = gap_.data();
-    const double* x = x_.data() + i * LANES;
-    for (int lane = 0; lane < LANES; ++lane) gap[i * LANES + lane] = x[lane] - centre[i];
-    double y[LANES] = {};
-    for (int64_t j = 0; j <= i; ++j) {
-      const double f = factor[i * d_ + j];
-      for (int lane = 0; lane < LANES; ++lane) y[lane] += f * gap[j * LANES + lane];
-    }
-    for (int lane = 0; lane < LANES; ++lane) sum[lane] += y[lane] * y[lane];
+    for (int p = 0; p < PAIRS; ++p) gap[i * PAIRS + p] = x[i * PAIRS + p] - centre[i];
+    Pair y[PAIRS] = {};
+    for (int64_t j = 0; j <= i; ++j)
+      for (int p = 0; p < PAIRS; ++p) y[p] += factor[i * d_ + j] * gap[j * PAIRS + p];
+    for (int p = 0; p < PAIRS; ++p) sum[p] += y[p] * y[p];
     // Sums only grow: a cluster that already costs more than the best will not be better with the rest.
     if (i % 4 != 3) continue;
     bool hopeless = true;
-    for (int lane = 0; lane < LANES; ++lane) hopeless &= sum[lane] + offset > best[lane];
+    for (int lane = 0; lane < LANES; ++lane) hopeless &= sum[lane / 2][lane % 2] + offset > best[lane];
     if (hopeless) return;
   }
   for (int lane = 0; lane < LANES; ++lane) {
-    const double cost = sum[lane] + offset;
+    const double cost = sum[lane / 2][lane % 2] + offset;
     if (cost < best[lane]) {
       best[lane] = cost;
       label[lane] = c;

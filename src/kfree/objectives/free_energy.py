@@ -87,13 +87,16 @@ class FreeEnergy(Generic[S]):
     def merge_costs(self, stats: S, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster adds to the clusters' terms; (k,) or (number, k).
 
-        The shared term is left out, because it is the same for all pairs: F itself changes by this and by
-        shared_term(N, K − 1) − shared_term(N, K). The same for (a, b) as for (b, a), bit by bit.
+        Infinite for partners without rows. The shared term is left out, because it is the same for all pairs: F itself
+        changes by this and by shared_term(N, K − 1) − shared_term(N, K). The same for (a, b) as for (b, a), bit by bit.
         """
         if isinstance(clusters, slice):
             places = range(len(stats.n))[clusters]
             if len(places) * len(stats.n) * self.model.floats_per_cluster > _WIDE:
                 return np.array([self.merge_costs(stats, cluster) for cluster in places])
-        own = self.cluster_terms(stats)
-        first = stats.take((clusters, None))
-        return self.cluster_terms(stats.joined(first)) - (own + own[clusters, None])
+        first, alive = stats.take((clusters, None)), stats.n > 0
+        partners = stats.take(alive)
+        apart = self.cluster_terms(partners) + self.cluster_terms(first)
+        costs = np.full((*first.n.shape[:-1], len(stats.n)), np.inf)
+        costs[..., alive] = self.cluster_terms(partners.joined(first)) - apart
+        return costs

@@ -55,13 +55,17 @@ def gains(old: float, new: float) -> bool:
 class Update:
     """Label every row anew and update the posteriors, until that gains nothing; a step that costs more is undone.
 
-    With ``target``, give up as soon as it is out of sight: a step gained less than a tenth of what is missing.
+    At most ``most_steps``. With ``target``, give up as soon as it is out of sight: a step gained less than a tenth of
+    what is missing.
     """
 
     target: float = np.inf
+    most_steps: float = np.inf
 
     def __call__(self, state: HardClustering[S], engine: RuledEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
-        while math.isfinite(state.cost):  # a refused cluster has no posterior
+        n_steps = 0
+        while math.isfinite(state.cost) and n_steps < self.most_steps:  # a refused cluster has no posterior
+            n_steps += 1
             new = updated(state, engine, objective)
             if not gains(state.cost, new.cost):
                 return new if new.cost <= state.cost else state
