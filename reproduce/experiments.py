@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from reproduce.kurihara_welling import table1, table2
 from reproduce.odashima import grid, tables
 
 
@@ -14,6 +15,8 @@ class Experiment:
 
 
 EXPERIMENTS = {
+    "kurihara_welling/table1": Experiment("clusters found among ten Gaussians", table1.lines),
+    "kurihara_welling/table2": Experiment("purity of trees on digits, mail and news", table2.lines),
     "odashima/table1": Experiment("cost on earthquakes (USGS)", partial(tables.costs, "usgs")),
     "odashima/table2": Experiment("cost on digits (MNIST)", partial(tables.costs, "mnist-pca10")),
     "odashima/table3": Experiment("cost on proteins (KDD2004BIO)", partial(tables.costs, "kdd2004bio")),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 HISTORY = "any_history_of_sites and f8"
+SAME_TREE = "same_tree"
 
 # file, what is right, the mistake, the test file and the tests that must notice
 MISTAKES = {
@@ -81,6 +82,42 @@ MISTAKES = {
         "widowed_[x] = 1;",
         "widowed_[x] = 0;",
         ("test_cut.py", "contracted"),
+    ),
+    "a floor above the cost": (
+        "gaussian_pairs.cpp",
+        "floor[i] -= SLACK *",
+        "floor[i] += 0.05 *",
+        ("test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a whitener of another cluster": (
+        "gaussian_pairs.cpp",
+        "asker_is_base ? there - here : here - there;",
+        "there - here;",
+        ("test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a lost partner that nobody misses": (
+        "closest_pairs.cpp",
+        "widowed_[c] || partner_[c] == a || partner_[c] == b;",
+        "widowed_[c] || partner_[c] == b;",
+        ("test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "who pointed at a merged cluster stays where it was": (
+        "closest_pairs.cpp",
+        "if (hit(edge.to) && !hit(edge.from)) homeless.push_back(edge.from);",
+        "",
+        ("test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a tie that goes to the later pair": (
+        "closest_pairs.hpp",
+        "a < other.a : b < other.b;",
+        "a < other.a : b > other.b;",
+        ("test_agglomerative_bayes.py", "ties_go"),
+    ),
+    "ones taken for zeros": (
+        "count_pairs.cpp",
+        "of_(n - own - e.count) - of_(n_b - e.count)",
+        "of_(n - own) - of_(n_b - e.count)",
+        ("test_agglomerative_bayes.py", SAME_TREE),
     ),
 }
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from kfree import DPMeans, plot
+from kfree import BayesianKMeans, DPMeans, plot
 from kfree.cli import main
 
 
@@ -37,6 +37,10 @@ def test_clusters_are_drawn_on_given_axes(rng):
     X = rng.normal(size=(50, 2))
     ax = Figure().add_subplot()
     assert plot.clusters(X, DPMeans(lam=1.0).fit(X), ax=ax) is ax
+    n_lines = len(ax.lines)
+    model = BayesianKMeans().fit(X)
+    plot.clusters(X, model, ax=ax)
+    assert len(ax.lines) == n_lines + model.n_clusters_
     assert np.concatenate([c.get_offsets() for c in ax.collections]).shape[0] > 50
 
 

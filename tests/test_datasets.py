@@ -10,6 +10,7 @@ from sklearn.utils import Bunch
 
 from kfree import datasets
 from kfree.datasets import preparations
+from kfree.datasets.gaussians import _apart
 from kfree.datasets.table import GRAPHS, ROWS
 
 real_data = pytest.mark.skipif(not os.environ.get("KFREE_DATA"), reason="KFREE_DATA is not set")
@@ -163,3 +164,14 @@ def test_sets_are_as_large_as_their_description_says(name):
         said, size = "{:,} × {}".format(*data.X.shape), len(data.X)
     assert said in data.about
     assert data.y is None or len(data.y) == size
+
+
+def test_gaussians_are_as_far_apart_as_wished():
+    centres, stds = _apart(2, 10, 3.0, np.random.RandomState(0))
+    gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + np.diag(np.full(10, np.inf))
+    assert (gaps >= 3.0 * (stds[:, None] + stds) / 2).all()
+    X, y = datasets.make_gaussians(2000, 3, 4, random_state=1)
+    again, _ = datasets.make_gaussians(2000, 3, 4, random_state=1)
+    np.testing.assert_array_equal(X, again)
+    assert X.shape == (2000, 3)
+    assert set(y) == set(range(4))

@@ -230,6 +230,24 @@ MISTAKES = {
         "if",
         ["test_online.py", "bit_for_bit and 0-split-2.0-native"],
     ),
+    "half a logarithm for each cluster, as printed in App. A": (
+        "objectives/gaussian.py",
+        "eta * math.log(math.pi) + np.log(xi)",
+        "eta * math.log(math.pi) + np.log(xi) / n_features",
+        ["test_free_energy.py", "corrected_formula"],
+    ),
+    "a box is owned although its far end is not": (
+        "native/reference_quadratic.py",
+        "- 2 * parting - reach_sq[best] > doubt",
+        "> doubt",
+        ["test_quadratic.py", "twins_agree"],
+    ),
+    "a step that costs more is kept": (
+        "search/hard_labels.py",
+        "return new if new.cost <= state.cost else state",
+        "return new",
+        ["test_bayesian_search.py", "undone"],
+    ),
     "labels do not follow merges": (
         "estimators/_events.py",
         "heir[goes] = heir.get(stays, stays)",
@@ -253,6 +271,24 @@ MISTAKES = {
         "totals(labels, out) ** 2 - totals(labels, out**2)",
         "totals(labels, out) ** 2",
         ["test_planted_evidence.py", "by_hand"],
+    ),
+    "the number of clusters costs nothing": (
+        "search/tree.py",
+        "Tree(merges, clusters + shared, n_pairs)",
+        "Tree(merges, clusters + shared[-1], n_pairs)",
+        ["test_agglomerative_bayes.py", "greedy and 1-bernoulli-finite"],
+    ),
+    "a merge forgets what lies between two means": (
+        "native/reference_agglomerate.py",
+        "scatter + scatter_one + between",
+        "scatter + scatter_one",
+        ["test_agglomerative_bayes.py", "same_tree and 70-2-gaussian"],
+    ),
+    "leaves alone in their class are drawn too": (
+        "metrics.py",
+        "if size > 1)",
+        "if size > 0)",
+        ["test_metrics.py", "alone_in_their_class"],
     ),
 }
 

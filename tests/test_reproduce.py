@@ -10,6 +10,8 @@ from conftest import blobs
 from kfree.datasets import Dataset
 from reproduce import __main__ as runner
 from reproduce.experiments import EXPERIMENTS, Experiment
+from reproduce.kurihara_welling import table1
+from reproduce.kurihara_welling.published import CLUSTERS_FOUND
 from reproduce.odashima import grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
@@ -142,3 +144,15 @@ def test_the_grid_goes_on_where_it_stopped(rng, tmp_path, monkeypatch):
     assert fits[0]["inertia"] == -1.0
     (line,) = grid.lines()
     assert line.paper == min(fit["inertia"] + fit["k"] for fit in fits)
+
+
+def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "KEPT", tmp_path / "table1.json")
+    monkeypatch.setattr(table1, "fit", lambda *case, seed: {"clusters": 9 + seed % 2, "seconds": 1.0})
+    kept = {"τ=0.5, N=100, D=2": [{"clusters": 4, "seconds": 2.0}] * 5}
+    case = 0.5, 100, 2
+    line = table1.line(case, table1.completed(case, kept))
+    assert json.loads(table1.KEPT.read_text()) == kept
+    assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
+    assert line.note == "3.2 from ten, paper 5.9"
+    assert len(CLUSTERS_FOUND) == 27

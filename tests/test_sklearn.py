@@ -3,10 +3,24 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import DPMeans, GraphDPMeans, KernelDPMeans, KMeans, OnlineDPMeans, SpectralDPMeans
+from kfree import (
+    AgglomerativeBayes,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    KernelDPMeans,
+    KMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
+)
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
+    AgglomerativeBayes(),
+    AgglomerativeBayes(closest_pairs="conga-line", mixture="dirichlet-process"),
+    AgglomerativeBayes(engine="reference"),
+    BayesianKMeans(),
+    BayesianKMeans(mixture="dirichlet-process", algorithm="kd-tree", engine="reference"),
     DPMeans(),
     DPMeans("farthest-first", target_k=4, search="sweep", order="random"),
     DPMeans(engine="reference"),
@@ -45,7 +59,7 @@ def weights_are_not_repeats(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:the covariance of X is singular")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import datasets, plot
+    from kfree import datasets, metrics, plot
+    from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
+    from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.graph_dp_means import GraphDPMeans
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgglomerativeBayes",
+    "BayesianKMeans",
     "DPMeans",
     "GraphDPMeans",
     "KMeans",
@@ -29,10 +33,13 @@ __all__ = [
     "datasets",
     "farthest_first_lambda",
     "lambda_path",
+    "metrics",
     "plot",
 ]
 
 _HOME = {
+    "AgglomerativeBayes": "kfree.estimators.agglomerative_bayes",
+    "BayesianKMeans": "kfree.estimators.bayesian_k_means",
     "DPMeans": "kfree.estimators.dp_means",
     "GraphDPMeans": "kfree.estimators.graph_dp_means",
     "KMeans": "kfree.estimators.k_means",

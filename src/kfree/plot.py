@@ -6,15 +6,18 @@ import numpy as np
 
 # Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
 _GOLDEN_ANGLE = 0.381966
+# Of a larger tree only the top is drawn, down to so many branches.
+_LEAVES_DRAWN = 60
 
 
 def clusters(X, model, ax=None):
-    """Draw the first two columns of X, coloured by cluster, with the centres on top.
+    """Draw the first two columns of X, coloured by cluster, centres on top, and ellipses if clusters have them.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     model : a fitted estimator with ``cluster_centers_`` and ``predict``
+        Of ``covariances_``, if it has any, ellipses of two standard deviations are drawn.
     ax : matplotlib axes, default=None
         Where to draw; a new figure if None.
 
@@ -30,6 +33,8 @@ def clusters(X, model, ax=None):
     x, y = np.asarray(X)[:, :2].T
     ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
+    for centre, covariance in zip(centres, getattr(model, "covariances_", []), strict=False):
+        ax.plot(*_ellipse(centre[:2], covariance[:2, :2]), color="black", linewidth=1.0)
     ax.set_aspect("equal", adjustable="datalim")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -98,6 +103,65 @@ def graph(model, ax=None, positions=None):
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
+
+
+def dendrogram(linkage, n_clusters, *, names=None, ax=None):
+    """Draw a tree, with the clusters of a cut in colour and what joins them in grey.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        As in SciPy. Of a large tree only the top is drawn, with the number of leaves below in brackets.
+    n_clusters : int
+        Where to cut: clusters left when all but ``n_clusters - 1`` merges are done.
+    names : sequence of str or None, default=None
+        A name for each leaf.
+    ax : matplotlib axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    from scipy.cluster import hierarchy
+
+    ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
+    n_leaves = len(linkage) + 1
+    if n_leaves < 2:
+        raise ValueError("a tree of one row has nothing to draw; fit at least two.")
+    colour = dict(zip(_cluster_nodes(linkage, n_clusters), _colours(n_clusters), strict=True))
+    for node in range(2 * n_leaves - 2, n_leaves - 1, -1):
+        if node in colour:
+            colour.update(dict.fromkeys(linkage[node - n_leaves, :2].astype(int), colour[node]))
+    hexes = {node: _matplotlib("colors").to_hex(rgb) for node, rgb in colour.items()}
+    hierarchy.dendrogram(
+        linkage,
+        p=max(_LEAVES_DRAWN, n_clusters),
+        truncate_mode="lastp" if n_leaves > _LEAVES_DRAWN else None,
+        labels=names,
+        no_labels=names is None and n_leaves <= _LEAVES_DRAWN,
+        link_color_func=lambda node: hexes.get(node, "#999999"),
+        ax=ax,
+    )
+    ax.set(ylabel="rise of the free energy by a merge, above the smallest")
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    return ax
+
+
+def _cluster_nodes(linkage, n_clusters):
+    """The nodes that are clusters with all but ``n_clusters`` − 1 merges done, in the order of their first leaves."""
+    n_leaves = len(linkage) + 1
+    first = list(range(n_leaves))
+    for left, right, *_ in linkage[: n_leaves - n_clusters]:
+        first.append(min(first[int(left)], first[int(right)]))
+    inner = set(linkage[: n_leaves - n_clusters, :2].astype(int).ravel().tolist())
+    return sorted(set(range(len(first))) - inner, key=first.__getitem__)
+
+
+def _ellipse(centre, covariance):
+    """The points two standard deviations away from the centre, (2, n)."""
+    angle = np.linspace(0, 2 * np.pi, 100)
+    return centre[:, None] + 2 * np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
 
 
 def axes(new_figure=None):

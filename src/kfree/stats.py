@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,3 +55,107 @@ class Stats:
         self.sum[a] += self.sum[b]
         self.sse[a] += self.sse[b] + merge_cost
         self.n[b] = self.sum[b] = self.sse[b] = 0.0
+
+
+@dataclass(frozen=True)
+class GaussianStats:
+    """Per cluster: number of rows ``n`` (k,), their ``sum`` (k, d) and ``scatter`` Σ(x − mean)(x − mean)ᵀ (k, d, d).
+
+    The scatter is about the cluster's own mean, because Σxxᵀ − n·mean·meanᵀ has no digits left for tight clusters that
+    lie far out. Formulas may have more axes before these.
+    """
+
+    n: Floats
+    sum: Floats
+    scatter: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Self:
+        """Statistics of clusters without rows, also the memory that engines fill in place."""
+        shapes = (n_clusters,), (n_clusters, n_features), (n_clusters, n_features, n_features)
+        return cls(*map(np.zeros, shapes))
+
+    @classmethod
+    def of_rows(cls, rows: Floats) -> Self:
+        """Each row as a cluster of its own."""
+        return cls(np.ones(len(rows)), rows.copy(), np.zeros((*rows.shape, rows.shape[1])))
+
+    @property
+    def mean(self) -> Floats:
+        """Means of the clusters, zero where there are no rows."""
+        return self.sum / np.maximum(self.n, 1.0)[..., None]
+
+    def copy(self) -> Self:
+        return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())
+
+    def take(self, clusters: Any) -> Self:
+        """Statistics of some clusters."""
+        return type(self)(self.n[clusters], self.sum[clusters], self.scatter[clusters])
+
+    def followed_by(self, other: Self) -> Self:
+        """These clusters and, after them, the other ones."""
+        joined = (np.concatenate(pair) for pair in zip(self._parts, other._parts, strict=True))
+        return type(self)(*joined)
+
+    def joined(self, other: Self) -> Self:
+        """What clusters here and their partners in ``other`` are together; the same bits the other way round."""
+        n = self.n + other.n
+        gap = self.mean - other.mean
+        shared = self.n * other.n / np.maximum(n, 1.0)
+        between = shared[..., None, None] * (gap[..., :, None] * gap[..., None, :])
+        return type(self)(n, self.sum + other.sum, self.scatter + other.scatter + between)
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
+        both = self.take([a]).joined(self.take([b]))
+        for part, new in zip(self._parts, both._parts, strict=True):
+            part[a], part[b] = new[0], 0.0
+
+    @property
+    def _parts(self) -> tuple[Floats, Floats, Floats]:
+        return self.n, self.sum, self.scatter
+
+
+@dataclass(frozen=True)
+class CountStats:
+    """Per cluster: number of rows ``n`` (k,), ``sum`` of their counts (k, d), and ``log_ways`` (k,).
+
+    ``log_ways`` is Σ log(W!/Πx!) over the rows, where W is the total of a row: in how many orders its events can have
+    come. It is zero for rows of zeros and ones that are no counts. Formulas may have more axes before these.
+    """
+
+    n: Floats
+    sum: Floats
+    log_ways: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Self:
+        """Statistics of clusters without rows."""
+        return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
+
+    @classmethod
+    def of_rows(cls, rows: Floats, log_ways: Floats) -> Self:
+        """Each row as a cluster of its own."""
+        return cls(np.ones(len(rows)), rows.copy(), log_ways.copy())
+
+    def copy(self) -> Self:
+        return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())
+
+    def take(self, clusters: Any) -> Self:
+        """Statistics of some clusters."""
+        return type(self)(self.n[clusters], self.sum[clusters], self.log_ways[clusters])
+
+    def followed_by(self, other: Self) -> Self:
+        """These clusters and, after them, the other ones."""
+        pairs = (self.n, other.n), (self.sum, other.sum), (self.log_ways, other.log_ways)
+        return type(self)(*map(np.concatenate, pairs))
+
+    def joined(self, other: Self) -> Self:
+        """What clusters here and their partners in ``other`` are together."""
+        return type(self)(self.n + other.n, self.sum + other.sum, self.log_ways + other.log_ways)
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
+        for part in (self.n, self.sum, self.log_ways):
+            part[a] += part[b]
+            part[b] = 0.0

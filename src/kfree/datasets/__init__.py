@@ -1,6 +1,7 @@
 """Data that come with kfree, and public data sets by name."""
 
 from kfree.datasets.archipelago import load_archipelago
+from kfree.datasets.gaussians import make_gaussians
 from kfree.datasets.loading import Dataset, Graph, load, names
 
-__all__ = ["Dataset", "Graph", "load", "load_archipelago", "names"]
+__all__ = ["Dataset", "Graph", "load", "load_archipelago", "make_gaussians", "names"]

@@ -225,4 +225,6 @@ NB_MODULE(_core, m) {
 
   kfree::binding::bind_online(m);
   kfree::binding::bind_cut(m);
+  kfree::binding::bind_agglomerate(m);
+  kfree::binding::bind_quadratic(m);
 }

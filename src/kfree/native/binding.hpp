@@ -39,5 +39,7 @@ auto unlocked(Work work) {
 // The parts beyond binding.cpp.
 void bind_online(nb::module_& m);
 void bind_cut(nb::module_& m);
+void bind_agglomerate(nb::module_& m);
+void bind_quadratic(nb::module_& m);
 
 }  // namespace kfree::binding

@@ -1,0 +1,177 @@
+"""What the models of Bayesian clustering need of data and user: rows, hyper-parameters, engines. One class a model."""
+
+import warnings
+from importlib import import_module
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.linalg import LinAlgError
+
+from kfree.engines.base import Frame
+from kfree.engines.count_rows import CountRows
+from kfree.engines.gaussian_rows import GaussianRows
+from kfree.estimators._counts import validated_binary, validated_counts
+from kfree.estimators._validation import is_positive_number, require, validated_rows
+from kfree.objectives.bernoulli import BernoulliModel
+from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.multinomial import MultinomialModel, log_orders
+from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
+
+PASSES = {
+    "auto": "kfree.native._core",
+    "native": "kfree.native._core",
+    "reference": "kfree.native.reference_quadratic",
+}
+PRIORS = ["data", "uninformative"]
+# Beyond this size, or below its inverse, squares of squares leave float64.
+_LARGEST = 1e70
+
+
+class GaussianData:
+    """Dense rows, seen in coordinates around their mean."""
+
+    takes_sparse = False
+
+    def __init__(self, X, estimator, frame=None):
+        rows = validated_rows(X, estimator)
+        if sp.issparse(rows):
+            raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
+        anchored = rows.astype(np.float64) - rows[0] if frame is None else rows
+        self.frame = Frame(rows[0].astype(np.float64), anchored.mean(axis=0)) if frame is None else frame
+        self.rows = np.ascontiguousarray(self.frame.inward(rows.astype(np.float64)))
+        largest = np.abs(self.rows).max()
+        if frame is None and largest > 0 and not 1 / _LARGEST < largest < _LARGEST:
+            raise ValueError(
+                f"values of X differ by {largest:g}, and the determinant of their covariance leaves float64. Multiply "
+                "X by a constant first."
+            )
+
+    def model(self, prior, rng, informed=informed_by_data):
+        """The model with the hyper-parameters that ``prior`` asks for, in these coordinates, and φ0."""
+        if isinstance(prior, str) and prior == "uninformative":
+            return over_box(self.rows), 1.0
+        given = {} if isinstance(prior, str) else _checked_keys(prior, ["xi0", "m0", "eta0", "B0", "phi0"])
+        if {"xi0", "m0", "eta0", "B0"} <= set(given):
+            default = None
+        else:
+            default, regularised = informed(self.rows, rng)
+            if regularised and "B0" not in given:
+                warnings.warn(
+                    "the covariance of X is singular (a constant column, columns that determine each other, or no more "
+                    "rows than columns): the prior's B0 was regularised by a millionth of the mean variance. Drop such "
+                    "columns, or project X to fewer.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+        return self._explicit(given, default), _positive("phi0", given.get("phi0", DATA_PHI0))
+
+    def open(self, engine, algorithm, n_threads):
+        return GaussianRows(import_module(PASSES[engine]), self.rows, algorithm, n_threads)
+
+    def prior_of(self, model, phi0):
+        """Hyper-parameters by name, in the coordinates of the user."""
+        if not model.is_proper:
+            return {"phi0": phi0}
+        m0 = self.frame.outward(model.m0)
+        return {"xi0": model.xi0, "m0": m0, "eta0": model.eta0, "B0": model.B0, "phi0": phi0}
+
+    def centres(self, model, stats):
+        return self.frame.outward(model.posterior(stats).m)
+
+    def _explicit(self, given, default):
+        n_features = self.rows.shape[1]
+        xi0 = _positive("xi0", given["xi0"]) if "xi0" in given else default.xi0
+        eta0 = _positive("eta0", given["eta0"]) if "eta0" in given else default.eta0
+        require(eta0 > n_features - 1, "prior['eta0']", eta0, f"a number > {n_features - 1}, the number of columns − 1")
+        m0 = self.frame.inward(_array("m0", given["m0"], (n_features,))) if "m0" in given else default.m0
+        B0 = _array("B0", given["B0"], (n_features, n_features)) if "B0" in given else default.B0
+        _require_positive_definite(B0)
+        return GaussianModel.conjugate(xi0, m0, eta0, B0)
+
+
+class MultinomialData:
+    """Counts of events, dense or CSR."""
+
+    takes_sparse = True
+    weight = "psi0"
+
+    def __init__(self, X, estimator, frame=None):
+        self.frame, self.rows = None, self._validated(X, estimator)
+
+    def model(self, prior, rng, informed=None):
+        """The model with the hyper-parameters that ``prior`` asks for, and φ0; "data" has the paper's 0.1 and 1."""
+        uninformative = isinstance(prior, str) and prior == "uninformative"
+        given = {} if isinstance(prior, str) else _checked_keys(prior, [self.weight, "phi0"])
+        weight = _positive(self.weight, given.get(self.weight, 1.0 if uninformative else 0.1))
+        return self._model(weight, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
+
+    def open(self, engine, algorithm, n_threads):
+        require(algorithm != "kd-tree", "algorithm", algorithm, "'auto' or 'brute' unless model='gaussian'")
+        return CountRows(self.rows, self._log_ways())
+
+    def prior_of(self, model, phi0):
+        return {self.weight: getattr(model, self.weight), "phi0": phi0}
+
+    def centres(self, model, stats):
+        return model.centres(stats)
+
+    _model = MultinomialModel
+
+    def _validated(self, X, estimator):
+        return validated_counts(X, estimator)
+
+    def _log_ways(self):
+        return log_orders(self.rows)
+
+
+class BernoulliData(MultinomialData):
+    """Zeros and ones, dense or CSR."""
+
+    weight = "omega0"
+    _model = BernoulliModel
+
+    def _validated(self, X, estimator):
+        return validated_binary(X, estimator)
+
+    def _log_ways(self):
+        return np.zeros(self.rows.shape[0])
+
+
+DATA = {"gaussian": GaussianData, "multinomial": MultinomialData, "bernoulli": BernoulliData}
+
+
+def require_prior(prior):
+    """Raise unless ``prior`` is a name or a dict."""
+    by_name = isinstance(prior, str) and prior in PRIORS
+    require(by_name or isinstance(prior, dict), "prior", prior, "'data', 'uninformative' or a dict of hyper-parameters")
+
+
+def _checked_keys(prior, allowed):
+    for key in prior:
+        require(key in allowed, "prior", f"{{{key!r}: …}}", "a dict with some of the keys " + ", ".join(allowed))
+    return prior
+
+
+def _positive(name, value):
+    require(is_positive_number(value), f"prior[{name!r}]", value, "a finite number > 0")
+    return float(value)
+
+
+def _array(name, value, shape):
+    array = np.asarray(value, dtype=np.float64)
+    ok = array.shape == shape and np.isfinite(array).all()
+    require(ok, f"prior[{name!r}]", value, f"finite numbers of shape {shape}")
+    return array
+
+
+def _require_positive_definite(B0):
+    symmetric = np.allclose(B0, B0.T, rtol=1e-10, atol=0)
+    require(symmetric, "prior['B0']", B0.tolist(), "a symmetric matrix")
+    try:
+        np.linalg.cholesky(B0)
+    except LinAlgError:
+        smallest = np.linalg.eigvalsh(B0)[0]
+        raise ValueError(
+            f"prior['B0'] is not positive definite: its smallest eigenvalue is {smallest:g}. Give a covariance-like "
+            "matrix, for example a small multiple of the identity."
+        ) from None

@@ -1,0 +1,48 @@
+"""Rows of counts, or of zeros and ones: what is accepted, and what is said about the rest."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.estimators._validation import validated_rows
+
+
+def validated_counts(X, estimator):
+    """X as float64 counts, dense or CSR: whole numbers ≥ 0."""
+    rows = validated_rows(X, estimator).astype(np.float64, copy=False)
+    _require_values(
+        rows,
+        lambda values: (values < 0) | (values != np.rint(values)),
+        "model='multinomial' takes counts, which are whole numbers ≥ 0",
+        "Give the counts themselves, not shares or tf-idf weights",
+    )
+    return rows
+
+
+def validated_binary(X, estimator):
+    """X as float64 zeros and ones, dense or CSR."""
+    rows = validated_rows(X, estimator).astype(np.float64, copy=False)
+    _require_values(
+        rows,
+        lambda values: (values != 0) & (values != 1),
+        "model='bernoulli' takes zeros and ones",
+        "Say what counts as one, for example with X > 0",
+    )
+    return rows
+
+
+def _require_values(rows, is_bad, allowed, advice):
+    values = rows.data if sp.issparse(rows) else rows
+    bad = is_bad(values)
+    if not bad.any():
+        return
+    if sp.issparse(rows):
+        place = int(np.argmax(bad))
+        row, column = int(np.searchsorted(rows.indptr, place, side="right")) - 1, int(rows.indices[place])
+        value = rows.data[place]
+    else:
+        row, column = (int(i) for i in np.unravel_index(int(np.argmax(bad)), rows.shape))
+        value = rows[row, column]
+    raise ValueError(
+        f"{allowed}; X holds {int(bad.sum())} other value(s), the first is {value:g} in row {row}, column {column}. "
+        f"{advice}."
+    )

@@ -1,0 +1,256 @@
+"""AgglomerativeBayes: a full tree of clusters, and how many the evidence asks for (Kurihara & Welling 2009, §7)."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree import plot
+from kfree.engines.local import available_cpus
+from kfree.estimators._bayesian import DATA, PASSES
+from kfree.estimators._validation import require, require_choice, require_count
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.mixtures import MIXTURES
+from kfree.objectives.priors import by_neighbours, for_merging
+from kfree.search.hard_labels import Update, clustering_of
+from kfree.search.tree import grow, merging_passes
+
+CLOSEST_PAIRS = ["plain", "conga-line"]
+# How the hyper-parameters of Gaussians are read off the data.
+PRIORS = {"neighbours": by_neighbours, "data": for_merging}
+
+
+class Refinement(NamedTuple):
+    """A cut after updates: labels, their number, the free energy, and how much of it was gained over the cut."""
+
+    labels: np.ndarray
+    n_clusters: int
+    free_energy: float
+    gained: float
+
+
+class AgglomerativeBayes(ClusterMixin, BaseEstimator):
+    """A tree of clusters, from single rows to one, that always merges the pair which the evidence likes best.
+
+    Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. Where it is lowest
+    the tree is cut (Kurihara & Welling 2009, §7). Unlike linkage by distances, this needs no threshold, knows clusters
+    of any Gaussian shape, and takes counts and zeros and ones as what they are.
+
+    Parameters
+    ----------
+    model : {"gaussian", "multinomial", "bernoulli"}, default="gaussian"
+        How the rows of a cluster are distributed: by a Gaussian with a full covariance matrix; as counts of events,
+        such as words; or as zeros and ones, each column on its own.
+    mixture : {"finite", "dirichlet-process"}, default="finite"
+        What is known of cluster sizes before the data.
+    prior : {"neighbours", "data"} or dict, default="neighbours"
+        Hyper-parameters. For Gaussians, ``"neighbours"`` takes the scale from the median distance between nearest rows,
+        ``"data"`` from the smallest distances, as the paper does (Eq. 22), which finds worse trees. Both have the
+        paper's ψ0 = ω0 = 0.1 for the other models. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian),
+        ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"neighbours"``.
+    closest_pairs : {"plain", "conga-line"}, default="plain"
+        How the next pair is found: each cluster remembers a partner, or Eppstein's conga lines as in the paper. Same
+        tree, and memory that grows with the number of rows, not of pairs; plain search is faster.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who merges: compiled code, or NumPy code that says what it means and keeps a table of all pairs.
+    n_threads : int or None, default=None
+        Threads to use, all available ones by default. The answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed for the rows whose neighbours the prior looks for, 0 if None.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Clusters where the free energy is lowest, in the order of their first rows.
+    n_clusters_ : int
+        Their number.
+    free_energy_ : float
+        −log p(rows, labels), in nats.
+    free_energy_path_ : ndarray of shape (n_samples,)
+        The free energy after 0, 1, … merges: that of k clusters is ``free_energy_path_[-k]``.
+    merge_deltas_ : ndarray of shape (n_samples - 1,)
+        What each merge added to it. These may be negative, and need not rise.
+    linkage_ : ndarray of shape (n_samples - 1, 4)
+        The tree for ``scipy.cluster.hierarchy``, which wants heights that are positive and rise: the running maximum
+        of ``merge_deltas_`` minus the smallest of them.
+    prior_ : dict
+        The hyper-parameters that were used.
+    n_pairs_ : int
+        How many pairs of clusters were looked at.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import AgglomerativeBayes, metrics
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) * [4, 0.2] + [0, 6]])
+    >>> tree = AgglomerativeBayes().fit(X)
+    >>> tree.n_clusters_, np.bincount(tree.cut(n_clusters=2)).tolist()
+    (2, [60, 60])
+    >>> round(metrics.dendrogram_purity(tree.linkage_, np.repeat([0, 1], 60)), 3)
+    1.0
+    """
+
+    def __init__(
+        self,
+        model="gaussian",
+        *,
+        mixture="finite",
+        prior="neighbours",
+        closest_pairs="plain",
+        engine="auto",
+        n_threads=None,
+        random_state=None,
+    ):
+        self.model = model
+        self.mixture = mixture
+        self.prior = prior
+        self.closest_pairs = closest_pairs
+        self.engine = engine
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
+        tags.input_tags.positive_only = self.model != "gaussian"
+        return tags
+
+    def fit(self, X, y=None):
+        """Grow the tree of the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse rows for ``model="multinomial"`` and ``"bernoulli"`` only.
+        y : ignored
+
+        Returns
+        -------
+        self : AgglomerativeBayes
+        """
+        self._check_parameters()
+        data = DATA[self.model](X, self)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be kept
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
+        model, phi0 = data.model(self.prior, rng, informed)
+        objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
+        tree = grow(
+            data.rows,
+            self._open(data),
+            objective,
+            merging_passes(self.engine),
+            self.closest_pairs == "conga-line",
+            self.n_threads or available_cpus(),
+        )
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._publish(tree)
+        self._objective_, self._frame_ = objective, data.frame
+        self.prior_ = data.prior_of(model, phi0)
+        return self
+
+    def cut(self, n_clusters=None, *, free_energy=None):
+        """Labels of the rows where the tree is cut.
+
+        Parameters
+        ----------
+        n_clusters : int or None, default=None
+            Cut into this many clusters.
+        free_energy : float or None, default=None
+            Cut into as few clusters as have no more free energy than this, for example ``free_energy_ + 10``. Without
+            both, the free energy is lowest at the cut.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbered in the order of their first rows.
+        """
+        check_is_fitted(self)
+        both = n_clusters is not None and free_energy is not None
+        require(not both, "free_energy", free_energy, "n_clusters or free_energy, not both")
+        require_count("n_clusters", n_clusters, or_none=True)
+        n_rows = self._tree_.merges.n_start
+        if free_energy is not None:
+            lowest = self.free_energy_
+            require(free_energy >= lowest, "free_energy", free_energy, f"a number ≥ {lowest!r}, the lowest on the path")
+            n_clusters = self._tree_.fewest_clusters(free_energy)
+        n_clusters = self.n_clusters_ if n_clusters is None else n_clusters
+        require(n_clusters <= n_rows, "n_clusters", n_clusters, f"at most {n_rows}, the number of rows")
+        return self._tree_.merges.labels(n_clusters).astype(np.int32)
+
+    def refine(self, X, labels=None):
+        """Let rows change hands after a cut, as in :class:`BayesianKMeans`, as long as the free energy falls.
+
+        A tree cannot undo a merge, so a cut can almost always be improved.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows of ``fit``.
+        labels : array-like of shape (n_samples,) or None, default=None
+            What :meth:`cut` returned; ``labels_`` by default.
+
+        Returns
+        -------
+        refinement : Refinement
+            ``labels``, ``n_clusters``, ``free_energy``, and ``gained``, by how much that is lower than before.
+        """
+        check_is_fitted(self)
+        data = DATA[self.model](X, self, self._frame_)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        n_rows = self._tree_.merges.n_start
+        labels = np.asarray(self.labels_ if labels is None else labels, dtype=np.int32)
+        if not data.rows.shape[0] == len(labels) == n_rows:
+            raise ValueError(
+                f"X has {data.rows.shape[0]} rows and labels {len(labels)}; the tree has {n_rows}. Give the rows "
+                "of fit and labels from cut."
+            )
+        engine = self._open(data)
+        before = clustering_of(labels, engine.stats_of(labels, int(labels.max()) + 1), self._objective_)
+        after = Update()(before, engine, self._objective_)
+        return Refinement(after.labels, after.n_clusters, after.cost, before.cost - after.cost)
+
+    def plot_dendrogram(self, *, names=None, ax=None):
+        """Draw the tree, with the clusters of ``labels_`` in colour.
+
+        Parameters
+        ----------
+        names : sequence of str or None, default=None
+            A name for each row, written below its leaf where there are few enough of them.
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        return plot.dendrogram(self.linkage_, self.n_clusters_, names=names, ax=ax)
+
+    def _check_parameters(self):
+        require_choice("model", self.model, list(DATA))
+        require_choice("mixture", self.mixture, list(MIXTURES))
+        known = isinstance(self.prior, dict) or (isinstance(self.prior, str) and self.prior in PRIORS)
+        require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
+        require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
+        require_choice("engine", self.engine, list(PASSES))
+        require_count("n_threads", self.n_threads, or_none=True)
+
+    def _open(self, data):
+        return data.open(self.engine, "brute", self.n_threads)
+
+    def _publish(self, tree):
+        """Everything that the tree tells."""
+        self._tree_ = tree
+        self.n_clusters_ = tree.best_k
+        self.labels_ = tree.merges.labels(tree.best_k).astype(np.int32)
+        self.free_energy_path_ = tree.free_energies
+        self.free_energy_ = float(tree.free_energies.min())
+        self.merge_deltas_ = tree.deltas
+        self.linkage_ = tree.linkage
+        self.n_pairs_ = tree.n_pairs

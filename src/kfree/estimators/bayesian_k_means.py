@@ -1,0 +1,274 @@
+"""BayesianKMeans: hard clusters with uncertain parameters, and their number (Kurihara & Welling 2009)."""
+
+import warnings
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.estimators._bayesian import DATA, PASSES, require_prior
+from kfree.estimators._validation import require_choice, require_count
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.mixtures import MIXTURES
+from kfree.search.bayesian import bayesian_k_means
+
+ALGORITHMS = ["auto", "kd-tree", "brute"]
+
+
+class BayesianKMeans(ClusterMixin, DensityMixin, BaseEstimator):
+    """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
+
+    Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
+    minimised is the free energy −log p(rows, labels), so a cluster must be worth its parameters
+    (Kurihara & Welling 2009).
+
+    Parameters
+    ----------
+    model : {"gaussian", "multinomial", "bernoulli"}, default="gaussian"
+        How the rows of a cluster are distributed: by a Gaussian with a full covariance matrix; as counts of events,
+        such as words; or as zeros and ones, each column on its own.
+    mixture : {"finite", "dirichlet-process"}, default="finite"
+        What is known of cluster sizes before the data: shares from a Dirichlet distribution, or a Dirichlet process.
+    prior : {"data", "uninformative"} or dict, default="data"
+        Hyper-parameters. ``"data"`` reads those of a Gaussian off the data (Eq. 21 of the paper) and takes the paper's
+        ψ0 = ω0 = 0.1 for the others; ``"uninformative"`` has means anywhere in the box of the data and any covariance
+        (App. A), ψ0 = ω0 = 1 for the others. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian),
+        ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"data"``.
+    algorithm : {"auto", "kd-tree", "brute"}, default="auto"
+        How Gaussian rows find their clusters: box by box of a kd-tree, or one by one. Same labels.
+    max_iter : int, default=300
+        Most moves (updates, splits, merges) that are tried.
+    max_clusters : int or None, default=None
+        No cluster is split beyond this number.
+    engine : {"auto", "native", "reference"}, default="auto"
+        Who computes for the Gaussian model: compiled code, or NumPy code that says what it means. Same labels.
+    n_threads : int or None, default=None
+        Threads to use, all available ones by default. The answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None; and for ``sample``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    n_clusters_ : int
+    free_energy_ : float
+        −log p(rows, labels), in nats. Lower is better, also between models of the same data.
+    free_energy_history_ : ndarray
+        After every move that helped; never rises, ends with ``free_energy_``.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Posterior means: of the centre, of the probabilities of events, or of ones.
+    covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
+        For Gaussians: the inverse of each cluster's mean precision.
+    weights_ : ndarray of shape (n_clusters_,)
+        With what probability the next row falls to each cluster, if it founds none.
+    prior_ : dict
+        The hyper-parameters that were used.
+    n_iter_ : int
+        Number of moves tried.
+    converged_ : bool
+        Whether no split or merge lowers the free energy further.
+    n_evaluations_ : int
+        How often a row, or a box of rows, was held against a cluster in passes over all rows.
+    algorithm_ : str
+        What ``algorithm="auto"`` chose.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import BayesianKMeans
+    >>> rng = np.random.default_rng(0)
+    >>> long, round_ = rng.normal(size=(2, 200, 2))
+    >>> X = np.vstack([long @ [[3, 3], [0, 0.3]], round_ * 0.5 + [4, -4]])
+    >>> model = BayesianKMeans().fit(X)
+    >>> model.n_clusters_, np.bincount(model.labels_).tolist()
+    (2, [200, 200])
+    >>> model.predict_proba([[4.0, -4.0]]).round(3).tolist()
+    [[0.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        model="gaussian",
+        *,
+        mixture="finite",
+        prior="data",
+        algorithm="auto",
+        max_iter=300,
+        max_clusters=None,
+        engine="auto",
+        n_threads=None,
+        random_state=None,
+    ):
+        self.model = model
+        self.mixture = mixture
+        self.prior = prior
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.max_clusters = max_clusters
+        self.engine = engine
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
+        tags.input_tags.positive_only = self.model != "gaussian"
+        return tags
+
+    def fit(self, X, y=None):
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse rows for ``model="multinomial"`` and ``"bernoulli"`` only.
+        y : ignored
+
+        Returns
+        -------
+        self : BayesianKMeans
+        """
+        self._check_parameters()
+        data = DATA[self.model](X, self)
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        model, phi0 = data.model(self.prior, rng)
+        engine = data.open(self.engine, self.algorithm, self.n_threads)
+        objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
+        descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters)
+        self._publish(X, data, engine, objective, descent)
+        self.prior_ = data.prior_of(model, phi0)
+        return self
+
+    def predict(self, X):
+        """Give each row the label under which it is most likely on average over the posterior.
+
+        On the data of ``fit`` this is ``labels_``, unless the last update was undone because it cost more.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        engine = self._fitted_data(X).open(self.engine, "brute" if self.model == "gaussian" else "auto", self.n_threads)
+        return engine.assign(self._rule_)[0]
+
+    def predict_proba(self, X):
+        """Probabilities of the clusters for each row, by the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_clusters_)
+        """
+        log_joint = self._log_joint(X)
+        return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+
+    def score_samples(self, X):
+        """log p(row | rows of the fit and their labels), if the row founds no cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n_samples,)
+        """
+        return logsumexp(self._log_joint(X), axis=1)
+
+    def score(self, X, y=None):
+        """The mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        score : float
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples=1, n_events=100):
+        """Draw rows from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        n_events : int, default=100
+            Total of each row of counts, which the multinomial model does not know.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        labels : ndarray of shape (n_samples,)
+            The clusters that they were drawn from.
+        """
+        check_is_fitted(self)
+        require_count("n_samples", n_samples)
+        require_count("n_events", n_events, least=0)
+        rng = check_random_state(self.random_state)
+        labels = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
+        rows = self._objective_.model.draw(self._stats_, labels, rng, n_events)
+        return rows if self._frame_ is None else self._frame_.outward(rows), labels
+
+    def _check_parameters(self):
+        require_choice("model", self.model, list(DATA))
+        require_choice("mixture", self.mixture, list(MIXTURES))
+        require_prior(self.prior)
+        require_choice("algorithm", self.algorithm, ALGORITHMS)
+        require_count("max_iter", self.max_iter)
+        require_count("max_clusters", self.max_clusters, or_none=True)
+        require_choice("engine", self.engine, list(PASSES))
+        require_count("n_threads", self.n_threads, or_none=True)
+
+    def _publish(self, X, data, engine, objective, descent):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        if not descent.converged:
+            warnings.warn(
+                f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
+                "more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        validate_data(self, X, skip_check_array=True, reset=True)
+        state = descent.state
+        self._frame_, self._objective_, self._stats_ = data.frame, objective, state.stats
+        self._rule_ = objective.labelling(state.stats) if state.rule is None else state.rule
+        self.labels_ = engine.outward(state.labels)
+        self.n_clusters_ = state.n_clusters
+        self.free_energy_ = state.cost
+        self.free_energy_history_ = np.array(descent.cost_history)
+        self.cluster_centers_ = data.centres(objective.model, state.stats)
+        if self.model == "gaussian":
+            self.covariances_ = objective.model.covariances(state.stats)
+        self.weights_ = objective.mixture.weights(state.stats.n)
+        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_evaluations_ = engine.n_evaluations
+        self.algorithm_ = getattr(engine, "algorithm", "brute")
+
+    def _fitted_data(self, X):
+        """New rows in the coordinates of the fit."""
+        check_is_fitted(self)
+        self._check_parameters()
+        data = DATA[self.model](X, self, self._frame_)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return data
+
+    def _log_joint(self, X):
+        """log p(row, cluster | rows of the fit), (n, k)."""
+        rows = self._fitted_data(X).rows
+        return self._objective_.model.log_predictive(self._stats_, rows) + np.log(self.weights_)

@@ -1,0 +1,90 @@
+"""Free energies as the compiled merging takes them: what depends on the size of a cluster alone, and the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+from scipy.special import gammaln, multigammaln
+
+from kfree.objectives.bernoulli import BernoulliModel
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.mixtures import Mixture
+from kfree.objectives.multinomial import MultinomialModel
+from kfree.stats import Floats
+
+# Evidences of counts are measured in units of which this many fit into a whole number of 64 bits, with room to add.
+_UNITS = 2.0**60
+
+
+def merging_of(rows: Any, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
+    """The compiled function that merges rows under this objective, by name, and its arguments about rows and prior."""
+    name, arguments = _MERGING[type(objective.model)]
+    return name, arguments(rows, objective.model, objective.mixture)
+
+
+def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str, Any]:
+    """Rows in coordinates where m0 = 0 and B0 = I. Of Eq. 19, (η/2)·log det B is left to the compiled part."""
+    n, n_features = _sizes(rows), len(model.m0)
+    white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
+    xi, eta = model.xi0 + n, model.eta0 + n
+    volume = np.array([multigammaln(half, n_features) for half in eta / 2])
+    by_size = n_features / 2 * (n * math.log(math.pi) + np.log(xi / model.xi0)) - (volume - volume[0])
+    return {
+        "rows": np.ascontiguousarray(white),
+        "xi0": float(model.xi0),
+        "eta0": float(model.eta0),
+        "size_terms": by_size - mixture.log_share(n),
+    }
+
+
+def _multinomial(rows: Any, model: MultinomialModel, mixture: Mixture) -> dict[str, Any]:
+    """Eq. 39; log Γ of the counts and of their totals are left to the compiled part."""
+    return _counts(rows, model.psi0, -mixture.log_share(_sizes(rows)))
+
+
+def _bernoulli(rows: Any, model: BernoulliModel, mixture: Mixture) -> dict[str, Any]:
+    """Eq. 45; log Γ of the ones and zeros are left to the compiled part."""
+    n, prior = _sizes(rows), 2 * model.omega0
+    total = model.n_features * (gammaln(prior + n) - gammaln(prior))
+    return _counts(rows, model.omega0, total - mixture.log_share(n))
+
+
+def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
+    csr = sp.csr_array(rows)
+    csr.eliminate_zeros()
+    return {
+        "indptr": csr.indptr.astype(np.int64),
+        "indices": csr.indices.astype(np.int64),
+        "counts": csr.data.astype(np.int64),
+        "n_features": csr.shape[1],
+        "prior": float(prior),
+        "size_terms": size_terms,
+        "unit": _unit(csr, prior, size_terms),
+    }
+
+
+def _unit(csr: Any, prior: float, size_terms: Floats) -> float:
+    """A power of two, so small that few digits are lost and so large that no sum of evidences overflows."""
+    n_rows, n_features = csr.shape
+    events = float(csr.sum()) + n_rows * n_features
+    # No single log Γ is larger, and at most eight for each column and a few more are added up.
+    largest = abs(gammaln(prior)) + abs(gammaln(n_features * prior)) + gammaln(events + n_features * prior + 3)
+    bound = 8 * (n_features + 2) * (largest + np.abs(size_terms).max())
+    return 2.0 ** math.ceil(math.log2(bound / _UNITS))
+
+
+def _sizes(rows: Any) -> Floats:
+    return np.arange(rows.shape[0] + 1, dtype=np.float64)
+
+
+_MERGING: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
+    GaussianModel: ("merge_gaussians", _gaussian),
+    MultinomialModel: ("merge_multinomials", _multinomial),
+    BernoulliModel: ("merge_bernoullis", _bernoulli),
+}

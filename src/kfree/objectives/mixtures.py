@@ -1,0 +1,74 @@
+"""What the sizes of clusters cost: a finite mixture and a Dirichlet process (Kurihara & Welling 2009, Eq. 19, 23)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from kfree.stats import Floats
+
+
+class Mixture(Protocol):
+    """log p(z) is Σ_c ``log_share``(n_c) − ``log_total``(N, K)."""
+
+    def log_share(self, n: Floats) -> Floats: ...
+
+    def log_total(self, n_rows: float, n_clusters: int) -> float: ...
+
+    def expected_log_weight(self, n: Floats) -> Floats: ...
+
+    def weights(self, n: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class FiniteMixture:
+    """K clusters with weights from a symmetric Dirichlet distribution: −log p(z | K) of Eq. 19, labels told apart."""
+
+    phi0: float
+
+    def log_share(self, n: Floats) -> Floats:
+        """What each cluster adds to log p(z); zero for one without rows."""
+        return np.asarray(gammaln(self.phi0 + n) - gammaln(self.phi0))
+
+    def log_total(self, n_rows: float, n_clusters: int) -> float:
+        """What is subtracted once, whoever has the rows."""
+        return float(gammaln(n_rows + n_clusters * self.phi0) - gammaln(n_clusters * self.phi0))
+
+    def expected_log_weight(self, n: Floats) -> Floats:
+        """E log(weight) under the posterior, up to a number that all clusters share (the last term of Eq. 20)."""
+        return np.asarray(psi(self.phi0 + n))
+
+    def weights(self, n: Floats) -> Floats:
+        """With what probability the next row falls to each cluster."""
+        weights: Floats = (self.phi0 + n) / (self.phi0 + n).sum()
+        return weights
+
+
+@dataclass(frozen=True)
+class DirichletProcessMixture:
+    """Any number of clusters, from a Dirichlet process: −log p([z]) of Eq. 23, where labels are only names."""
+
+    phi0: float
+
+    def log_share(self, n: Floats) -> Floats:
+        """What each cluster adds to log p([z]); zero for one without rows."""
+        return np.where(n > 0, gammaln(np.maximum(n, 1.0)) + np.log(self.phi0), 0.0)
+
+    def log_total(self, n_rows: float, n_clusters: int) -> float:
+        """What is subtracted once, whoever has the rows."""
+        return float(gammaln(n_rows + self.phi0) - gammaln(self.phi0))
+
+    def expected_log_weight(self, n: Floats) -> Floats:
+        """The same up to a number that all clusters share (the last term of Eq. 24)."""
+        return np.asarray(psi(n))
+
+    def weights(self, n: Floats) -> Floats:
+        """With what probability the next row falls to each cluster, if it founds none."""
+        weights: Floats = n / n.sum()
+        return weights
+
+
+MIXTURES = {"finite": FiniteMixture, "dirichlet-process": DirichletProcessMixture}
