@@ -10,16 +10,18 @@ if TYPE_CHECKING:
     from kfree import datasets, plot
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
+    from kfree.estimators.hard_hdp import HardHDP
     from kfree.estimators.k_means import KMeans
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
 
 __version__ = "0.1.0"
 
-__all__ = ["DPMeans", "KMeans", "OnlineDPMeans", "datasets", "farthest_first_lambda", "lambda_path", "plot"]
+__all__ = ["DPMeans", "HardHDP", "KMeans", "OnlineDPMeans", "datasets", "farthest_first_lambda", "lambda_path", "plot"]
 
 _HOME = {
     "DPMeans": "kfree.estimators.dp_means",
+    "HardHDP": "kfree.estimators.hard_hdp",
     "KMeans": "kfree.estimators.k_means",
     "OnlineDPMeans": "kfree.estimators.online",
     "farthest_first_lambda": "kfree.estimators.farthest_first",

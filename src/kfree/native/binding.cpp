@@ -223,4 +223,5 @@ NB_MODULE(_core, m) {
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 
   kfree::binding::bind_online(m);
+  kfree::binding::bind_hdp(m);
 }

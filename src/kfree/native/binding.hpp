@@ -38,5 +38,6 @@ auto unlocked(Work work) {
 
 // The parts beyond binding.cpp.
 void bind_online(nb::module_& m);
+void bind_hdp(nb::module_& m);
 
 }  // namespace kfree::binding
