@@ -97,6 +97,12 @@ class GroupedEngine(LocalEngine):
             self.name, self._X[index], group, weight=weight, frame=self.frame, n_threads=self._n_threads
         )
 
+    def rows_of(self, group: int) -> LocalEngine:
+        """An engine that holds the rows of one group."""
+        index = self.members(group)
+        weight = None if self.weight is None else self.weight[index]
+        return LocalEngine(self.name, self._passes, self._X[index], weight, False, self.frame, 1)
+
     def nearest(self, sites: Sites) -> Pass:
         if not isinstance(sites, SharedSites):  # nobody has chosen yet
             sites = SharedSites.used_by(sites, np.zeros((len(sites.uids), self.n_groups), dtype=bool))

@@ -19,6 +19,10 @@ from kfree.stats import Floats, GroupStats
 _CLOSE, _ROUNDS = 1e-3, 50
 # The least variance within clusters, as a share of that of all rows: rows that repeat exactly have none.
 _NARROWEST = 1e-9
+# Nats per row for a cluster in two. Cutting round noise saves 1/π, and to name its halves takes log 2: more than the
+# first, so that clusters somewhat wider or larger than the others stay whole, and less than the second, because rows
+# between clusters that overlap need not be told apart.
+_TELLING = 1 / math.pi
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,13 @@ class HDPEvidence:
         """What a local and a global cluster should cost beside clusters like these.
 
         A cluster must pay for its description: a local one says which global cluster it is, a global one where it lies.
-        And it must save more than cutting noise in two does: the halves of a Gaussian have 2/π less variance across the
-        cut. Nats become squared distances by the factor 2σ². The clusters may be those of a sample, of a share of the
-        groups and of a share of the rows in each.
+        And it must save more than cutting noise in two does. Nats become squared distances by the factor 2σ². The
+        clusters may be those of a sample, of a share of the groups and of a share of the rows in each.
         """
-        n_local, n_global, sq_width = len(local_sizes), len(stats.n), self.width(stats)
-        rows, tables = local_sizes.sum() / n_local / row_share, n_local / n_global / group_share
+        n_global, sq_width = len(stats.n), self.width(stats)
+        rows, tables = _typical(local_sizes) / row_share, _typical(stats.used.sum(axis=1)) / group_share
         place = stats.sum.shape[1] / 2 * math.log1p(rows * tables * self.variance / sq_width)
-        local_nats, global_nats = math.log(n_global) + rows / math.pi, place + tables / math.pi
+        local_nats, global_nats = math.log(n_global) + _TELLING * rows, place + _TELLING * tables
         return float(2 * sq_width * local_nats), float(2 * sq_width * global_nats)
 
     def width(self, stats: GroupStats) -> float:
@@ -80,13 +83,20 @@ class HDPEvidence:
         return float(fit + (d / 2 * np.log(spread / sq_width)).sum() + (stats.n * off / (2 * spread)).sum())
 
 
+def _typical(sizes: Floats) -> float:
+    """The mean size of the cluster that a row is in: large ones count more, for these are tempted to fall apart."""
+    return float((sizes.astype(float) ** 2).sum() / sizes.sum())
+
+
 def _restaurants(tables: Floats, guests: Floats) -> float:
-    """−log probability that ``guests`` of each restaurant sit down at ``tables``, at the best common concentration."""
+    """−log probability that ``guests`` of each restaurant sit down at ``tables``, at the best common concentration.
+
+    A concentration a has the density exp(−a): without that, one without end would make a table for everybody free.
+    """
     a = 1.0
     for _ in range(_ROUNDS):
-        before, a = a, len(tables) / max(float((digamma(a + guests) - digamma(a)).sum()), 1e-300)
-        a = min(max(a, 1e-3), 1e6)
+        before, a = a, len(tables) / (1.0 + float((digamma(a + guests) - digamma(a)).sum()))
         if abs(a - before) <= _CLOSE * a:
             break
     seated = gammaln(a) - gammaln(a + guests)
-    return -float(len(tables) * math.log(a) + gammaln(tables).sum() + seated.sum())
+    return a - float(len(tables) * math.log(a) + gammaln(tables).sum() + seated.sum())

@@ -1,7 +1,8 @@
 """Which prices do groups speak for? Those that suit the clusters they lead to.
 
 The prices of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the prices. Where
-to begin is found by a walk from coarse to fine: of clusterings for falling prices, the one with the best evidence.
+to begin is found by a walk from coarse to fine: of clusterings for falling prices, the one with the best evidence among
+those that have valleys between the clusters of a group.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ from kfree.search.loop import descend
 from kfree.search.moves import Move
 from kfree.search.refine import SETTLE, Die, Merge, Split
 from kfree.search.split_merge import Oversplit, no_gain
+from kfree.search.staircase import Staircase
 from kfree.search.state import State, recentred, state_of
+from kfree.search.valleys import valleys
 from kfree.stats import Floats
 
 # From one clustering to the next, the prices fall by this factor …
 _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
-_PATIENCE, _MOST_STEPS = 4, 100
+_PATIENCE = 7
+# The share of neighbours in a group that must have a valley between them, and how much of it other prices may cost.
+_MOST, _KEPT = 0.55, 0.85
 # Prices and clusters suit each other when another round changes the prices by less than this share.
-_CLOSE, _MOST_ROUNDS = 0.05, 10
+_CLOSE, _MOST_ROUNDS = 0.05, 8
 _SINGLE: list[Move[HDPObjective]] = [SETTLE, Merge(), Die(Closings), Split()]
 _ALL: list[Move[HDPObjective]] = [SETTLE, Regroup(), Merge(), Die(Closings), Split(), Oversplit(deaths=Closings)]
 _MOST_MOVES = 40
@@ -41,14 +46,16 @@ def fitting_prices(
 ) -> Prices:
     """The price of a local and of a global cluster; one that is given stays."""
     walk = _Walk(engine, lam_local, lam_global, rng)
-    state = walk.likeliest()
-    prices = walk.prices(state)
+    state, prices = walk.likeliest()
     for _ in range(_MOST_ROUNDS):
-        state = walk.at(prices, state, _ALL)
-        before, prices = prices, walk.prices(state)
-        if np.allclose(prices, before, rtol=_CLOSE, atol=0.0):
+        suitable = walk.prices(state)
+        new = walk.at(suitable, state, _ALL)
+        # Clusters that are longer than round ones of their variance would be cut: then the price that left them whole
+        # is the one to take.
+        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new) < _KEPT * walk.valleys(state):
             break
-    return walk.prices_of_all(state)
+        state, prices = new, suitable
+    return walk.for_all_rows(state, prices)
 
 
 class _Walk:
@@ -67,19 +74,30 @@ class _Walk:
         self._start = self._one_for_all()
         self._model = HDPEvidence(self._start.inertia / (self._weight.sum() * engine.n_features))
 
-    def likeliest(self) -> State:
-        """Of clusterings for falling prices, the one with the best evidence."""
-        state, price, n_idle = self._start, self._first_price(), 0
-        best, least = state, self._evidence(state)
-        for _ in range(_MOST_STEPS):
-            if n_idle == _PATIENCE or not price > 0 or len(state.stats.n) == self._engine.n_rows:
-                break
-            lam_local, lam_global = self.prices(state)
-            state = self.at(self._unless_given(price, price * lam_global / lam_local), state, _SINGLE)
-            evidence = self._evidence(state)
-            best, least, n_idle = (state, evidence, 0) if evidence < least else (best, least, n_idle + 1)
+    def likeliest(self) -> tuple[State, Prices]:
+        """Of clusterings for falling prices, the likeliest that has valleys, and its prices."""
+        state, price, n_idle, least = self._start, self._first_price(), 0, np.inf
+        found = [(self.evidence(state), self._falling(2 * price, state), state)]
+        while n_idle < _PATIENCE and price > 0 and len(state.stats.n) < self._engine.n_rows:
+            prices = self._falling(price, state)
+            state = self.at(prices, state, _SINGLE)
+            found.append((self.evidence(state), prices, state))
+            n_idle, least = (0, found[-1][0]) if found[-1][0] < least else (n_idle + 1, least)
             price *= _FACTOR
-        return best
+        ranked = sorted(found, key=lambda step: step[0])
+        return next((state, prices) for _, prices, state in ranked if self.valleys(state) > 0)
+
+    def valleys(self, state: State) -> float:
+        """The share of neighbouring clusters of a group with fewer rows half-way between them than about them.
+
+        Zero if chance could do the same, or if they are too few; one if no group has clusters to compare.
+        """
+        used = state.stats.used
+        several = np.flatnonzero(used.sum(axis=0) > 1)
+        found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
+        if found.share == found.z == 0.0:
+            return 1.0
+        return found.share if found.share >= _MOST and found.z >= Staircase.ENOUGH else 0.0
 
     def at(self, prices: Prices, state: State, moves: list[Move[HDPObjective]]) -> State:
         """From one clustering to another at these prices."""
@@ -92,10 +110,17 @@ class _Walk:
         """The prices that suit these clusters."""
         return self._unless_given(*self._model.prices(state.stats, self._local_sizes(state)))
 
-    def prices_of_all(self, state: State) -> Prices:
-        """The same for all rows, of which these may be a sample."""
+    def for_all_rows(self, state: State, prices: Prices) -> Prices:
+        """Prices of these clusters, of which all rows may hold more than the sample does."""
         sizes = self._local_sizes(state)
-        return self._unless_given(*self._model.prices(state.stats, sizes, self._row_share, self._group_share))
+        here = self._model.prices(state.stats, sizes)
+        there = self._model.prices(state.stats, sizes, self._row_share, self._group_share)
+        return self._unless_given(prices[0] * there[0] / here[0], prices[1] * there[1] / here[1])
+
+    def _falling(self, price: float, state: State) -> Prices:
+        """A price for local clusters, and one for global clusters in the ratio that suits a clustering."""
+        lam_local, lam_global = self._model.prices(state.stats, self._local_sizes(state))
+        return self._unless_given(price, price * lam_global / lam_local if lam_local > 0 else price)
 
     def _unless_given(self, lam_local: float, lam_global: float) -> Prices:
         given_local, given_global = self._given
@@ -113,7 +138,7 @@ class _Walk:
         n_more = halves.stats.n_local - self._start.stats.n_local
         return float(halves.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
 
-    def _evidence(self, state: State) -> float:
+    def evidence(self, state: State) -> float:
         return self._model.cost(state.stats, self._local_sizes(state), self._group_sizes)
 
     def _local_sizes(self, state: State) -> Floats:
