@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from reproduce.kulis_jordan import section6_3
 from reproduce.odashima import grid, tables
 
 
@@ -14,6 +15,7 @@ class Experiment:
 
 
 EXPERIMENTS = {
+    "kulis_jordan/section6_3": Experiment("clusters shared by fifty small data sets", section6_3.lines),
     "odashima/table1": Experiment("cost on earthquakes (USGS)", partial(tables.costs, "usgs")),
     "odashima/table2": Experiment("cost on digits (MNIST)", partial(tables.costs, "mnist-pca10")),
     "odashima/table3": Experiment("cost on proteins (KDD2004BIO)", partial(tables.costs, "kdd2004bio")),

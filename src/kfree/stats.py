@@ -69,16 +69,22 @@ class GroupStats(Stats):
     def take(self, clusters: NDArray[Any]) -> GroupStats:
         return GroupStats(self.n[clusters], self.sum[clusters], self.sse[clusters], self.used[clusters])
 
-    def put(self, clusters: NDArray[Any], new: GroupStats) -> None:  # type: ignore[override]
+    def put(self, clusters: NDArray[Any], new: Stats) -> None:
         super().put(clusters, new)
-        self.used[clusters] = new.used
+        self.used[clusters] = shared(new).used
 
-    def followed_by(self, other: GroupStats) -> GroupStats:  # type: ignore[override]
+    def followed_by(self, other: Stats) -> GroupStats:
         joined = super().followed_by(other)
-        return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, other.used]))
+        return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, shared(other).used]))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """``merge_cost`` may count what groups save that use both, so that sse is no longer one of distances alone."""
         super().absorb(a, b, merge_cost)
         self.used[a] |= self.used[b]
         self.used[b] = False
+
+
+def shared(stats: Stats) -> GroupStats:
+    """Statistics that come from an engine of groups."""
+    assert isinstance(stats, GroupStats)
+    return stats

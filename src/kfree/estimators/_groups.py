@@ -35,10 +35,8 @@ def stacked(X, groups, estimator):
 
 def stacked_weights(sample_weight, X):
     """One array of weights, also where X is a list of arrays and weights come as a list of the same lengths."""
-    if sample_weight is None or not is_list(X) or np.ndim(sample_weight) == 0:
-        return sample_weight
     is_nested = isinstance(sample_weight, list | tuple) and any(np.ndim(part) for part in sample_weight)
-    if not is_nested:
+    if not is_nested or not is_list(X):
         return sample_weight
     lengths, given = [part.shape[0] for part in map(_shaped, X)], [len(part) for part in sample_weight]
     if lengths != given:

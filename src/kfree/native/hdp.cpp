@@ -52,11 +52,12 @@ class Gaps {
 
 // The nearest and the second of the sites that a group uses, as places in the list of these.
 struct Nearest {
-  int32_t place = -1, second_place = -1;
-  double sq_dist = FAR, second = FAR;
+  int32_t place = 0, second_place = -1;
+  double sq_dist, second = FAR;
 
-  Nearest(const std::vector<int32_t>& used, const double* gap) {
-    for (size_t u = 0; u < used.size(); ++u) {
+  // Begins with the first site, so that there is a nearest one even where all distances overflow.
+  Nearest(const std::vector<int32_t>& used, const double* gap) : sq_dist(gap[used[0]]) {
+    for (size_t u = 1; u < used.size(); ++u) {
       const double here = gap[used[u]];
       if (here < sq_dist) {
         second_place = place;
@@ -120,7 +121,7 @@ class Choice {
     }
     for (int64_t i = 0; i < n_ && used_.size() > 1; ++i) {
       const Nearest nearest(used_, gaps_[i]);
-      closings.heir[used_[nearest.place] * k_ + used_[nearest.second_place]] = true;
+      if (nearest.second_place >= 0) closings.heir[used_[nearest.place] * k_ + used_[nearest.second_place]] = true;
     }
   }
 
@@ -231,6 +232,8 @@ class Visitor {
   // Finds the cheapest site for the row and returns what it costs.
   double nearest(int64_t row, double w, const Sites& sites) {
     double least = FAR;
+    site_ = 0;
+    gap_ = FAR;
     each(row, sites, [&](int32_t q, double gap) {
       const double cost = w * gap + (used_[q] ? 0.0 : lam_local_);
       if (cost < least) {

@@ -4,6 +4,8 @@ Rows ``member`` come in groups: those of group g are member[begin[g]:begin[g + 1
 which of the shared sites a group uses, each at the price ``lam_local``.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from kfree.native.reference import _sq_dists
@@ -47,10 +49,8 @@ def visit(rows, member, begin, centres, lam_local, lam_global, n_threads, used, 
         for row in index:
             z, w = rows.z([row]), rows.weight[row]
             gaps = _sq_dists(z, centres)[0]
-            if w > 0:
-                costs = w * gaps + np.where(own, 0.0, lam_local)
-            else:
-                costs = np.where(own | ~own.any(), gaps, np.inf)
+            without_weight = np.where(own | ~own.any(), gaps, np.inf)
+            costs = w * gaps + np.where(own, 0.0, lam_local) if w > 0 else without_weight
             site = int(costs.argmin())
             if w > 0 and costs[site] > lam_local + lam_global:
                 founders.append(row)
@@ -71,7 +71,7 @@ def seconds(rows, member, begin, centres, n_threads, used, label, second, sq_dis
 
 
 def _members(member, begin):
-    return [member[start:stop] for start, stop in zip(begin[:-1], begin[1:], strict=True)]
+    return [member[start:stop] for start, stop in pairwise(begin)]
 
 
 def _choice(gaps, weight, used, price):

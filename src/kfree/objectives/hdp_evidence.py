@@ -1,8 +1,8 @@
 """How likely a clustering of groups is under the model whose limit hard HDP is: an HDP mixture of round Gaussians.
 
 The objective of hard HDP cannot choose its own prices: what a cluster should cost depends on the width σ of clusters,
-which the limit σ → 0 throws away. The mixture itself (Teh, Jordan, Beal & Blei 2006) keeps it, and gives every clustering
-an evidence, in which prices have no part.
+which the limit σ → 0 throws away. The mixture itself (Teh, Jordan, Beal & Blei 2006) keeps it, and gives every
+clustering an evidence, in which prices have no part.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from kfree.stats import Floats, GroupStats
 _CLOSE, _ROUNDS = 1e-3, 50
 # The least variance within clusters, as a share of that of all rows: rows that repeat exactly have none.
 _NARROWEST = 1e-9
-# Nats per row for a cluster in two. Cutting round noise saves 1/π, and to name its halves takes log 2: more than the
-# first, so that clusters somewhat wider or larger than the others stay whole, and less than the second, because rows
-# between clusters that overlap need not be told apart.
+# Nats per row that a cluster must save. Cutting a round Gaussian in two takes 2/π of its variance across the cut, which
+# is 1/π in units of 2σ².
 _TELLING = 1 / math.pi
 
 

@@ -7,6 +7,7 @@ deltas. What is new: what a death costs, exchanges between the sites of a group,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,11 +19,12 @@ from kfree.engines.grouped import GroupedEngine, SharedSites, Used
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.loop import Descent, descend, require_finite
-from kfree.search.moves import Move
-from kfree.search.refine import LEAST_GAIN, NEARLY, SETTLE, Bear, Die, Exchange, Merge, Split
+from kfree.search.refine import NEARLY, SETTLE, Bear, Die, Exchange, Merge, Split
 from kfree.search.split_merge import FURTHER, Budget, Oversplit, Perturb, grown, no_gain, split_merge
-from kfree.search.state import State, one_cluster, recentred, state_of
-from kfree.stats import Floats, GroupStats
+from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.stats import Floats, Stats, shared
+
+GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
 
 
 def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> SharedSites:
@@ -41,7 +43,7 @@ def shared_split_merge(
     require_finite(state)
     if sites is None:
         state = min(state, grown(state, engine, objective, None, Closings), key=lambda state: state.cost)
-    moves: list[Move[HDPObjective]] = [
+    moves: list[GroupMove] = [
         FURTHER,
         ExchangeInGroups(),
         Regroup(),
@@ -55,6 +57,12 @@ def shared_split_merge(
     return descend(state, moves, engine, objective, max_iter, near_enough=no_gain)
 
 
+def sites_of(state: State) -> SharedSites:
+    """The sites of a state, which know who uses them."""
+    assert isinstance(state.sites, SharedSites)
+    return state.sites
+
+
 @dataclass(frozen=True)
 class HDPSweep:
     """One sweep of hard HDP (Kulis & Jordan 2012, Algorithm 2): means are recomputed, then steps 4 and 5.
@@ -64,7 +72,9 @@ class HDPSweep:
     """
 
     def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-        return self.start(recentred(state, objective), engine, objective)
+        sites = recentred(state, objective)
+        assert isinstance(sites, SharedSites)
+        return self.start(sites, engine, objective)
 
     def start(self, sites: SharedSites, engine: GroupedEngine, objective: HDPObjective) -> State:
         """The sweep from given sites."""
@@ -72,18 +82,16 @@ class HDPSweep:
 
     @staticmethod
     def _locals(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-        """Step 5: every local cluster goes to the nearest global mean, or opens one, which is DP-means on their means."""
+        """Step 5: every local cluster goes to the nearest global mean or opens one: a sweep of DP-means on their means."""
         means = local_means(state, engine)
         done = means.engine.sweep(Sites(*_plain(state.sites)), objective.lam, None, engine.n_rows)
-        labels = np.where(means.local >= 0, done.labels[means.local], state.labels)
+        labels: Labels = np.where(means.local >= 0, done.labels[means.local], state.labels)
         sq_dist = engine.held(np.arange(engine.n_rows), labels, done.centres)
         stats = engine.stats_of(labels, sq_dist, len(done.centres))
         return state_of(state.sites, Pass(done.centres, labels, sq_dist, stats), objective)
 
 
-def sweeps(
-    engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int
-) -> Descent[State]:
+def sweeps(engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
     sweep = HDPSweep()
     start = shared_by_all(engine, objective) if sites is None else sites
@@ -93,7 +101,7 @@ def sweeps(
 def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
     """Every row where it costs least, given the sites and what the groups use of them; nothing is opened."""
     while True:
-        new = state_of(state.sites, engine.visit(state.sites, np.inf), objective)
+        new = state_of(state.sites, engine.visit(sites_of(state), np.inf), objective)
         if np.array_equal(new.labels, state.labels) and (new.stats.n > 0).all():
             return new
         state = replace(new, sites=new.sites.kept(new.stats.n > 0))
@@ -102,12 +110,12 @@ def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> Sta
 class Closings:
     """What the death of a global cluster costs: each group does without it, or opens another one instead."""
 
-    def __init__(self, engine: GroupedEngine):
+    def __init__(self, engine: Engine):
+        assert isinstance(engine, GroupedEngine)
         self._engine = engine
 
     def turn_to(self, state: State) -> None:
-        assert isinstance(state.sites, SharedSites)
-        self._cost, self._heir = self._engine.closings(state.sites)
+        self._cost, self._heir = self._engine.closings(sites_of(state))
 
     def death_costs(self) -> Floats:
         return self._cost
@@ -122,11 +130,13 @@ class ExchangeInGroups(Exchange):
 
     @staticmethod
     def _candidates(
-        rows: Index, labels: Labels, centres: Floats, stats: GroupStats, engine: GroupedEngine, objective: HDPObjective
+        rows: Index, labels: Labels, centres: Floats, stats: Stats, engine: Engine, objective: SplitMergeObjective
     ) -> tuple[Index, Labels]:
+        assert isinstance(engine, GroupedEngine)
         everyone = np.zeros(engine.n_rows, dtype=np.int32)
         everyone[rows] = labels
-        second, sq_dist = (found[rows] for found in engine.seconds(everyone, centres, stats.used))
+        second, sq_dist = engine.seconds(everyone, centres, shared(stats).used)
+        second, sq_dist = second[rows], sq_dist[rows]
         weight, sizes = row_weights(engine)[rows], objective.sizes(stats)
         saved = objective.prices.leaving(sizes[labels], weight, engine.held(rows, labels, centres))
         could = (second >= 0) & (stats.n[labels] > weight)
@@ -181,4 +191,6 @@ def local_means(state: State, engine: GroupedEngine) -> LocalMeans:
     means = stats.sum[weighted] / n[:, None]
     frame = Frame.plain(engine.n_features)
     place = np.where(weighted, np.cumsum(weighted) - 1, -1).astype(np.int32)
-    return LocalMeans(open_engine(engine.name, means, weight=n, frame=frame, n_threads=1), pairs[weighted], place[local])
+    return LocalMeans(
+        open_engine(engine.name, means, weight=n, frame=frame, n_threads=1), pairs[weighted], place[local]
+    )

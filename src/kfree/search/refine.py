@@ -150,7 +150,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Bear:
-    """A row opens a cluster of its own: delta = birth_price − w·n_a/(n_a − w)·d_a². One row of each cluster at a time."""
+    """A row opens a cluster of its own: delta = birth_price − w·n_a/(n_a − w)·d_a². One row per cluster at a time."""
 
     max_clusters: int | None = None
 
