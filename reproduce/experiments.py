@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from reproduce.kulis_jordan import section6_3
 from reproduce.kurihara_welling import table1, table2
 from reproduce.odashima import grid, tables
 
@@ -15,6 +16,7 @@ class Experiment:
 
 
 EXPERIMENTS = {
+    "kulis_jordan/section6_3": Experiment("clusters shared by fifty small data sets", section6_3.lines),
     "kurihara_welling/table1": Experiment("clusters found among ten Gaussians", table1.lines),
     "kurihara_welling/table2": Experiment("purity of trees on digits, mail and news", table2.lines),
     "odashima/table1": Experiment("cost on earthquakes (USGS)", partial(tables.costs, "usgs")),

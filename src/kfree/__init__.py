@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.graph_dp_means import GraphDPMeans
+    from kfree.estimators.hard_hdp import HardHDP
     from kfree.estimators.k_means import KMeans
     from kfree.estimators.kernel_dp_means import KernelDPMeans
     from kfree.estimators.lambda_path import lambda_path
@@ -26,6 +27,7 @@ __all__ = [
     "BayesianKMeans",
     "DPMeans",
     "GraphDPMeans",
+    "HardHDP",
     "KMeans",
     "KernelDPMeans",
     "OnlineDPMeans",
@@ -42,6 +44,7 @@ _HOME = {
     "BayesianKMeans": "kfree.estimators.bayesian_k_means",
     "DPMeans": "kfree.estimators.dp_means",
     "GraphDPMeans": "kfree.estimators.graph_dp_means",
+    "HardHDP": "kfree.estimators.hard_hdp",
     "KMeans": "kfree.estimators.k_means",
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",

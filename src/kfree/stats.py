@@ -159,3 +159,41 @@ class CountStats:
         for part in (self.n, self.sum, self.log_ways):
             part[a] += part[b]
             part[b] = 0.0
+
+
+@dataclass(frozen=True)
+class GroupStats(Stats):
+    """The same of clusters that groups share: ``used`` (k, number of groups) says whose rows of weight are where."""
+
+    used: NDArray[np.bool_]
+
+    @property
+    def n_local(self) -> int:
+        """Local clusters: pairs of a group and a cluster that it uses."""
+        return int(np.count_nonzero(self.used))
+
+    def copy(self) -> GroupStats:
+        return GroupStats(self.n.copy(), self.sum.copy(), self.sse.copy(), self.used.copy())
+
+    def take(self, clusters: NDArray[Any]) -> GroupStats:
+        return GroupStats(self.n[clusters], self.sum[clusters], self.sse[clusters], self.used[clusters])
+
+    def put(self, clusters: NDArray[Any], new: Stats) -> None:
+        super().put(clusters, new)
+        self.used[clusters] = shared(new).used
+
+    def followed_by(self, other: Stats) -> GroupStats:
+        joined = super().followed_by(other)
+        return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, shared(other).used]))
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """``merge_cost`` may count what groups save that use both, so that sse is no longer one of distances alone."""
+        super().absorb(a, b, merge_cost)
+        self.used[a] |= self.used[b]
+        self.used[b] = False
+
+
+def shared(stats: Stats) -> GroupStats:
+    """Statistics that come from an engine of groups."""
+    assert isinstance(stats, GroupStats)
+    return stats

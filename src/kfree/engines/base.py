@@ -68,6 +68,10 @@ class Sites:
         newborn = np.arange(self.next_uid, self.next_uid + n_new)
         return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
 
+    def after(self, done: Pass) -> Sites:
+        """These sites once a pass has been made, and what that gave birth to."""
+        return self.born(done.centres)
+
 
 @dataclass(frozen=True)
 class Pass:

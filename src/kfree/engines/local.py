@@ -163,7 +163,7 @@ class LocalEngine:
         first = first_row_that_counts(self.weight)
         anchored = Frame(X[first].astype(np.float64), np.zeros(self.n_features))
         self._rows, self._bounds = self._hold(X, anchored), self._passes.Bounds(self.n_rows)
-        stats = self.nearest(Sites.of(np.zeros((1, self.n_features)))).stats
+        stats = self._pass(Sites.of(np.zeros((1, self.n_features)))).stats
         return Frame(anchored.anchor, stats.sum[0] / stats.n[0])
 
 

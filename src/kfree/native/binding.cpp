@@ -227,4 +227,5 @@ NB_MODULE(_core, m) {
   kfree::binding::bind_cut(m);
   kfree::binding::bind_agglomerate(m);
   kfree::binding::bind_quadratic(m);
+  kfree::binding::bind_hdp(m);
 }

@@ -41,5 +41,6 @@ void bind_online(nb::module_& m);
 void bind_cut(nb::module_& m);
 void bind_agglomerate(nb::module_& m);
 void bind_quadratic(nb::module_& m);
+void bind_hdp(nb::module_& m);
 
 }  // namespace kfree::binding

@@ -37,7 +37,7 @@ class DPMeansObjective:
         """How hard each cluster is to move: what ``prices`` are about."""
         return self.prices.size(stats.n, stats.sum)
 
-    def least_sse(self, stats: Stats, sites: Floats) -> Floats:
+    def least_cost(self, stats: Stats, sites: Floats) -> Floats:
         """Σ w·‖x − μ‖² of each cluster about its best centre, where ``stats`` is about ``sites``."""
         return np.maximum(stats.sse - self.sizes(stats) * self.space.sq_norms(self.centres(stats, sites) - sites), 0.0)
 
@@ -52,6 +52,15 @@ class DPMeansObjective:
         shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
         costs: Floats = shared * self.space.sq_gaps(means, clusters)
         return costs
+
+    def most_saved_by_merging(self, stats: Stats) -> Floats:
+        """A bound on what each cluster can save by merging with another one, distances aside."""
+        return np.full(len(stats.n), self.lam)
+
+    @property
+    def birth_price(self) -> float:
+        """What a row pays for a cluster of its own."""
+        return self.lam
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
         """Each cluster as one row and its weight: whatever they are put together with costs as much as their rows do.

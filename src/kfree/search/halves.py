@@ -69,12 +69,12 @@ def halve(
     rows = np.flatnonzero(place[state.labels] >= 0)
     labels = place[state.labels[rows]]
     centres = objective.centres(state.stats, previous=state.sites.centres)[clusters]
-    sse = objective.least_sse(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(rows, labels, centres, np.sqrt(sse / state.stats.n[clusters]), engine, objective.space)
+    cost = objective.least_cost(state.stats, state.sites.centres)[clusters]
+    axis = _principal_axes(rows, labels, centres, np.sqrt(cost / state.stats.n[clusters]), engine, objective.space)
     centres, stats, sides = _two_means(rows, labels, _pairs(centres, axis), engine, objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
-    halves_sse = objective.least_sse(stats, centres)
-    gain = np.where(in_two, sse - halves_sse[0::2] - halves_sse[1::2], 0.0)
+    halves_cost = objective.least_cost(stats, centres)
+    gain = np.where(in_two, cost - halves_cost[0::2] - halves_cost[1::2], 0.0)
     return Halves(clusters, centres, stats, gain, rows, sides)
 
 

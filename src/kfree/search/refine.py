@@ -15,7 +15,7 @@ from kfree.search.agglomerate import agglomerate
 from kfree.search.halves import halve
 from kfree.search.moves import Settle
 from kfree.search.state import SplitMergeObjective, State, recentred, state_of
-from kfree.search.thinning import Rivals, independent_deaths
+from kfree.search.thinning import DeathCounter, Rivals, independent_deaths
 from kfree.stats import Floats, Stats
 
 # What a move must gain, as a share of the cost, to be more than rounding.
@@ -113,17 +113,19 @@ class Merge:
         sizes = objective.sizes(state.stats)
         centres = objective.centres(state.stats, previous=state.sites.centres)
         least = sizes * sizes.min() / (sizes + sizes.min()) * engine.gaps(centres)
-        return np.flatnonzero(least < objective.lam)
+        return np.flatnonzero(least < objective.most_saved_by_merging(state.stats))
 
 
 @dataclass(frozen=True)
 class Die:
     """A cluster's rows go to their next centres: delta ≤ Σ w·(second − nearest squared distance) − lam."""
 
+    deaths: DeathCounter = Rivals
+
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
-        rivals = Rivals(engine)
+        rivals = self.deaths(engine)
         rivals.turn_to(state)
         dead = independent_deaths(rivals, objective.lam)
         if not dead.any():
@@ -148,7 +150,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Bear:
-    """A row opens a cluster of its own: delta = lam − w·n_a/(n_a − w)·d_a². One row of each cluster at a time."""
+    """A row opens a cluster of its own: delta = birth_price − w·n_a/(n_a − w)·d_a². One row per cluster at a time."""
 
     max_clusters: int | None = None
 
@@ -159,7 +161,7 @@ class Bear:
         sq_dist = engine.held(rows, labels, centres)
         gain = objective.prices.leaving(objective.sizes(state.stats)[labels], weight, sq_dist)
         gain[~(state.stats.n[labels] > weight)] = 0.0  # alone already
-        pays = _highest(gain, objective.lam)
+        pays = _highest(gain, objective.birth_price)
         _, first_of_cluster = np.unique(labels[pays], return_index=True)
         founders = rows[pays[np.sort(first_of_cluster)]][: _room(state, self.max_clusters)]
         if not len(founders):

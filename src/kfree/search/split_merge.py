@@ -19,7 +19,7 @@ from kfree.search.loop import Descent, descend, require_finite
 from kfree.search.moves import Move, Settle
 from kfree.search.refine import LEAST_GAIN, SETTLE, Bear, Die, Exchange, Merge, Split
 from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
-from kfree.search.thinning import ROUGHLY, thinned
+from kfree.search.thinning import ROUGHLY, DeathCounter, Rivals, thinned
 
 # On the way down a cluster is cut if that saves this share of the price. That gives too many, which then are thinned.
 GENEROUS = 0.6
@@ -65,10 +65,16 @@ def split_merge(
         Oversplit(max_clusters),
         Perturb(budget, max_clusters),
     ]
-    return descend(state, moves, engine, objective, max_iter, near_enough=_no_gain)
+    return descend(state, moves, engine, objective, max_iter, near_enough=no_gain)
 
 
-def grown(state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None) -> State:
+def grown(
+    state: State,
+    engine: Engine,
+    objective: SplitMergeObjective,
+    max_clusters: int | None,
+    deaths: DeathCounter = Rivals,
+) -> State:
     """Halves of halves, as long as a cut saves enough; then as few of them as pay."""
     wanted = np.ones(len(state.stats.n), dtype=bool)
     while wanted.any():
@@ -77,7 +83,8 @@ def grown(state: State, engine: Engine, objective: SplitMergeObjective, max_clus
         wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
         wanted[halves.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
         state = halves.cut(state, chosen, objective)
-    return thinned(ROUGHLY.start(recentred(state, objective), engine, objective), engine, objective, max_clusters)
+    many = ROUGHLY.start(recentred(state, objective), engine, objective)
+    return thinned(many, engine, objective, max_clusters, deaths)
 
 
 @dataclass(frozen=True)
@@ -85,13 +92,14 @@ class Oversplit:
     """Cut the clusters that gain most, let all settle, thin them out: more, then fewer. The fewest is a relocation."""
 
     max_clusters: int | None = None
+    deaths: DeathCounter = Rivals
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         halves = halve(state, engine, objective, restless=RESTLESS)
         by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
         sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
         cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}))
-        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters)
+        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters, self.deaths)
 
 
 @dataclass(frozen=True)
@@ -100,12 +108,13 @@ class Perturb:
 
     budget: Budget
     max_clusters: int | None = None
+    deaths: DeathCounter = Rivals
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if not self.budget.patience:
             return state
         halves = halve(state, engine, objective, restless=RESTLESS)
-        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters)
+        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters, self.deaths)
 
     def _draws(self, halves: Halves) -> Iterator[Index]:
         can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
@@ -123,18 +132,20 @@ def _first_that_pays(
     engine: Engine,
     objective: SplitMergeObjective,
     max_clusters: int | None,
+    deaths: DeathCounter,
 ) -> State:
     """The outcome of the first of the ``cuts``, places in ``halves``, that ends below the cost of ``state``."""
     sites = recentred(state, objective)
     for chosen in cuts:
         many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
-        new = SETTLE(thinned(many, engine, objective, max_clusters), engine, objective)
+        new = SETTLE(thinned(many, engine, objective, max_clusters, deaths), engine, objective)
         if new.cost < (1.0 + PROMISING) * state.cost:
             new = FURTHER(new, engine, objective)
-        if not _no_gain(state, new):
+        if not no_gain(state, new):
             return new
     return state
 
 
-def _no_gain(old: State, new: State) -> bool:
+def no_gain(old: State, new: State) -> bool:
+    """Whether the second state costs less than the first by no more than rounding."""
     return not old.cost - new.cost > LEAST_GAIN * old.cost

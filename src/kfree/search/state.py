@@ -36,7 +36,12 @@ class SplitMergeObjective(Objective, Protocol):
 
     def sizes(self, stats: Stats) -> Floats: ...
 
-    def least_sse(self, stats: Stats, sites: Floats) -> Floats: ...
+    def least_cost(self, stats: Stats, sites: Floats) -> Floats: ...
+
+    def most_saved_by_merging(self, stats: Stats) -> Floats: ...
+
+    @property
+    def birth_price(self) -> float: ...
 
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats: ...
 
@@ -83,7 +88,7 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     """The state that a pass against ``sites`` ended in, newborn clusters included."""
     n_born = len(done.centres) - len(sites.uids)
     return State(
-        sites.born(done.centres),
+        sites.after(done),
         done.labels,
         done.stats,
         objective.cost(done.stats),

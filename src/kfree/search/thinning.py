@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -18,6 +21,22 @@ SHARE = 0.05
 ROUGHLY = Settle(1e-4)
 # Steps that do not lower the cost before the walk ends.
 PATIENCE = 2
+
+
+class Deaths(Protocol):
+    """What the death of each cluster would cost."""
+
+    def turn_to(self, state: State) -> None:
+        """Take the clusters of ``state``."""
+
+    def death_costs(self) -> Floats:
+        """What it adds to the cost of ``state`` if one cluster dies, its own price aside; an upper bound, (k,)."""
+
+    def neighbours(self) -> sp.csr_array:
+        """(k, k): not zero where rows of one cluster would go to another."""
+
+
+DeathCounter = Callable[[Engine], Deaths]
 
 
 class Rivals:
@@ -55,12 +74,18 @@ class Rivals:
         return sp.csr_array((ones, (self._labels, self._rivals)), shape=(k, k))
 
 
-def thinned(state: State, engine: Engine, objective: Objective, max_clusters: int | None = None) -> State:
+def thinned(
+    state: State,
+    engine: Engine,
+    objective: Objective,
+    max_clusters: int | None = None,
+    deaths: DeathCounter = Rivals,
+) -> State:
     """The best state with at most ``max_clusters`` on the way down from ``state``."""
     limit = engine.n_rows if max_clusters is None else max_clusters
     best, n_idle, rivals = state, 0, None
     while len(state.stats.n) > 1 and (n_idle < PATIENCE or len(state.stats.n) > limit):
-        rivals = rivals or Rivals(engine)
+        rivals = rivals or deaths(engine)
         rivals.turn_to(state)
         dead = independent_deaths(rivals, objective.lam, SHARE)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), engine, objective)
@@ -71,7 +96,7 @@ def thinned(state: State, engine: Engine, objective: Objective, max_clusters: in
     return best
 
 
-def independent_deaths(rivals: Rivals, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
+def independent_deaths(rivals: Deaths, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
     """The cheapest clusters, none of which another one's rows would go to.
 
     All that cost less than ``lam``, and of the others up to ``share`` of the clusters, one at least if share > 0.

@@ -1,0 +1,97 @@
+"""Shared clusters: the paper's fifty sets against k-means on all their rows, and sweeps over a million rows.
+
+Kulis & Jordan (2012), §6.3, report 28.8 s for hard HDP and 2.7 s for k-means on the fifty sets.
+"""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from ratio import Row, arguments, race, report
+from sklearn.cluster import KMeans as SklearnKMeans
+
+from kfree import HardHDP, KMeans
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from reproduce.kulis_jordan.section6_3 import data_sets
+
+LARGE = {"n_groups": 1000, "n_rows": 1000, "d": 16, "n_clusters": 30, "n_used": 5}
+
+
+def paper(rounds):
+    """Prices as ``HardHDP()`` finds them on these data."""
+    X, _, group = data_sets(0)
+    found = HardHDP().fit(X, groups=group)
+    contestants = {
+        "kfree": lambda: HardHDP(found.lam_local_, found.lam_global_).fit(X, groups=group),
+        "kfree, no price given": lambda: HardHDP().fit(X, groups=group),
+        "kfree, sweeps": lambda: HardHDP(found.lam_local_, found.lam_global_, search="sweep").fit(X, groups=group),
+        "k-means, kfree": lambda: KMeans(15, n_init=10, random_state=0).fit(X),
+        "k-means, scikit-learn": lambda: SklearnKMeans(15, n_init=10, random_state=0).fit(X),
+    }
+
+    def notes(name, model):
+        return f"cost {model.cost_:.2f}" if isinstance(model, HardHDP) else ""
+
+    return race("50 sets of 25 rows in the plane", contestants, rounds, notes=notes)
+
+
+def many_groups(n_groups, n_rows, d, n_clusters, n_used):
+    """Groups that use a few of the clusters each; rows are made in place, so that X is the peak of memory."""
+    rng = np.random.default_rng(0)
+    centres = 4 * rng.normal(size=(n_clusters, d))
+    X = np.empty((n_groups * n_rows, d), dtype=np.float32)
+    rng.standard_normal(out=X, dtype=np.float32)
+    for g in range(n_groups):
+        rows = slice(g * n_rows, (g + 1) * n_rows)
+        X[rows] += centres[rng.choice(n_clusters, n_used, replace=False)][rng.integers(n_used, size=n_rows)]
+    return X, np.repeat(np.arange(n_groups), n_rows)
+
+
+def large():
+    """Sweeps with prices near the right ones; one k-means iteration of scikit-learn's with as many clusters beside."""
+    X, group = many_groups(**LARGE)
+    before = peak_mb()
+    started = time.perf_counter()
+    model = HardHDP(lam_local=60.0, lam_global=200.0, search="sweep").fit(X, groups=group)
+    seconds = (time.perf_counter() - started) / model.n_iter_
+    memory = peak_mb() - before
+    k = model.n_global_clusters_
+    started = time.perf_counter()
+    SklearnKMeans(k, init=X[:k], n_init=1, max_iter=10, tol=0).fit(X)
+    theirs = (time.perf_counter() - started) / 10
+    local = model.n_local_clusters_.mean()
+    found = f"{model.n_iter_} sweeps, {k} global, {local:.2f} local clusters"
+    note = f"{found}, {memory:.0f} MB beyond X ({X.nbytes / 2**20:.0f} MB)"
+    case = "a sweep over 1,000 groups of 1,000 rows × 16"
+    return Row(case, {"kfree": seconds, "scikit-learn, a k-means iteration": theirs}, {"kfree": note})
+
+
+def large_search():
+    """The whole default search on the same rows, prices found and given."""
+    X, group = many_groups(**LARGE)
+    row = Row("a fit of 1,000 groups of 1,000 rows × 16")
+    for name, prices in {"kfree": (60.0, 200.0), "kfree, no price given": ()}.items():
+        started = time.perf_counter()
+        model = HardHDP(*prices).fit(X, groups=group)
+        row.seconds[name] = time.perf_counter() - started
+        row.notes[name] = f"{model.n_global_clusters_} global, {model.n_local_clusters_.mean():.2f} local clusters"
+    return row
+
+
+def peak_mb():
+    """The peak of memory of this process (Linux)."""
+    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+
+
+def main():
+    options = arguments(__doc__)
+    cases = [lambda: paper(options.rounds), large, large_search]
+    chosen = range(len(cases)) if options.only is None else options.only
+    report("hdp", [cases[number]() for number in chosen], "scikit-learn", "numpy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Rows that come in groups: what is accepted, and how groups get their numbers."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.engines.grouped import numbered
+from kfree.estimators._validation import validated_rows
+
+
+def stacked(X, groups, estimator):
+    """All rows in one array, and the name of each row's group.
+
+    A list of arrays is a list of groups, named 0, 1, …; without ``groups``, all rows of an array belong to group 0.
+    """
+    if not is_list(X):
+        rows = validated_rows(X, estimator)
+        return rows, np.zeros(rows.shape[0], dtype=np.int64) if groups is None else _validated(groups, rows.shape[0])
+    if groups is not None:
+        raise ValueError(
+            "X is a list of arrays, each of which is a group, and groups was given as well; give either a list of "
+            "arrays, or one array X and groups with one name per row."
+        )
+    parts = [validated_rows(part, estimator) for part in X]
+    widths = [part.shape[1] for part in parts]
+    if len(set(widths)) > 1:
+        odd = next(i for i, width in enumerate(widths) if width != widths[0])
+        raise ValueError(
+            f"the arrays in X have different numbers of columns: array 0 has {widths[0]}, array {odd} has "
+            f"{widths[odd]}; groups share clusters only if they share columns."
+        )
+    sparse = any(map(sp.issparse, parts))
+    joined = validated_rows(sp.vstack(parts, format="csr"), estimator) if sparse else np.concatenate(parts)
+    return joined, np.repeat(np.arange(len(parts)), [part.shape[0] for part in parts])
+
+
+def stacked_weights(sample_weight, X):
+    """One array of weights, also where X is a list of arrays and weights come as a list of the same lengths."""
+    is_nested = isinstance(sample_weight, list | tuple) and any(np.ndim(part) for part in sample_weight)
+    if not is_nested or not is_list(X):
+        return sample_weight
+    lengths, given = [part.shape[0] for part in map(_shaped, X)], [len(part) for part in sample_weight]
+    if lengths != given:
+        raise ValueError(
+            f"sample_weight holds {len(given)} arrays of lengths {given[:5]} for {len(lengths)} groups of lengths "
+            f"{lengths[:5]}; give one number per row, in a list like X."
+        )
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in sample_weight])
+
+
+def renumbered(names):
+    """Distinct names by first appearance, and each row's number."""
+    try:
+        return numbered(names)
+    except TypeError as error:
+        raise ValueError(
+            f"groups holds names that cannot be compared ({error}); give all of one type, for example all strings."
+        ) from None
+
+
+def is_list(X):
+    """Whether X is a list of arrays, one per group."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(_n_dimensions(part) == 2 for part in X)
+
+
+def require_further(names, known):
+    """Raise unless these groups are new and their names of the kind that the known ones have."""
+    if names.dtype.kind != known.dtype.kind:
+        raise ValueError(
+            f"groups has names of type {names.dtype} and the groups so far have {known.dtype}; name all in one way."
+        )
+    again = sorted(set(names.tolist()) & set(known.tolist()))
+    if again:
+        raise ValueError(
+            f"groups contains {len(again)} group(s) that were fitted already, such as {again[0]!r}; partial_fit takes "
+            "further groups. Give these other names, or call fit with all rows of all groups."
+        )
+
+
+def _n_dimensions(part):
+    if hasattr(part, "ndim"):
+        return part.ndim
+    try:
+        return np.ndim(part)
+    except ValueError:  # a list that is no array
+        return -1
+
+
+def _shaped(part):
+    return part if hasattr(part, "shape") else np.asarray(part)
+
+
+def _validated(groups, n_rows):
+    """One name per row, none of them missing."""
+    if isinstance(groups, str | bytes) or not hasattr(groups, "__len__"):
+        raise ValueError(f"groups={groups!r} is not allowed; give the name or number of its group for every row of X.")
+    names = np.asarray(groups)
+    if names.ndim != 1 or len(names) != n_rows:
+        raise ValueError(
+            f"groups has shape {names.shape} for {n_rows} rows of X; give one name or number per row, those of a group "
+            "being equal."
+        )
+    missing = np.array([name is None or name != name for name in names.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"groups contains {missing.sum()} missing value(s) (NaN or None), the first for row "
+            f"{int(np.argmax(missing))}; name the group of every row, or drop such rows."
+        )
+    return names

@@ -1,0 +1,138 @@
+"""What a model of shared clusters does after its fit: predict, score, describe itself, go on with further groups."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.engines import ENGINES, Frame, Sites
+from kfree.engines.base import Pass
+from kfree.engines.grouped import GroupedEngine, SharedSites
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
+from kfree.estimators._validation import require_choice, require_count, validated_weights
+
+
+class SharedClusterer(CentreClusterer):
+    """Base of estimators whose clusters are shared between groups."""
+
+    def predict(self, X, groups=None):
+        """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
+
+        A row of a known group goes to its nearest centre, those that its group does not use being lam_local_ farther
+        off. The rows of a new group choose together which of the clusters they use, at the same price.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+        groups : array-like of shape (n_samples,), default=None
+            Names as in ``fit``; others are new groups. May be left out where ``fit`` had none.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        return self._assigned(X, groups, None)[1].labels
+
+    def score(self, X, y=None, groups=None, sample_weight=None):
+        """Minus the cost of these rows under this model, local and global clusters included.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+        y : ignored
+        groups : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+
+        Returns
+        -------
+        score : float
+        """
+        return -self._objective_.cost(self._assigned(X, groups, sample_weight)[1].stats)
+
+    def _check_shared_parameters(self):
+        require_choice("engine", self.engine, list(ENGINES))
+        require_count("n_threads", self.n_threads, or_none=True)
+
+    def _assigned(self, X, groups, sample_weight):
+        """New rows in the hands of an engine, and the pass that says where they belong."""
+        check_is_fitted(self)
+        self._check_shared_parameters()
+        rows, names = stacked(X, groups, self)
+        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        if groups is None and not self._unnamed_:
+            raise ValueError(
+                f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one "
+                "name per row of X. Names that were not fitted are new groups."
+            )
+        distinct, group = renumbered(names)
+        weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
+        engine, centres = self._grouped_engine(rows, group, weight)
+        return engine, self._pass(engine, centres, distinct)
+
+    def _pass(self, engine, centres, names):
+        """Rows of known groups one by one, those of new groups together."""
+        place = {name: number for number, name in enumerate(self.groups_.tolist())}
+        known = np.array([place.get(name, -1) for name in names.tolist()])
+        sites = SharedSites.used_by(Sites.of(centres), self._used_[:, known] & (known >= 0))
+        passes = [engine.visit(sites, np.inf) if (known >= 0).any() else None]
+        passes += [engine.nearest(Sites.of(centres)) if (known < 0).any() else None]
+        one_by_one, together = (done or other for done, other in (passes, passes[::-1]))
+        is_new = (known < 0)[engine.group]
+        labels = np.where(is_new, together.labels, one_by_one.labels)
+        sq_dist = np.where(is_new, together.sq_dist, one_by_one.sq_dist)
+        return Pass(centres, labels, sq_dist, engine.stats_of(labels, sq_dist, len(centres)))
+
+    def _grouped_engine(self, rows, group, weight):
+        """An engine that sees rows in the coordinates of the fit, and the centres as it sees them."""
+        frame, centres = self._frame_, self._sites_.centres
+        if sp.issparse(rows):
+            frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
+        engine = GroupedEngine(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
+        return engine.priced(self._objective_.lam_local), centres
+
+    def _with_old_clusters(self, rows, group, weight):
+        """Further rows together with the old clusters, each of which is one heavy row and a group of its own.
+
+        What these are put together with costs as much as their rows do, but for a constant.
+        """
+        old, k = self.cluster_centers_, len(self.cluster_centers_)
+        all_rows = sp.vstack([old, rows], format="csr") if sp.issparse(rows) else np.vstack([old, rows])
+        all_weights = np.concatenate([self._weights_, np.ones(len(group)) if weight is None else weight])
+        engine, centres = self._grouped_engine(all_rows, np.concatenate([np.arange(k), k + group]), all_weights)
+        used = np.zeros((k, engine.n_groups), dtype=bool)
+        np.fill_diagonal(used, True)
+        return engine, SharedSites(centres, self._sites_.uids, self._sites_.next_uid, used)
+
+    def _publish_further(self, engine, state, descent):
+        """What a search over old clusters and further rows leaves behind."""
+        k = len(self._weights_)
+        used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
+        np.logical_or.at(used, state.labels[:k], self._used_)
+        self._used_ = np.hstack([used, state.stats.used[:, k:]])
+        self._frame_, self._sites_, self._weights_ = engine.frame, state.sites, state.stats.n
+        self.labels_ = state.labels[k:]
+        self.cluster_centers_ = engine.frame.outward(state.sites.centres)
+        self.inertia_ += state.inertia
+        parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)
+        self.cost_ = float(self.inertia_ + parts)
+        self.cost_history_ = np.array(descent.cost_history) + (self.cost_ - state.cost)
+        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_distances_ = engine.n_distances
+
+    def _describe(self, group):
+        """What follows from labels, prices and who uses what; ``group`` (n,) is that of each labelled row."""
+        objective = self._objective_
+        self.lam_local_, self.lam_global_ = objective.lam_local, objective.lam
+        self.n_global_clusters_ = len(self.cluster_centers_)
+        self.n_local_clusters_ = self._used_.sum(axis=0)
+        self.local_cost_ = objective.lam_local * int(self.n_local_clusters_.sum())
+        self.global_cost_ = objective.lam * self.n_global_clusters_
+        self.local_labels_ = _numbers_within(group, self.labels_, self.n_global_clusters_)
+
+
+def _numbers_within(group, labels, n_clusters):
+    """Labels counted from 0 within each group, in the order of the labels."""
+    pairs, local = np.unique(group * n_clusters + labels, return_inverse=True)
+    owner = pairs // n_clusters
+    first = np.searchsorted(owner, np.arange(group.max() + 1))
+    return (local - first[owner[local]]).astype(np.int32)

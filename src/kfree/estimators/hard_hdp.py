@@ -1,0 +1,238 @@
+"""HardHDP: clusters shared between groups of rows, with a price per local and per global cluster."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kfree.engines.grouped import GroupedEngine
+from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
+from kfree.estimators._sharing import SharedClusterer
+from kfree.estimators._validation import (
+    is_positive_number,
+    require,
+    require_choice,
+    require_count,
+    validated_weights,
+)
+from kfree.objectives.hdp import HDPObjective
+from kfree.search.hdp import at_rest, shared_split_merge, sweeps
+from kfree.search.hdp_prices import fitting_prices
+from kfree.search.split_merge import Budget
+
+SEARCHES = ["split-merge", "sweep"]
+
+
+class HardHDP(SharedClusterer):
+    """Clusters that groups share: each group uses a few of the global clusters, and pays for every one it uses.
+
+    Minimises J = Σ w·‖x − centre‖² + lam_local·(number of local clusters) + lam_global·(number of global clusters),
+    where a local cluster is a group together with one of the global clusters that its rows are in
+    (Kulis & Jordan 2012, §4).
+
+    Parameters
+    ----------
+    lam_local : float > 0 or "auto", default="auto"
+        What it costs a group to use a global cluster, in units of squared distance. ``"auto"`` finds the prices that
+        suit the clusters they lead to.
+    lam_global : float > 0 or "auto", default="auto"
+        What a global cluster costs once for all groups.
+    search : {"split-merge", "sweep"}, default="split-merge"
+        ``"sweep"`` is the published algorithm (Algorithm 2). ``"split-merge"`` goes beyond it: groups choose the
+        clusters that they use together with all their rows, and global clusters split, merge, die, are born and
+        exchange rows and local clusters as long as that lowers the cost.
+    patience : int, default=0
+        For split-merge: go on with random cuts until so many in a row were in vain.
+    max_iter : int, default=300
+        Most sweeps of a fit, or moves that split-merge search tries.
+    engine : {"auto", "native", "reference"}, default="auto"
+    n_threads : int or None, default=None
+        Threads to use, all available ones by default. The answer does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed for ``patience`` and for the sample of more than 20,000 rows from which ``"auto"`` prices are found; the
+        latter has the seed 0 if None.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        The global cluster of each row; after ``partial_fit``, of each row of the last groups.
+    local_labels_ : ndarray of shape (n_samples,), int32
+        The same, numbered from 0 within each group.
+    groups_ : ndarray of shape (n_groups,)
+        Names of the groups in order of their first rows; a list of arrays has 0, 1, …
+    n_global_clusters_ : int
+    n_local_clusters_ : ndarray of shape (n_groups,)
+        How many global clusters each group uses.
+    cluster_centers_ : ndarray of shape (n_global_clusters_, n_features), float64
+    lam_local_, lam_global_ : float
+        The prices that were used.
+    cost_ : float
+        J, the sum of the next three.
+    inertia_, local_cost_, global_cost_ : float
+        Weighted squared distances to the centres, lam_local_ times local clusters, lam_global_ times global clusters.
+    cost_history_ : ndarray
+        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
+    n_iter_ : int
+    converged_ : bool
+    n_distances_ : int
+    engine_ : str
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    With one group this is DP-means with the price lam_local + lam_global.
+
+    Beyond X a fit takes about 100 bytes per row, and a byte for each pair of a group and a global cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import HardHDP
+    >>> monday = [[0.0, 0.1], [0.1, 0.0], [5.0, 5.1], [5.1, 5.0]]
+    >>> tuesday = [[5.0, 5.0], [5.1, 5.1], [9.0, 0.0], [9.1, 0.1]]
+    >>> model = HardHDP(lam_local=0.5, lam_global=1.0).fit([monday, tuesday])
+    >>> model.n_global_clusters_, model.n_local_clusters_.tolist()
+    (3, [2, 2])
+    >>> bool(model.labels_[2] == model.labels_[4]), model.local_labels_.tolist()
+    (True, [0, 0, 1, 1, 1, 1, 0, 0])
+    >>> model.predict([[5.0, 4.9], [0.2, 0.2]], groups=["wednesday"] * 2).tolist() == model.labels_[[2, 0]].tolist()
+    True
+    """
+
+    def __init__(
+        self,
+        lam_local="auto",
+        lam_global="auto",
+        *,
+        search="split-merge",
+        patience=0,
+        max_iter=300,
+        engine="auto",
+        n_threads=None,
+        random_state=None,
+    ):
+        self.lam_local = lam_local
+        self.lam_global = lam_global
+        self.search = search
+        self.patience = patience
+        self.max_iter = max_iter
+        self.engine = engine
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    def fit(self, X, y=None, groups=None, sample_weight=None):
+        """Cluster the rows of all groups together.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+            A list holds one array per group.
+        y : ignored
+        groups : array-like of shape (n_samples,), default=None
+            The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
+            each array of a list is one.
+        sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+
+        Returns
+        -------
+        self : HardHDP
+        """
+        self._check_parameters()
+        rows, names = stacked(X, groups, self)
+        validate_data(BaseEstimator(), rows if is_list(X) else X, skip_check_array=True)  # names that cannot be kept
+        distinct, group = renumbered(names)
+        weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
+        engine = GroupedEngine(self.engine, rows, group, weight=weight, n_threads=self.n_threads)
+        objective = self._objective(engine)
+        engine = engine.priced(objective.lam_local)
+        state, descent = self._search(engine, objective, None)
+        self._publish(rows if is_list(X) else X, engine, objective, state, descent)
+        self.groups_, self._unnamed_ = distinct, groups is None
+        self._used_, self._weights_ = state.stats.used, state.stats.n
+        self._describe(group)
+        return self
+
+    def partial_fit(self, X, y=None, groups=None, sample_weight=None):
+        """Take further groups, at the prices of the first ones. Old clusters may move and merge, and new ones be born.
+
+        The rows seen so far are not needed again: every global cluster stands for its own.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+            Groups in a list, or rows without ``groups``, are named by the next free numbers.
+        y : ignored
+        groups : array-like of shape (n_samples,), default=None
+            Names that no group of an earlier call has.
+        sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+
+        Returns
+        -------
+        self : HardHDP
+        """
+        if not hasattr(self, "_sites_"):
+            return self.fit(X, groups=groups, sample_weight=sample_weight)
+        self._check_parameters()
+        rows, names = stacked(X, groups, self)
+        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        distinct, group = renumbered(names)
+        distinct = distinct if groups is not None else self.groups_.max(initial=-1) + 1 + distinct
+        require_further(distinct, self.groups_)
+        weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
+        engine, sites = self._with_old_clusters(rows, group, weight)
+        state, descent = self._search(engine, self._objective_, sites)
+        self._publish_further(engine, state, descent)
+        self.groups_ = np.concatenate([self.groups_, distinct])
+        self._describe(group)
+        return self
+
+    def _check_parameters(self):
+        self._check_shared_parameters()
+        for name in ("lam_local", "lam_global"):
+            value = getattr(self, name)
+            require(
+                is_positive_number(value) or (isinstance(value, str) and value == "auto"),
+                name,
+                value,
+                "a finite number > 0 (the price of a cluster in squared-distance units) or 'auto'",
+            )
+        require_choice("search", self.search, SEARCHES)
+        require_count("patience", self.patience, least=0)
+        require(
+            not (self.search == "sweep" and self.patience),
+            "patience",
+            self.patience,
+            "0 with search='sweep', which is over when it is over",
+        )
+        require_count("max_iter", self.max_iter)
+
+    def _objective(self, engine):
+        """The objective with the prices that were given, or else found."""
+        local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
+        if local is None or global_ is None:
+            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            local, global_ = fitting_prices(engine, local, global_, rng)
+        return HDPObjective(global_, local)
+
+    def _search(self, engine, objective, sites):
+        """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
+        if self.search == "sweep":
+            descent = sweeps(engine, objective, sites, self.max_iter)
+        else:
+            budget = Budget(check_random_state(self.random_state), self.patience)
+            descent = shared_split_merge(engine, objective, sites, self.max_iter, budget)
+        if not descent.converged:
+            warnings.warn(
+                f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
+                "more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        state = at_rest(descent.state, engine, objective)
+        if state.cost < descent.cost_history[-1]:
+            descent.cost_history.append(state.cost)
+        return state, descent

@@ -1,0 +1,165 @@
+"""Which prices do groups speak for? Those that suit the clusters they lead to.
+
+The prices of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the prices.
+Where to begin is found by a walk from coarse to fine: of clusterings for falling prices, the one with the best evidence
+among those that have valleys between the clusters of a group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kfree.engines.base import Index, row_weights
+from kfree.engines.grouped import GroupedEngine
+from kfree.objectives.hdp import HDPObjective
+from kfree.objectives.hdp_evidence import HDPEvidence
+from kfree.search.halves import halve
+from kfree.search.hdp import Closings, GroupMove, Regroup, shared_by_all
+from kfree.search.loop import descend, require_finite
+from kfree.search.refine import SETTLE, Die, Merge, Split
+from kfree.search.split_merge import Oversplit, no_gain
+from kfree.search.staircase import Staircase
+from kfree.search.state import State, recentred, state_of
+from kfree.search.valleys import valleys
+from kfree.stats import Floats, shared
+
+# From one clustering to the next, the prices fall by this factor …
+_FACTOR = 0.6
+# … until so many in a row have been less likely than the best.
+_PATIENCE = 7
+# The share of neighbours in a group that must have a valley between them, and how much of it other prices may cost.
+_MOST, _KEPT = 0.55, 0.85
+# Prices and clusters suit each other when another round changes the prices by less than this share.
+_CLOSE, _MOST_ROUNDS = 0.05, 8
+_SINGLE: list[GroupMove] = [SETTLE, Merge(), Die(Closings), Split()]
+_ALL: list[GroupMove] = [SETTLE, Regroup(), Merge(), Die(Closings), Split(), Oversplit(deaths=Closings)]
+_MOST_MOVES = 40
+# Rows that the walk looks at, at most; of a large group no more than a tenth of these.
+SAMPLE = 20_000
+
+Prices = tuple[float, float]
+
+
+def fitting_prices(
+    engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+) -> Prices:
+    """The price of a local and of a global cluster; one that is given stays."""
+    walk = _Walk(engine, lam_local, lam_global, rng)
+    if walk.all_equal:
+        return lam_local or 1.0, lam_global or 1.0  # any price will do
+    state, prices = walk.likeliest()
+    for _ in range(_MOST_ROUNDS):
+        suitable = walk.prices(state)
+        new = walk.at(suitable, state, _ALL)
+        # Clusters that are longer than round ones of their variance would be cut: then the price that left them whole
+        # is the one to take.
+        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new) < _KEPT * walk.valleys(state):
+            break
+        state, prices = new, suitable
+    return walk.for_all_rows(state, prices)
+
+
+class _Walk:
+    """Clusterings of the rows of ``engine``, or of a sample, for any prices but those that are given."""
+
+    def __init__(
+        self, engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+    ):
+        self._given = lam_local, lam_global
+        sample = sampled(engine, rng)
+        self._engine = engine if sample is None else engine.among(sample)
+        self._group_share = self._engine.n_groups / engine.n_groups
+        self._row_share = self._engine.n_rows / engine.n_rows / self._group_share
+        self._weight = row_weights(self._engine)
+        self._group_sizes: Floats = np.bincount(self._engine.group, weights=self._weight).astype(np.float64)
+        self._start = self._one_for_all()
+        require_finite(self._start)
+        self.all_equal = self._start.inertia == 0.0
+        self._model = HDPEvidence(self._start.inertia / (self._weight.sum() * engine.n_features))
+
+    def likeliest(self) -> tuple[State, Prices]:
+        """Of clusterings for falling prices, the likeliest that has valleys, and its prices."""
+        state, price, n_idle, least = self._start, self._first_price(), 0, np.inf
+        found = [(self.evidence(state), self._falling(2 * price, state), state)]
+        while n_idle < _PATIENCE and price > 0 and len(state.stats.n) < self._engine.n_rows:
+            prices = self._falling(price, state)
+            state = self.at(prices, state, _SINGLE)
+            found.append((self.evidence(state), prices, state))
+            n_idle, least = (0, found[-1][0]) if found[-1][0] < least else (n_idle + 1, least)
+            price *= _FACTOR
+        ranked = sorted(found, key=lambda step: step[0])
+        return next((state, prices) for _, prices, state in ranked if self.valleys(state) > 0)
+
+    def valleys(self, state: State) -> float:
+        """The share of neighbouring clusters of a group with fewer rows half-way between them than about them.
+
+        Zero if chance could do the same, or if they are too few; one if no group has clusters to compare.
+        """
+        used = shared(state.stats).used
+        several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
+        found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
+        if found.share == found.z == 0.0:
+            return 1.0
+        return found.share if found.share >= _MOST and found.z >= Staircase.ENOUGH else 0.0
+
+    def at(self, prices: Prices, state: State, moves: list[GroupMove]) -> State:
+        """From one clustering to another at these prices."""
+        engine, objective = self._engine.priced(prices[0]), HDPObjective(prices[1], prices[0])
+        sites = recentred(state, objective)
+        start = state_of(sites, engine.nearest(sites), objective)
+        return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
+
+    def prices(self, state: State) -> Prices:
+        """The prices that suit these clusters."""
+        return self._unless_given(*self._model.prices(shared(state.stats), self._local_sizes(state)))
+
+    def for_all_rows(self, state: State, prices: Prices) -> Prices:
+        """Prices of these clusters, of which all rows may hold more than the sample does."""
+        sizes = self._local_sizes(state)
+        here = self._model.prices(shared(state.stats), sizes)
+        there = self._model.prices(shared(state.stats), sizes, self._row_share, self._group_share)
+        return self._unless_given(prices[0] * there[0] / here[0], prices[1] * there[1] / here[1])
+
+    def _falling(self, price: float, state: State) -> Prices:
+        """A price for local clusters, and one for global clusters in the ratio that suits a clustering."""
+        lam_local, lam_global = self._model.prices(shared(state.stats), self._local_sizes(state))
+        return self._unless_given(price, price * lam_global / lam_local if lam_local > 0 else price)
+
+    def _unless_given(self, lam_local: float, lam_global: float) -> Prices:
+        given_local, given_global = self._given
+        return given_local or lam_local, given_global or lam_global
+
+    def _one_for_all(self) -> State:
+        objective = HDPObjective(0.0, 0.0)
+        sites = shared_by_all(self._engine, objective)
+        return state_of(sites, self._engine.nearest(sites), objective)
+
+    def _first_price(self) -> float:
+        """The price of a local cluster at which the first split pays."""
+        halves = halve(self._start, self._engine, HDPObjective(0.0, 0.0))
+        lam_local, lam_global = self._model.prices(shared(self._start.stats), self._local_sizes(self._start))
+        n_more = shared(halves.stats).n_local - shared(self._start.stats).n_local
+        return float(halves.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
+
+    def evidence(self, state: State) -> float:
+        return self._model.cost(shared(state.stats), self._local_sizes(state), self._group_sizes)
+
+    def _local_sizes(self, state: State) -> Floats:
+        """Weights of all local clusters."""
+        _, local = self._engine.local_clusters(state.labels, len(state.stats.n))
+        sizes: Floats = np.bincount(local, weights=self._weight).astype(np.float64)
+        return sizes[sizes > 0]
+
+
+def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:
+    """Rows of groups drawn at random, or None if all rows are few enough."""
+    if engine.n_rows <= SAMPLE:
+        return None
+    chosen: list[Index] = []
+    for group in rng.permutation(engine.n_groups):
+        rows = engine.members(group)
+        few = rows if len(rows) <= SAMPLE // 10 else np.sort(rng.choice(rows, SAMPLE // 10, replace=False))
+        chosen.append(few)
+        if sum(map(len, chosen)) >= SAMPLE:
+            break
+    return np.concatenate(chosen)
