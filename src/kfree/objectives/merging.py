@@ -20,6 +20,8 @@ from kfree.stats import Floats
 
 # Evidences of counts are measured in units of which this many fit into a whole number of 64 bits, with room to add.
 _UNITS = 2.0**60
+# Beyond this many times the scale of B0, products of a few variances leave float64.
+_WIDEST = 1e30
 
 
 def merging_of(rows: Any, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
@@ -32,6 +34,11 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
     """Rows in coordinates where m0 = 0 and B0 = I. Of Eq. 19, (η/2)·log det B is left to the compiled part."""
     n, n_features = _sizes(rows), len(model.m0)
     white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
+    if np.abs(white).max() > _WIDEST:
+        raise ValueError(
+            f"X is {np.abs(white).max():.1g} times as wide as B0 says a cluster is, and determinants leave float64. "
+            "Give a prior with a larger B0."
+        )
     xi, eta = model.xi0 + n, model.eta0 + n
     volume = np.array([multigammaln(half, n_features) for half in eta / 2])
     by_size = n_features / 2 * (n * math.log(math.pi) + np.log(xi / model.xi0)) - (volume - volume[0])
