@@ -63,7 +63,7 @@ def _bernoulli(rows: Any, model: BernoulliModel, mixture: Mixture) -> dict[str, 
 
 
 def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
-    csr = sp.csr_array(rows)
+    csr = sp.csr_array(rows, copy=True)  # of which stored zeros are dropped
     csr.eliminate_zeros()
     return {
         "indptr": csr.indptr.astype(np.int64),
@@ -79,11 +79,13 @@ def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
 def _unit(csr: Any, prior: float, size_terms: Floats) -> float:
     """A power of two, so small that few digits are lost and so large that no sum of evidences overflows."""
     n_rows, n_features = csr.shape
-    events = float(csr.sum()) + n_rows * n_features
-    # No single log Γ is larger, and at most eight for each column and a few more are added up.
-    largest = abs(gammaln(prior)) + abs(gammaln(n_features * prior)) + gammaln(events + n_features * prior + 3)
-    bound = 8 * (n_features + 2) * (largest + np.abs(size_terms).max())
-    return 2.0 ** math.ceil(math.log2(bound / _UNITS))
+    # Ones and zeros are at most as many as rows, counts as many as their column has in all.
+    in_column = np.maximum(csr.sum(axis=0), n_rows)
+    columns = n_features * abs(gammaln(prior)) + gammaln(prior + in_column + 3).sum()
+    in_all = abs(gammaln(n_features * prior)) + gammaln(n_features * prior + in_column.sum() + 3)
+    # A cost adds up at most eight log Γ for each column, and a few more.
+    bound = 8 * (columns + in_all + np.abs(size_terms).max())
+    return float(2.0 ** math.ceil(math.log2(bound / _UNITS)))
 
 
 def _sizes(rows: Any) -> Floats:
