@@ -5,6 +5,7 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
+from kfree import AgglomerativeBayes
 from kfree.engines import Sites, open_engine
 
 N_THREADS = 4
@@ -24,6 +25,13 @@ def exercise(X, k, rng):
     engine.sq_distances(sites.centres[:3])
 
 
+def grow_trees(rng):
+    """Trees by free energy, with rows enough for several threads."""
+    X = rng.normal(size=(320, 40))
+    for model, rows in [("gaussian", X), ("multinomial", (X > 1) * 3.0), ("bernoulli", (X > 1) * 1.0)]:
+        AgglomerativeBayes(model, n_threads=N_THREADS).fit(rows)
+
+
 def main():
     if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
         raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
@@ -32,6 +40,7 @@ def main():
         X = rng.normal(size=(12_000, d)).astype(np.float32)
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
+    grow_trees(rng)
     print("no race")
 
 
