@@ -6,6 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.engines import Sites, open_engine
+from kfree.engines.gaussian_rows import GaussianRows
+from kfree.native import _core
+from kfree.rules import QuadraticRule
 
 N_THREADS = 4
 
@@ -24,6 +27,14 @@ def exercise(X, k, rng):
     engine.sq_distances(sites.centres[:3])
 
 
+def exercise_tree(rng):
+    """Quadratic costs of all rows and of the boxes of a tree."""
+    X = rng.normal(size=(12_000, 3))
+    rule = QuadraticRule(X[:20].copy(), np.tile(np.eye(3), (20, 1, 1)), np.zeros(20))
+    for algorithm in ["brute", "kd-tree"]:
+        GaussianRows(_core, X, algorithm, N_THREADS).assign(rule)
+
+
 def main():
     if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
         raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
@@ -32,6 +43,7 @@ def main():
         X = rng.normal(size=(12_000, d)).astype(np.float32)
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
+    exercise_tree(rng)
     print("no race")
 
 
