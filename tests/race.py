@@ -7,6 +7,9 @@ import scipy.sparse as sp
 
 from kfree import AgglomerativeBayes
 from kfree.engines import Sites, open_engine
+from kfree.engines.gaussian_rows import GaussianRows
+from kfree.native import _core
+from kfree.rules import QuadraticRule
 
 N_THREADS = 4
 
@@ -32,6 +35,14 @@ def grow_trees(rng):
         AgglomerativeBayes(model, n_threads=N_THREADS).fit(rows)
 
 
+def exercise_tree(rng):
+    """Quadratic costs of all rows and of the boxes of a tree."""
+    X = rng.normal(size=(12_000, 3))
+    rule = QuadraticRule(X[:20].copy(), np.tile(np.eye(3), (20, 1, 1)), np.zeros(20))
+    for algorithm in ["brute", "kd-tree"]:
+        GaussianRows(_core, X, algorithm, N_THREADS).assign(rule)
+
+
 def main():
     if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
         raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
@@ -41,6 +52,7 @@ def main():
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
     grow_trees(rng)
+    exercise_tree(rng)
     print("no race")
 
 
