@@ -5,7 +5,11 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
+from kfree import AgglomerativeBayes
 from kfree.engines import Sites, open_engine
+from kfree.engines.gaussian_rows import GaussianRows
+from kfree.native import _core
+from kfree.rules import QuadraticRule
 
 N_THREADS = 4
 
@@ -24,6 +28,21 @@ def exercise(X, k, rng):
     engine.sq_distances(sites.centres[:3])
 
 
+def grow_trees(rng):
+    """Trees by free energy, with rows enough for several threads."""
+    X = rng.normal(size=(320, 40))
+    for model, rows in [("gaussian", X), ("multinomial", (X > 1) * 3.0), ("bernoulli", (X > 1) * 1.0)]:
+        AgglomerativeBayes(model, n_threads=N_THREADS).fit(rows)
+
+
+def exercise_tree(rng):
+    """Quadratic costs of all rows and of the boxes of a tree."""
+    X = rng.normal(size=(12_000, 3))
+    rule = QuadraticRule(X[:20].copy(), np.tile(np.eye(3), (20, 1, 1)), np.zeros(20))
+    for algorithm in ["brute", "kd-tree"]:
+        GaussianRows(_core, X, algorithm, N_THREADS).assign(rule)
+
+
 def main():
     if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
         raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
@@ -32,6 +51,8 @@ def main():
         X = rng.normal(size=(12_000, d)).astype(np.float32)
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
+    grow_trees(rng)
+    exercise_tree(rng)
     print("no race")
 
 

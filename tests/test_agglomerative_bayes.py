@@ -115,6 +115,27 @@ def test_sparse_rows_grow_the_same_tree(model, rng):
     np.testing.assert_allclose(dense.free_energy_path_, sparse.free_energy_path_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_wide_rows_keep_their_digits(model, rng):
+    X = np.minimum(rng.poisson(0.02, size=(8, 20_000)), 1.0)
+    tree = AgglomerativeBayes(model).fit(sp.csr_array(X))
+    phi0, log_predictive = predictive_of(tree)
+    apart = sequential_free_energy(X, np.arange(8), "finite", phi0, log_predictive)
+    assert tree.free_energy_path_[0] == pytest.approx(apart, rel=1e-10)
+
+
+def test_stored_zeros_are_zeros():
+    X = sp.csr_array(np.array([[3.0, 1.0, 0.0], [1.0, 1.0, 2.0], [1.0, 0.0, 5.0]]))
+    plain = AgglomerativeBayes("multinomial").fit(X)
+    X.data[1] = 0.0
+    before = X.copy()
+    tree = AgglomerativeBayes("multinomial").fit(X)
+    assert (X.data == before.data).all()
+    assert (X.indices == before.indices).all()
+    np.testing.assert_array_equal(tree.linkage_, AgglomerativeBayes("multinomial").fit(X.toarray()).linkage_)
+    assert not np.array_equal(tree.linkage_, plain.linkage_)
+
+
 def test_more_counts_than_the_table_of_gammas_holds(rng):
     X = rng.integers(3_000_000, size=(6, 3)).astype(float)
     native, twin = (AgglomerativeBayes("multinomial", engine=engine).fit(X) for engine in ("native", "reference"))

@@ -119,13 +119,13 @@ def test_gaussian_labelling_is_the_expected_log_likelihood(rng):
     model, _, rows = gaussian_case(rng, 20, 2)
     stats = stats_of("gaussian", rows, np.zeros(20, dtype=int))
     post, drawn = model.posterior(stats), []
-    precisions = wishart(post.eta[0], np.linalg.inv(post.B[0])).rvs(20_000, random_state=3)
+    precisions = wishart(post.eta[0], np.linalg.inv(post.B[0])).rvs(4_000, random_state=3)
     for precision in precisions:
         mean = post.m[0] + np.linalg.cholesky(np.linalg.inv(post.xi[0] * precision)) @ rng.normal(size=2)
         gap = rows[:4] - mean
         drawn.append(np.einsum("nd,de,ne->n", gap, precision, gap) / 2 - np.linalg.slogdet(precision)[1] / 2)
     ours = model.labelling(stats).costs(rows[:4])[:, 0] - np.log(2)  # D/2·(log 2π − log π), D = 2
-    np.testing.assert_allclose(ours, np.mean(drawn, axis=0), rtol=0.02)
+    np.testing.assert_allclose(ours, np.mean(drawn, axis=0), rtol=0.04)
 
 
 @pytest.mark.parametrize("kind", ["multinomial", "bernoulli"])
@@ -133,9 +133,9 @@ def test_labelling_of_counts_is_the_expected_log_likelihood(rng, kind):
     model, _, rows = CASES[kind](rng, 20, 3)
     stats = stats_of(kind, rows, np.zeros(20, dtype=int))
     if kind == "multinomial":
-        drawn = -np.log(rng.dirichlet(model.psi0 + stats.sum[0], size=200_000)) @ rows[:4].T
+        drawn = -np.log(rng.dirichlet(model.psi0 + stats.sum[0], size=50_000)) @ rows[:4].T
     else:
-        p = rng.beta(model.omega0 + stats.sum[0], model.omega0 + 20 - stats.sum[0], size=(200_000, 3))
+        p = rng.beta(model.omega0 + stats.sum[0], model.omega0 + 20 - stats.sum[0], size=(50_000, 3))
         drawn = -(np.log(p) @ rows[:4].T + np.log1p(-p) @ (1 - rows[:4]).T)
     np.testing.assert_allclose(model.labelling(stats).costs(rows[:4])[:, 0], drawn.mean(axis=0), rtol=0.02)
 

@@ -10,8 +10,8 @@ from conftest import blobs
 from kfree.datasets import Dataset
 from reproduce import __main__ as runner
 from reproduce.experiments import EXPERIMENTS, Experiment
-from reproduce.kurihara_welling import table1
-from reproduce.kurihara_welling.published import CLUSTERS_FOUND
+from reproduce.kurihara_welling import table1, table2
+from reproduce.kurihara_welling.published import CLUSTERS_FOUND, PURITY
 from reproduce.odashima import grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
@@ -156,3 +156,15 @@ def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
     assert line.note == "3.2 from ten, paper 5.9"
     assert len(CLUSTERS_FOUND) == 27
+
+
+def test_table_2_holds_every_method_against_the_paper(rng, monkeypatch):
+    assert all(max(row, key=row.get) == "ABC" for row in PURITY.values())
+    assert PURITY.keys() == table2.CASES.keys()
+    monkeypatch.setitem(table2.CASES, "MNIST", table2.Case(lambda: blobs(rng, 120, 3, spread=40), 40, "gaussian"))
+    monkeypatch.setattr(table2, "N_SUBSETS", 2)
+    lines = {line.method: line for line in table2.lines_of("MNIST")}
+    assert list(lines) == ["ABC", "ABC, prior of Eq. 22", "single", "complete", "average"]
+    assert (lines["ABC"].paper, lines["single"].paper) == (0.410, 0.316)
+    assert lines["ABC"].ours == pytest.approx(1.0)
+    assert sum(line.note == "highest" for line in lines.values()) == 1

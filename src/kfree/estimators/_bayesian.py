@@ -36,9 +36,9 @@ class GaussianData:
         rows = validated_rows(X, estimator)
         if sp.issparse(rows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
-        anchored = rows.astype(np.float64) - rows[0] if frame is None else rows
-        self.frame = Frame(rows[0].astype(np.float64), anchored.mean(axis=0)) if frame is None else frame
-        self.rows = np.ascontiguousarray(self.frame.inward(rows.astype(np.float64)))
+        rows = rows.astype(np.float64, copy=False)
+        self.frame = Frame(rows[0].copy(), (rows - rows[0]).mean(axis=0)) if frame is None else frame
+        self.rows = np.ascontiguousarray(self.frame.inward(rows))
         largest = np.abs(self.rows).max()
         if frame is None and largest > 0 and not 1 / _LARGEST < largest < _LARGEST:
             raise ValueError(

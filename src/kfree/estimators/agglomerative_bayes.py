@@ -1,7 +1,5 @@
 """AgglomerativeBayes: a full tree of clusters, and how many the evidence asks for (Kurihara & Welling 2009, §7)."""
 
-from typing import NamedTuple
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
@@ -14,21 +12,11 @@ from kfree.estimators._validation import require, require_choice, require_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
-from kfree.search.hard_labels import Update, clustering_of
-from kfree.search.tree import grow, merging_passes
+from kfree.search.tree import grow, merging_passes, refined
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
 # How the hyper-parameters of Gaussians are read off the data.
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
-
-
-class Refinement(NamedTuple):
-    """A cut after updates: labels, their number, the free energy, and how much of it was gained over the cut."""
-
-    labels: np.ndarray
-    n_clusters: int
-    free_energy: float
-    gained: float
 
 
 class AgglomerativeBayes(ClusterMixin, BaseEstimator):
@@ -204,16 +192,13 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         data = DATA[self.model](X, self, self._frame_)
         validate_data(self, X, skip_check_array=True, reset=False)
         n_rows = self._tree_.merges.n_start
-        labels = np.asarray(self.labels_ if labels is None else labels, dtype=np.int32)
+        labels = np.unique(self.labels_ if labels is None else labels, return_inverse=True)[1].astype(np.int32)
         if not data.rows.shape[0] == len(labels) == n_rows:
             raise ValueError(
                 f"X has {data.rows.shape[0]} rows and labels {len(labels)}; the tree has {n_rows}. Give the rows "
                 "of fit and labels from cut."
             )
-        engine = self._open(data)
-        before = clustering_of(labels, engine.stats_of(labels, int(labels.max()) + 1), self._objective_)
-        after = Update()(before, engine, self._objective_)
-        return Refinement(after.labels, after.n_clusters, after.cost, before.cost - after.cost)
+        return refined(labels, self._open(data), self._objective_)
 
     def plot_dendrogram(self, *, names=None, ax=None):
         """Draw the tree, with the clusters of ``labels_`` in colour.

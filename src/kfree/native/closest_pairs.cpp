@@ -118,7 +118,7 @@ Pair PlainSearch::first() {
 }
 
 void PlainSearch::merge(const Pair& pair) {
-  const auto [a, b, unused] = pair;
+  const int64_t a = pair.a, b = pair.b;
   model_.absorb(a, b);
   erase_value(alive_, b);
   price_[b] = INF;

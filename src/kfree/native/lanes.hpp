@@ -14,7 +14,7 @@ struct Four {
   Two low, high;
 
   Four() = default;
-  Four(Two low, Two high) : low(low), high(high) {}
+  Four(Two first, Two second) : low(first), high(second) {}
   Four(double same) : low{same, same}, high{same, same} {}
   Four(double a, double b, double c, double d) : low{a, b}, high{c, d} {}
   double operator[](int64_t lane) const { return lane < 2 ? low[lane] : high[lane - 2]; }

@@ -20,6 +20,8 @@ from kfree.stats import Floats
 
 # Evidences of counts are measured in units of which this many fit into a whole number of 64 bits, with room to add.
 _UNITS = 2.0**60
+# Beyond this many times the scale of B0, products of a few variances leave float64.
+_WIDEST = 1e30
 
 
 def merging_of(rows: Any, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
@@ -32,6 +34,11 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
     """Rows in coordinates where m0 = 0 and B0 = I. Of Eq. 19, (η/2)·log det B is left to the compiled part."""
     n, n_features = _sizes(rows), len(model.m0)
     white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
+    if np.abs(white).max() > _WIDEST:
+        raise ValueError(
+            f"X is {np.abs(white).max():.1g} times as wide as B0 says a cluster is, and determinants leave float64. "
+            "Give a prior with a larger B0."
+        )
     xi, eta = model.xi0 + n, model.eta0 + n
     volume = np.array([multigammaln(half, n_features) for half in eta / 2])
     by_size = n_features / 2 * (n * math.log(math.pi) + np.log(xi / model.xi0)) - (volume - volume[0])
@@ -56,7 +63,7 @@ def _bernoulli(rows: Any, model: BernoulliModel, mixture: Mixture) -> dict[str, 
 
 
 def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
-    csr = sp.csr_array(rows)
+    csr = sp.csr_array(rows, copy=True)  # of which stored zeros are dropped
     csr.eliminate_zeros()
     return {
         "indptr": csr.indptr.astype(np.int64),
@@ -72,11 +79,13 @@ def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
 def _unit(csr: Any, prior: float, size_terms: Floats) -> float:
     """A power of two, so small that few digits are lost and so large that no sum of evidences overflows."""
     n_rows, n_features = csr.shape
-    events = float(csr.sum()) + n_rows * n_features
-    # No single log Γ is larger, and at most eight for each column and a few more are added up.
-    largest = abs(gammaln(prior)) + abs(gammaln(n_features * prior)) + gammaln(events + n_features * prior + 3)
-    bound = 8 * (n_features + 2) * (largest + np.abs(size_terms).max())
-    return 2.0 ** math.ceil(math.log2(bound / _UNITS))
+    # Ones and zeros are at most as many as rows, counts as many as their column has in all.
+    in_column = np.maximum(csr.sum(axis=0), n_rows)
+    columns = n_features * abs(gammaln(prior)) + gammaln(prior + in_column + 3).sum()
+    in_all = abs(gammaln(n_features * prior)) + gammaln(n_features * prior + in_column.sum() + 3)
+    # A cost adds up at most eight log Γ for each column, and a few more.
+    bound = 8 * (columns + in_all + np.abs(size_terms).max())
+    return float(2.0 ** math.ceil(math.log2(bound / _UNITS)))
 
 
 def _sizes(rows: Any) -> Floats:

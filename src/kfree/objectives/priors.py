@@ -51,7 +51,9 @@ def by_neighbours(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianMod
     distinct = np.unique(rows, axis=0)
     sampled = distinct[rng.choice(len(distinct), min(len(distinct), _MOST_SAMPLED), replace=False)]
     dist = _nearest_other(sampled, distinct) if len(distinct) > 1 else np.ones(1)
-    B0 = float(np.median(dist)) ** 2 / n_features * np.eye(n_features)
+    # Smaller distances than that are rounding.
+    delta = max(float(np.median(dist)), 1e-12 * float(np.abs(rows).max()))
+    B0 = delta**2 / n_features * np.eye(n_features)
     return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
 
 

@@ -14,7 +14,8 @@ def criteria(state: HardClustering[S], engine: RuledEngine[S], objective: FreeEn
     """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, in one pass over the rows.
 
     Responsibilities r are those of the posterior means of the parameters. J_split is the divergence between the rows,
-    weighted by r, and the cluster's density; J_merge is the cosine between the responsibilities of two clusters.
+    weighted by r, and the cluster's density (of counts in a given order); J_merge is the cosine between the
+    responsibilities of two clusters.
     """
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
     k = state.n_clusters

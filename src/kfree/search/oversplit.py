@@ -15,7 +15,7 @@ from kfree.search.splits import Halves, divided
 
 # Cutting goes on up to so many clusters, or so many times the clusters to begin with; but not, beyond the first of
 # these numbers, where clusters would have fewer rows than columns.
-FEW_CLUSTERS, MOST_CLUSTERS, MOST_TIMES = 40, 64, 4
+FEW_CLUSTERS, MOST_CLUSTERS, MOST_TIMES = 40, 64, 2
 # Updates of too many clusters need not end: most of them will be merged.
 ROUGHLY = Update(most_steps=5)
 

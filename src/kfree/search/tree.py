@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kfree.engines.base import Index
+from kfree.engines.base import Index, Labels
 from kfree.engines.ruled import RuledEngine
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.merging import merging_of
 from kfree.search.agglomerate import Merges
-from kfree.search.hard_labels import one_cluster
+from kfree.search.hard_labels import Update, clustering_of, one_cluster
 from kfree.stats import Floats
 
 _PASSES = {
@@ -92,3 +92,19 @@ def grow(
     # From the end back, where a single cluster is cheap to judge.
     clusters = merges.costs_by_k(together - shared[-1] - costs.sum())[::-1]
     return Tree(merges, clusters + shared, n_pairs)
+
+
+class Refinement(NamedTuple):
+    """A cut after updates: labels, their number, the free energy, and how much of it was gained over the cut."""
+
+    labels: Labels
+    n_clusters: int
+    free_energy: float
+    gained: float
+
+
+def refined(labels: Labels, engine: RuledEngine[Any], objective: FreeEnergy[Any]) -> Refinement:
+    """Update labels and posteriors in turn, as Bayesian k-means does, as long as the free energy falls."""
+    before = clustering_of(labels, engine.stats_of(labels, int(labels.max()) + 1), objective)
+    after = Update()(before, engine, objective)
+    return Refinement(after.labels, after.n_clusters, after.cost, before.cost - after.cost)
