@@ -38,8 +38,9 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
-    patience : int, default=5
-        The search goes on until so many random attempts in a row to put pieces of clusters together anew were in vain.
+    patience : int, default=8
+        The search goes on until so many random attempts in a row, to scatter nodes or to put pieces of clusters
+        together anew, have gained next to nothing.
     max_iter : int, default=1000
         Most moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
@@ -96,7 +97,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(self, lam="auto", *, cut="normalized", patience=5, max_iter=1000, engine="auto", random_state=0):
+    def __init__(self, lam="auto", *, cut="normalized", patience=8, max_iter=1000, engine="auto", random_state=0):
         self.lam = lam
         self.cut = cut
         self.patience = patience
