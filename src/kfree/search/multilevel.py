@@ -99,7 +99,7 @@ class Scatter:
     """Nodes drawn at random, up to a share of ``most``, leave their clusters and find a place again, one by one."""
 
     rng: np.random.RandomState
-    most: float = 0.3
+    most: float
 
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         share = self.rng.uniform(0, self.most)
@@ -121,7 +121,7 @@ def search(
 ) -> Descent[CutState]:
     """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were nearly in vain."""
     local: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters()]
-    random: list[Move] = [Scatter(rng), Recombine(rng, finest=0.3)]
+    random: list[Move] = [Recombine(rng, finest=0.3), Scatter(rng, most=0.3)]
     wider: list[Move] = [*local, Recombine(rng), *islice(cycle(random), patience)]
     wide = descend(CutState.of(start, graph, objective), wider, graph, objective, max_iter, _hardly_better)
     last = descend(wide.state, local, graph, objective, max_iter + 1 - wide.n_iter)
