@@ -38,8 +38,10 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
-    patience : int, default=5
-        The search goes on until so many random attempts in a row to put pieces of clusters together anew were in vain.
+    patience : int or None, default=None
+        The search goes on until so many random attempts in a row, to scatter nodes or to put pieces of clusters
+        together anew, have gained next to nothing. None is 8, and up to 40 for graphs of less than 6,000 links, where
+        attempts take hardly any time.
     max_iter : int, default=1000
         Most moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
@@ -96,7 +98,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(self, lam="auto", *, cut="normalized", patience=5, max_iter=1000, engine="auto", random_state=0):
+    def __init__(self, lam="auto", *, cut="normalized", patience=None, max_iter=1000, engine="auto", random_state=0):
         self.lam = lam
         self.cut = cut
         self.patience = patience
@@ -166,7 +168,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
     def _check_parameters(self):
         require_choice("cut", self.cut, list(CUTS))
         require_choice("engine", self.engine, list(GRAPH_ENGINES))
-        require_count("patience", self.patience, least=0)
+        require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
         if isinstance(self.lam, str) and self.lam == "auto":
             return
@@ -192,7 +194,8 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
             objective, staircase = cut(float(self.lam)), None
             self._require_price_above(objective.lowest_lam(graph))
             start = grown(graph, objective)
-        return objective.lam, staircase, search(start, graph, objective, rng, self.patience, self.max_iter)
+        patience = _usual_patience(graph) if self.patience is None else self.patience
+        return objective.lam, staircase, search(start, graph, objective, rng, patience, self.max_iter)
 
     def _require_price_above(self, lowest):
         if self.lam <= lowest:
@@ -230,3 +233,8 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+
+def _usual_patience(graph):
+    n_links = max(len(graph.weight) // 2, 1)
+    return int(np.clip(50_000 // n_links, 8, 40))

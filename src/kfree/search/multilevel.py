@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 import numpy as np
 
@@ -93,6 +94,23 @@ class Recombine:
         return MergeClusters()(new, graph, objective)
 
 
+@dataclass(frozen=True)
+class Scatter:
+    """Nodes drawn at random, up to a share of ``most``, leave their clusters and find a place again, one by one."""
+
+    rng: np.random.RandomState
+    most: float
+
+    def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
+        share = self.rng.uniform(0, self.most)
+        leaves = self.rng.uniform(size=graph.n_nodes) < share
+        labels = np.where(leaves, graph.alone() + state.clusters.n_nodes, state.labels)
+        order = self.rng.permutation(graph.n_nodes)
+        labels = _moved(graph, objective, in_order_of_first(labels.astype(np.int32)), order)
+        new = MergeClusters()(CutState.of(labels, graph, objective), graph, objective)
+        return MoveNodes()(new, graph, objective)
+
+
 def search(
     start: Labels,
     graph: Graph,
@@ -103,8 +121,9 @@ def search(
 ) -> Descent[CutState]:
     """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were nearly in vain."""
     local: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters()]
-    random: list[Move] = [Recombine(rng), *[Recombine(rng, finest=0.3)] * patience]
-    wide = descend(CutState.of(start, graph, objective), local + random, graph, objective, max_iter, _hardly_better)
+    random: list[Move] = [Recombine(rng, finest=0.3), Scatter(rng, most=0.3)]
+    wider: list[Move] = [*local, Recombine(rng), *islice(cycle(random), patience)]
+    wide = descend(CutState.of(start, graph, objective), wider, graph, objective, max_iter, _hardly_better)
     last = descend(wide.state, local, graph, objective, max_iter + 1 - wide.n_iter)
     history = wide.cost_history + last.cost_history[1:]
     return Descent(last.state, history, wide.n_iter + last.n_iter - 1, wide.converged and last.converged)
