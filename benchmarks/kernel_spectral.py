@@ -17,7 +17,7 @@ from kfree import KernelDPMeans, SpectralDPMeans
 sys.path.append(str(Path(__file__).parents[1] / "docs" / "images"))
 from shapes import spirals  # the picture's own
 
-SEEDS, SIZES = range(5), (300, 600, 1500)
+SEEDS, SIZES = range(5), (400, 1000)
 
 
 def shapes(seed, n):
@@ -95,7 +95,7 @@ def memory():
     row = Row("KernelDPMeans, 6,000 × 8, sweep", {})
     tracemalloc.start()
     started = time.process_time()
-    model = KernelDPMeans(lam=0.9, search="sweep").fit(X)
+    model = KernelDPMeans(lam=0.5, search="sweep").fit(X)
     row.seconds["kfree"] = time.process_time() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
