@@ -69,7 +69,7 @@ MISTAKES = {
         ["test_dp_means.py", "serial_loop and grid"],
     ),
     "a fit cut short keeps the labels of its last sweep": (
-        "estimators/dp_means.py",
+        "estimators/_priced.py",
         "if not state.settled or",
         "if False and",
         ["test_dp_means.py", "cut_short"],
@@ -247,6 +247,24 @@ MISTAKES = {
         "return new if new.cost <= state.cost else state",
         "return new",
         ["test_bayesian_search.py", "undone"],
+    ),
+    "rows that left a cluster stay in its kernel sums": (
+        "engines/kernel_sums.py",
+        "-self._weight[rows][left]",
+        "0 * self._weight[rows][left]",
+        ["test_kernel.py", "patched_right"],
+    ),
+    "the length of a centre is forgotten in feature space": (
+        "engines/kernel.py",
+        "+ DUAL.sq_norms(centres)[:, None])",
+        "+ 1.0)",
+        ["test_kernel.py", "linear_kernel_is_dp_means and sweep-0"],
+    ),
+    "eigenvalues just below lam count": (
+        "spectral/spectrum.py",
+        "kept = values > lam",
+        "kept = values > 0.5 * lam",
+        ["test_spectral.py", "theorem"],
     ),
     "labels do not follow merges": (
         "estimators/_events.py",

@@ -37,10 +37,10 @@ class Kernel:
 
     def between(self, left: Any, right: Any) -> Floats:
         """κ of each row on the left with each on the right."""
-        if self.precomputed:
-            return np.asarray(left, dtype=np.float64)
         by_name = isinstance(self.name, str)
-        values = pairwise_kernels(left, right, metric=self.name, filter_params=by_name, **self.params)
+        values = left
+        if not self.precomputed:
+            values = pairwise_kernels(left, right, metric=self.name, filter_params=by_name, **self.params)
         return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
 
     def to_all(self, new: Any, rows: Any, n_rows: int) -> Iterator[tuple[slice, Floats]]:

@@ -223,7 +223,10 @@ def _clustered(embedding):
     """As many clusters as columns: k-means from the rows least like each other (Damle, Minden & Ying 2019)."""
     k = embedding.shape[1]
     seeds = qr(embedding.T, mode="r", pivoting=True)[1][:k]
-    return KMeans(k, init=embedding[seeds], tol=0, max_iter=1000).fit(embedding)
+    model = KMeans(k, init=embedding[seeds], tol=0, max_iter=1000).fit(embedding)
+    # Clusters are numbered in the order of their first rows, which no sign of an eigenvector changes.
+    order = np.argsort(np.unique(model.labels_, return_index=True)[1])
+    return model.set_params(init=model.cluster_centers_[order]).fit(embedding)
 
 
 def _unit_rows(rows):

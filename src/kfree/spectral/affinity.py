@@ -58,7 +58,7 @@ class Affinity:
         """K, and the degrees if it is divided by their square roots: then all eigenvalues lie between −1 and 1."""
         values = self.among()
         if not normalised:
-            return _wrapped(values, -_largest_sum(values), rng), None
+            return _wrapped(values, -_largest_sum(values), None, rng), None
         degrees = values @ np.ones(values.shape[0])
         if not (degrees > 0).all():
             raise ValueError(
@@ -66,7 +66,7 @@ class Affinity:
                 f"sum that is not positive, the first is row {int(np.argmin(degrees > 0))}. Remove such rows, give "
                 "them an affinity with themselves, or set normalize=False."
             )
-        return _wrapped(_scaled(values, 1.0 / np.sqrt(degrees)), -1.0, rng), degrees
+        return _wrapped(_scaled(values, 1.0 / np.sqrt(degrees)), -1.0, 1.0, rng), degrees
 
 
 class LocalGaussian(Affinity):
@@ -167,9 +167,9 @@ class Products(Affinity):
         return np.asarray(values.toarray() if sp.issparse(values) else values)
 
 
-def _wrapped(values: Any, lowest: float, rng: np.random.RandomState) -> Matrix:
+def _wrapped(values: Any, lowest: float, highest: float | None, rng: np.random.RandomState) -> Matrix:
     if sp.issparse(values):
-        return sparse_matrix(sp.csc_array(values), lowest, rng)
+        return sparse_matrix(sp.csc_array(values), lowest, highest, rng)
     return Dense(values, lowest, rng)
 
 

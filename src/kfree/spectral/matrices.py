@@ -94,8 +94,8 @@ class Dense(Remembering):
 class Sparse(Remembering):
     """Mostly zeros: solves with a factorisation lead to the top of the spectrum, where plain products would crawl."""
 
-    def __init__(self, values: sp.csc_array, lowest: float, rng: np.random.RandomState):
-        self._values, self._lowest, self._rng = values, lowest, rng
+    def __init__(self, values: sp.csc_array, lowest: float, highest: float | None, rng: np.random.RandomState):
+        self._values, self._lowest, self._highest, self._rng = values, lowest, highest, rng
         self.n_rows = int(values.shape[0])
         self.trace = float(values.diagonal().sum())
         self._factorises = self._can_be_factorised()
@@ -103,15 +103,18 @@ class Sparse(Remembering):
     def _leading(self, m: int, seed: int) -> Pairs:
         if self.n_rows <= SMALL or 4 * m > self.n_rows:
             return Dense(self._values.toarray(), self._lowest, self._rng).leading(m, seed=1)
-        start, room = _start(self.n_rows, seed), _room(m, self.n_rows)
+        start = _start(self.n_rows, seed)
         if not self._factorises:
+            room = _room(m, self.n_rows)
             plain: Pairs = eigsh(self._values, k=m, which="LA", v0=start, ncv=room, tol=_PRECISE)
             return plain
-        top = float(eigsh(self._values, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0])
+        top = self._highest
+        if top is None:
+            top = float(eigsh(self._values, k=1, which="LA", v0=start, tol=1e-3, return_eigenvectors=False)[0])
         shift = top + _ABOVE * abs(top)
         solve = symmetric_lu(sp.csc_array(self._values - shift * sp.eye_array(self.n_rows, format="csc"))).solve
         inverse = LinearOperator(self._values.shape, matvec=solve, dtype=np.float64)
-        found: Pairs = eigsh(self._values, k=m, sigma=shift, OPinv=inverse, v0=start, ncv=room, tol=_PRECISE)
+        found: Pairs = eigsh(self._values, k=m, sigma=shift, OPinv=inverse, v0=start, tol=_PRECISE)
         return found
 
     def count(self, lam: float, found: Floats, vectors: Floats) -> Certificate:
@@ -165,14 +168,14 @@ class Blocks:
         return Certificate(counts[0].method, sum(count.n_above for count in counts), risk, margin)
 
 
-def sparse_matrix(values: sp.csc_array, lowest: float, rng: np.random.RandomState) -> Matrix:
-    """A sparse matrix, in blocks if it falls into parts."""
+def sparse_matrix(values: sp.csc_array, lowest: float, highest: float | None, rng: np.random.RandomState) -> Matrix:
+    """A sparse matrix, in blocks if it falls into parts; each of these has ``highest`` as its largest eigenvalue."""
     n_parts, part_of = sp.csgraph.connected_components(values, directed=False)
     if n_parts == 1:
-        return Sparse(values, lowest, rng)
+        return Sparse(values, lowest, highest, rng)
     rows = np.split(np.argsort(part_of, kind="stable"), np.cumsum(np.bincount(part_of))[:-1])
     by_row = sp.csr_array(values)
-    return Blocks([Sparse(sp.csc_array(by_row[part][:, part]), lowest, rng) for part in rows], rows)
+    return Blocks([Sparse(sp.csc_array(by_row[part][:, part]), lowest, highest, rng) for part in rows], rows)
 
 
 class Factor:

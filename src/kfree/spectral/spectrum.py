@@ -20,6 +20,8 @@ _NOISE = 1e-9
 # Without clusters, the distances of eigenvalues from one grow like (k − 1)² at most, as along a line. The widest of
 # these steps is 1.67 wide, and 2.1 around a ring.
 ENOUGH = 2.0
+# The same over the cube root, for parts that have no link to each other.
+BEYOND_DOUBT = 2.5
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,15 @@ def widest_step(values: Floats, beyond_doubt: bool = False) -> int:
 
     There is one near one for each cluster, so that what counts is by how many times the distance from one grows. Steps
     get narrower as k grows even where nothing happens, like log(k/(k − 1)) at most. Over the square root of that, a
-    step must be wide ``ENOUGH``; of these, the widest over the cube root is taken. One that cuts up what hangs together
-    while other rows have no link to it at all must be that wide over the cube root, too.
+    step must be wide ``ENOUGH``; then the widest over the cube root is taken. One that cuts up what hangs together
+    while other rows have no link to it at all must be ``BEYOND_DOUBT``.
     """
     if len(values) < 3:
         return 1
     off, k = np.maximum(1.0 - values, _NOISE), np.arange(2, len(values))
     width, usual = np.log(off[2:] / off[1:-1]), np.log(k / (k - 1))
     score = width / np.cbrt(usual)
-    if (width / np.sqrt(usual)).max() < ENOUGH or (beyond_doubt and score.max() < ENOUGH):
+    if (width / np.sqrt(usual)).max() < ENOUGH or (beyond_doubt and score.max() < BEYOND_DOUBT):
         return 1
     return int(k[np.argmax(score)])
 
