@@ -23,7 +23,7 @@ def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/choosing-k.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/choosing-k.md", "docs/hdp.md"])
 def test_examples_of_a_page(page):
     text = (Path(__file__).parents[1] / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -3,13 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfree import DPMeans, KMeans, OnlineDPMeans
+from kfree import DPMeans, HardHDP, KMeans, OnlineDPMeans
 
 # Every public estimator, and a few settings that take another path through it.
 ESTIMATORS = [
     DPMeans(),
     DPMeans("farthest-first", target_k=4, search="sweep", order="random"),
     DPMeans(engine="reference"),
+    HardHDP(),
+    HardHDP(1.0, 2.0, search="sweep"),
     KMeans(),
     KMeans(engine="reference"),
     OnlineDPMeans(lam=10.0),

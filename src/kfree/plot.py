@@ -26,7 +26,7 @@ def clusters(X, model, ax=None):
     centres = model.cluster_centers_
     if centres.shape[1] < 2:
         raise ValueError(f"a map needs two columns; X has {centres.shape[1]}.")
-    colour = _colours(len(centres))[model.predict(X)]
+    colour = colours(len(centres))[model.predict(X)]
     x, y = np.asarray(X)[:, :2].T
     ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
@@ -57,7 +57,7 @@ def staircase(path, ax=None):
     ax.plot(np.column_stack([high, low]).ravel(), np.repeat(path.k[steps], 2), color="black", linewidth=1.2)
     chosen = np.flatnonzero(path.k[steps] == best.k)
     if len(chosen):
-        colour = _colours(1)[0]
+        colour = colours(1)[0]
         span = high[chosen[0]], low[chosen[0]]
         ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
         ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
@@ -74,7 +74,8 @@ def axes(new_figure=None):
     return new_figure(figsize=(8, 5), layout="constrained").add_subplot()
 
 
-def _colours(n):
+def colours(n):
+    """One colour per cluster, (n, 3), the same for the same number in every picture."""
     hue = (np.arange(n) * _GOLDEN_ANGLE) % 1
     return _matplotlib("colors").hsv_to_rgb(np.column_stack([hue, np.full(n, 0.7), np.full(n, 0.8)]))
 

@@ -20,7 +20,7 @@ from kfree.search.refine import SETTLE, Die, Merge, Split
 from kfree.search.split_merge import Oversplit, no_gain
 from kfree.search.staircase import Staircase
 from kfree.search.state import State, recentred, state_of
-from kfree.search.valleys import valleys
+from kfree.search.valleys import Valleys, valleys
 from kfree.stats import Floats, shared
 
 # From one clustering to the next, the prices fall by this factor …
@@ -28,6 +28,7 @@ _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
 _PATIENCE = 7
 # The share of neighbours in a group that must have a valley between them, and how much of it other prices may cost.
+# Of data without clusters, the pieces that k-means makes have a share below a half.
 _MOST, _KEPT = 0.55, 0.85
 # Prices and clusters suit each other when another round changes the prices by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
@@ -53,7 +54,7 @@ def fitting_prices(
         new = walk.at(suitable, state, _ALL)
         # Clusters that are longer than round ones of their variance would be cut: then the price that left them whole
         # is the one to take.
-        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new) < _KEPT * walk.valleys(state):
+        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or not walk.as_clear(new, state):
             break
         state, prices = new, suitable
     return walk.for_all_rows(state, prices)
@@ -88,19 +89,18 @@ class _Walk:
             n_idle, least = (0, found[-1][0]) if found[-1][0] < least else (n_idle + 1, least)
             price *= _FACTOR
         ranked = sorted(found, key=lambda step: step[0])
-        return next((state, prices) for _, prices, state in ranked if self.valleys(state) > 0)
+        return next((state, prices) for _, prices, state in ranked if _clear(self.valleys(state)))
 
-    def valleys(self, state: State) -> float:
-        """The share of neighbouring clusters of a group with fewer rows half-way between them than about them.
-
-        Zero if chance could do the same, or if they are too few; one if no group has clusters to compare.
-        """
+    def valleys(self, state: State) -> Valleys:
+        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters."""
         used = shared(state.stats).used
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
-        if found.share == found.z == 0.0:
-            return 1.0
-        return found.share if found.share >= _MOST and found.z >= Staircase.ENOUGH else 0.0
+        return Valleys(1.0, np.inf) if found.share == found.z == 0.0 else found
+
+    def as_clear(self, new: State, old: State) -> bool:
+        """Whether the new clusters have about as many valleys between them as the old ones."""
+        return self.valleys(new).share >= _KEPT * self.valleys(old).share
 
     def at(self, prices: Prices, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these prices."""
@@ -149,6 +149,10 @@ class _Walk:
         _, local = self._engine.local_clusters(state.labels, len(state.stats.n))
         sizes: Floats = np.bincount(local, weights=self._weight).astype(np.float64)
         return sizes[sizes > 0]
+
+
+def _clear(found: Valleys) -> bool:
+    return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
 
 
 def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:
