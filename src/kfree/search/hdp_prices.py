@@ -49,12 +49,13 @@ def fitting_prices(
     if walk.all_equal:
         return lam_local or 1.0, lam_global or 1.0  # any price will do
     state, prices = walk.likeliest()
+    least_share = _KEPT * walk.valleys(state).share
     for _ in range(_MOST_ROUNDS):
         suitable = walk.prices(state)
         new = walk.at(suitable, state, _ALL)
         # Clusters that are longer than round ones of their variance would be cut: then the price that left them whole
         # is the one to take.
-        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or not walk.as_clear(new, state):
+        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new).share < least_share:
             break
         state, prices = new, suitable
     return walk.for_all_rows(state, prices)
@@ -82,7 +83,7 @@ class _Walk:
         """Of clusterings for falling prices, the likeliest that has valleys, and its prices."""
         state, price, n_idle, least = self._start, self._first_price(), 0, np.inf
         found = [(self.evidence(state), self._falling(2 * price, state), state)]
-        while n_idle < _PATIENCE and price > 0 and len(state.stats.n) < self._engine.n_rows:
+        while n_idle < _PATIENCE and price > 0 and not self._too_fine(state):
             prices = self._falling(price, state)
             state = self.at(prices, state, _SINGLE)
             found.append((self.evidence(state), prices, state))
@@ -97,10 +98,6 @@ class _Walk:
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
         return Valleys(1.0, np.inf) if found.share == found.z == 0.0 else found
-
-    def as_clear(self, new: State, old: State) -> bool:
-        """Whether the new clusters have about as many valleys between them as the old ones."""
-        return self.valleys(new).share >= _KEPT * self.valleys(old).share
 
     def at(self, prices: Prices, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these prices."""
@@ -133,6 +130,12 @@ class _Walk:
         objective = HDPObjective(0.0, 0.0)
         sites = shared_by_all(self._engine, objective)
         return state_of(sites, self._engine.nearest(sites), objective)
+
+    def _too_fine(self, state: State) -> bool:
+        """Whether groups have half as many clusters as they can have, or there is one for each row."""
+        n_rows, n_groups = self._engine.n_rows, self._engine.n_groups
+        n_more = shared(state.stats).n_local - n_groups
+        return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
 
     def _first_price(self) -> float:
         """The price of a local cluster at which the first split pays."""
