@@ -50,6 +50,18 @@ MISTAKES = {
         "np.flatnonzero(is_far)",
         ["test_dp_means.py", "serial_loop and births and random and reference"],
     ),
+    "what a group begins to use is not free for its later rows": (
+        "native/reference_hdp.py",
+        "own[site] |= w > 0",
+        "own[site] |= False",
+        ["test_hdp.py", "algorithm_2 and reference"],
+    ),
+    "groups that use both clusters save nothing by a merge": (
+        "objectives/hdp.py",
+        "- self.lam_local * (used[clusters] @ used.T)",
+        "- 0.0 * (used[clusters] @ used.T)",
+        ["test_hdp.py", "merges_and_splits"],
+    ),
     "means stay where they were": (
         "search/moves.py",
         "return self.start(recentred(state, objective), engine, objective)",

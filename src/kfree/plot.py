@@ -29,7 +29,7 @@ def clusters(X, model, ax=None):
     centres = model.cluster_centers_
     if centres.shape[1] < 2:
         raise ValueError(f"a map needs two columns; X has {centres.shape[1]}.")
-    colour = _colours(len(centres))[model.predict(X)]
+    colour = colours(len(centres))[model.predict(X)]
     x, y = np.asarray(X)[:, :2].T
     ax.scatter(x, y, c=colour, s=9, linewidths=0)
     ax.scatter(centres[:, 0], centres[:, 1], c="black", marker="+", s=70, linewidths=1.4)
@@ -62,7 +62,7 @@ def staircase(path, ax=None):
     ax.plot(np.column_stack([high, low]).ravel(), np.repeat(path.k[steps], 2), color="black", linewidth=1.2)
     chosen = np.flatnonzero(path.k[steps] == best.k)
     if len(chosen):
-        colour = _colours(1)[0]
+        colour = colours(1)[0]
         span = high[chosen[0]], low[chosen[0]]
         ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
         ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
@@ -90,7 +90,7 @@ def graph(model, ax=None, positions=None):
     ax : matplotlib axes
     """
     ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
-    A, labels, colour = model.adjacency_, model.labels_, _colours(model.n_clusters_)
+    A, labels, colour = model.adjacency_, model.labels_, colours(model.n_clusters_)
     places = _spread(A) if positions is None else np.asarray(positions, dtype=np.float64)
     a, b = A.nonzero()
     a, b = a[a < b], b[a < b]
@@ -129,7 +129,7 @@ def dendrogram(linkage, n_clusters, *, names=None, ax=None):
     n_leaves = len(linkage) + 1
     if n_leaves < 2:
         raise ValueError("a tree of one row has nothing to draw; fit at least two.")
-    colour = dict(zip(_cluster_nodes(linkage, n_clusters), _colours(n_clusters), strict=True))
+    colour = dict(zip(_cluster_nodes(linkage, n_clusters), colours(n_clusters), strict=True))
     for node in range(2 * n_leaves - 2, n_leaves - 1, -1):
         if node in colour:
             colour.update(dict.fromkeys(linkage[node - n_leaves, :2].astype(int), colour[node]))
@@ -186,7 +186,8 @@ def _spread(A, n_steps=300):
     return places
 
 
-def _colours(n):
+def colours(n):
+    """One colour per cluster, (n, 3), the same for the same number in every picture."""
     hue = (np.arange(n) * _GOLDEN_ANGLE) % 1
     return _matplotlib("colors").hsv_to_rgb(np.column_stack([hue, np.full(n, 0.7), np.full(n, 0.8)]))
 

@@ -16,6 +16,8 @@ from kfree.engines.local import LocalEngine
 from kfree.stats import Floats, GroupStats, Stats
 
 Used = NDArray[np.bool_]
+# Starting threads would take longer than what they do.
+_FEW_ROWS = 4096
 GROUPED = ENGINES | {"reference": "kfree.native.reference_hdp"}
 
 
@@ -72,6 +74,7 @@ class GroupedEngine(LocalEngine):
         n_threads: int | None = None,
     ):
         passes = import_module(ENGINES[name])
+        n_threads = 1 if X.shape[0] < _FEW_ROWS else n_threads
         super().__init__("native" if name == "auto" else name, passes, X, weight, False, frame, n_threads)
         self._grouped = import_module(GROUPED[name])
         self.group, self.n_groups = group, int(group.max()) + 1
@@ -148,8 +151,10 @@ class GroupedEngine(LocalEngine):
 
     def local_clusters(self, labels: Labels, n_clusters: int) -> tuple[Index, Labels]:
         """Local clusters as pairs (m, 2) of a group and a cluster, ordered, and the number of that of each row."""
-        pairs, local = np.unique(self.group * n_clusters + labels, return_inverse=True)
-        return np.stack(np.divmod(pairs, n_clusters), axis=1), local.astype(np.int32)
+        exists = np.zeros((self.n_groups, n_clusters), dtype=bool)
+        exists[self.group, labels] = True
+        number = np.cumsum(exists.ravel(), dtype=np.int32) - 1
+        return np.argwhere(exists), number[self.group * n_clusters + labels]
 
     def _allot(self, sites: SharedSites, cost: Floats | None, heir: Used | None) -> Pass:
         labels, sq_dist = self._blank()

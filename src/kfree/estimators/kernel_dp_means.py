@@ -152,8 +152,8 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
-        lam, path = self._price(engine, DPMeansObjective(0.0, DUAL))
-        descent, state = self._searched(engine, DPMeansObjective(lam, DUAL))
+        lam, path = self._price(engine, DPMeansObjective(0.0, space=DUAL))
+        descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
         self._publish(X, rows, kernel, engine, state, descent)
         self.lam_, self.path_ = lam, path
         return self

@@ -2,7 +2,6 @@
 #include "hdp.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 
 #include "parallel.hpp"
@@ -15,8 +14,6 @@ constexpr double FAR = std::numeric_limits<double>::infinity();
 constexpr double LEAST_GAIN = 1e-12;
 // Squared distances of one group that are kept between rounds; those of a larger group are computed again.
 constexpr int64_t MOST_KEPT = 1 << 21;
-// Groups that step 4 looks at together, hoping that none of them opens a site.
-constexpr int64_t FEWEST_TOGETHER = 4, MOST_TOGETHER = 1024;
 
 // Squared distances between the rows of one group and all sites.
 class Gaps {
@@ -197,86 +194,6 @@ class Choice {
   std::vector<char> is_used_;
 };
 
-// Step 4 of Algorithm 2 in one group after the other.
-class Visitor {
- public:
-  Visitor(const Rows& rows, double lam_local, double lam_global)
-      : rows_(rows), lam_local_(lam_local), lam_global_(lam_global) {}
-
-  // Rows of a group against `sites`, the first n_used of which have an entry in `used`. A row that wants a site of its
-  // own gets it from open(row), which returns whether the group may go on; it may add to the sites.
-  template <class Open>
-  bool group(const int64_t* member, int64_t n, const Sites& sites, const bool* used, int64_t n_used, int32_t* label,
-             double* sq_dist, Open open) {
-    used_.assign(used, used + n_used);
-    used_.resize(sites.k, false);
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t row = member[i];
-      const double w = rows_.weight(row);
-      if (w > 0.0 && nearest(row, w, sites) > lam_local_ + lam_global_) {
-        if (!open(row)) return false;
-        site_ = static_cast<int32_t>(sites.k) - 1;
-        gap_ = 0.0;
-        used_.resize(sites.k, false);
-      } else if (!(w > 0.0)) {
-        nearest_used(row, sites);
-      }
-      if (w > 0.0) used_[site_] = true;
-      label[row] = site_;
-      sq_dist[row] = gap_;
-    }
-    return true;
-  }
-
- private:
-  // Finds the cheapest site for the row and returns what it costs.
-  double nearest(int64_t row, double w, const Sites& sites) {
-    double least = FAR;
-    site_ = 0;
-    gap_ = FAR;
-    each(row, sites, [&](int32_t q, double gap) {
-      const double cost = w * gap + (used_[q] ? 0.0 : lam_local_);
-      if (cost < least) {
-        least = cost;
-        site_ = q;
-        gap_ = gap;
-      }
-    });
-    return least;
-  }
-
-  // A row without weight opens nothing: it goes to the nearest site of its group, or of all if that has none.
-  void nearest_used(int64_t row, const Sites& sites) {
-    const bool any = std::any_of(used_.begin(), used_.end(), [](char used) { return used; });
-    gap_ = FAR;
-    site_ = 0;
-    each(row, sites, [&](int32_t q, double gap) {
-      if ((used_[q] || !any) && gap < gap_) {
-        site_ = q;
-        gap_ = gap;
-      }
-    });
-  }
-
-  template <class Body>
-  void each(int64_t row, const Sites& sites, Body body) {
-    double panel[PANEL];
-    rows_.focus(row, scratch_);
-    for (int64_t p = 0; p < sites.n_panels(); ++p) {
-      rows_.sq_dist_panel(scratch_, sites, p, panel);
-      for (int64_t q = p * PANEL; q < std::min(sites.k, (p + 1) * PANEL); ++q)
-        body(static_cast<int32_t>(q), panel[q - p * PANEL]);
-    }
-  }
-
-  const Rows& rows_;
-  const double lam_local_, lam_global_;
-  std::vector<char> used_;
-  Scratch scratch_;
-  int32_t site_ = 0;
-  double gap_ = 0.0;
-};
-
 }  // namespace
 
 void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local, int n_threads, bool* used,
@@ -293,43 +210,6 @@ void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local
       });
     }
   });
-}
-
-std::vector<int64_t> visit(const Rows& rows, Groups groups, const Sites& old, double lam_local, double lam_global,
-                           int n_threads, const bool* used, int32_t* label, double* sq_dist) {
-  Sites sites = old;
-  std::vector<int64_t> founders;
-  std::vector<double> z(rows.d);
-  const auto go = [&](Visitor& visitor, int64_t g, auto open) {
-    return visitor.group(groups.member + groups.begin[g], groups.begin[g + 1] - groups.begin[g], sites,
-                         used + g * old.k, old.k, label, sq_dist, open);
-  };
-  Visitor alone(rows, lam_local, lam_global);
-  int64_t together = FEWEST_TOGETHER;
-  // Groups are tried side by side as long as none of them opens a site, which all later ones would have to see.
-  for (int64_t done = 0; done < groups.n;) {
-    const int64_t end = std::min(groups.n, done + together);
-    std::atomic<int64_t> opens{end};
-    Blocks(end - done).run(n_threads, [&](Worker& worker) {
-      Visitor visitor(rows, lam_local, lam_global);
-      for (int64_t b; (b = worker.next()) >= 0;) {
-        const int64_t g = done + b;
-        if (g > opens || go(visitor, g, [](int64_t) { return false; })) continue;
-        for (int64_t first = opens; g < first && !opens.compare_exchange_weak(first, g);) continue;
-      }
-    });
-    done = opens;
-    together = std::min(2 * together, MOST_TOGETHER);
-    if (done == end) continue;
-    go(alone, done++, [&](int64_t row) {
-      rows.copy(row, z.data());
-      sites.append(z.data());
-      founders.push_back(row);
-      return true;
-    });
-    together = FEWEST_TOGETHER;
-  }
-  return founders;
 }
 
 void seconds(const Rows& rows, Groups groups, const Sites& sites, int n_threads, const bool* used,

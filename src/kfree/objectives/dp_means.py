@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ class DPMeansObjective:
     """
 
     lam: float
-    space: Space = EUCLIDEAN
+    space: Space = field(default=EUCLIDEAN, kw_only=True)
     prices: ClassVar[type[Prices]] = MeanPrices
 
     def cost(self, stats: Stats) -> float:

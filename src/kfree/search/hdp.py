@@ -82,7 +82,7 @@ class HDPSweep:
 
     @staticmethod
     def _locals(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-        """Step 5: every local cluster goes to the nearest global mean or opens one: a sweep of DP-means on their means."""
+        """Step 5: every local cluster goes to the nearest global mean or opens one; DP-means on the local means."""
         means = local_means(state, engine)
         done = means.engine.sweep(Sites(*_plain(state.sites)), objective.lam, None, engine.n_rows)
         labels: Labels = np.where(means.local >= 0, done.labels[means.local], state.labels)

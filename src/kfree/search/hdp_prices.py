@@ -20,7 +20,7 @@ from kfree.search.refine import SETTLE, Die, Merge, Split
 from kfree.search.split_merge import Oversplit, no_gain
 from kfree.search.staircase import Staircase
 from kfree.search.state import State, recentred, state_of
-from kfree.search.valleys import valleys
+from kfree.search.valleys import Valleys, valleys
 from kfree.stats import Floats, shared
 
 # From one clustering to the next, the prices fall by this factor …
@@ -28,6 +28,7 @@ _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
 _PATIENCE = 7
 # The share of neighbours in a group that must have a valley between them, and how much of it other prices may cost.
+# Of data without clusters, the pieces that k-means makes have a share below a half.
 _MOST, _KEPT = 0.55, 0.85
 # Prices and clusters suit each other when another round changes the prices by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
@@ -48,12 +49,13 @@ def fitting_prices(
     if walk.all_equal:
         return lam_local or 1.0, lam_global or 1.0  # any price will do
     state, prices = walk.likeliest()
+    least_share = _KEPT * walk.valleys(state).share
     for _ in range(_MOST_ROUNDS):
         suitable = walk.prices(state)
         new = walk.at(suitable, state, _ALL)
         # Clusters that are longer than round ones of their variance would be cut: then the price that left them whole
         # is the one to take.
-        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new) < _KEPT * walk.valleys(state):
+        if np.allclose(suitable, prices, rtol=_CLOSE, atol=0.0) or walk.valleys(new).share < least_share:
             break
         state, prices = new, suitable
     return walk.for_all_rows(state, prices)
@@ -81,26 +83,21 @@ class _Walk:
         """Of clusterings for falling prices, the likeliest that has valleys, and its prices."""
         state, price, n_idle, least = self._start, self._first_price(), 0, np.inf
         found = [(self.evidence(state), self._falling(2 * price, state), state)]
-        while n_idle < _PATIENCE and price > 0 and len(state.stats.n) < self._engine.n_rows:
+        while n_idle < _PATIENCE and price > 0 and not self._too_fine(state):
             prices = self._falling(price, state)
             state = self.at(prices, state, _SINGLE)
             found.append((self.evidence(state), prices, state))
             n_idle, least = (0, found[-1][0]) if found[-1][0] < least else (n_idle + 1, least)
             price *= _FACTOR
         ranked = sorted(found, key=lambda step: step[0])
-        return next((state, prices) for _, prices, state in ranked if self.valleys(state) > 0)
+        return next((state, prices) for _, prices, state in ranked if _clear(self.valleys(state)))
 
-    def valleys(self, state: State) -> float:
-        """The share of neighbouring clusters of a group with fewer rows half-way between them than about them.
-
-        Zero if chance could do the same, or if they are too few; one if no group has clusters to compare.
-        """
+    def valleys(self, state: State) -> Valleys:
+        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters."""
         used = shared(state.stats).used
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
-        if found.share == found.z == 0.0:
-            return 1.0
-        return found.share if found.share >= _MOST and found.z >= Staircase.ENOUGH else 0.0
+        return Valleys(1.0, np.inf) if found.share == found.z == 0.0 else found
 
     def at(self, prices: Prices, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these prices."""
@@ -134,6 +131,12 @@ class _Walk:
         sites = shared_by_all(self._engine, objective)
         return state_of(sites, self._engine.nearest(sites), objective)
 
+    def _too_fine(self, state: State) -> bool:
+        """Whether groups have half as many clusters as they can have, or there is one for each row."""
+        n_rows, n_groups = self._engine.n_rows, self._engine.n_groups
+        n_more = shared(state.stats).n_local - n_groups
+        return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
+
     def _first_price(self) -> float:
         """The price of a local cluster at which the first split pays."""
         halves = halve(self._start, self._engine, HDPObjective(0.0, 0.0))
@@ -149,6 +152,10 @@ class _Walk:
         _, local = self._engine.local_clusters(state.labels, len(state.stats.n))
         sizes: Floats = np.bincount(local, weights=self._weight).astype(np.float64)
         return sizes[sizes > 0]
+
+
+def _clear(found: Valleys) -> bool:
+    return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
 
 
 def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:
