@@ -102,7 +102,7 @@ def _line(method, quantity, published, values, seconds=None, ours=None):
         paper=published,
         ours=values.mean(),
         spread=_half_width(values),
-        paper_seconds=PUBLISHED_SECONDS.get(method),
+        paper_seconds=None if seconds is None else PUBLISHED_SECONDS.get(method),
         seconds=None if seconds is None else float(np.mean(seconds)),
         lower_is_better=False,
         note="; ".join(notes),
