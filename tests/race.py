@@ -5,7 +5,7 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
-from kfree import AgglomerativeBayes
+from kfree import AgglomerativeBayes, HardHDP
 from kfree.engines import Sites, open_engine
 from kfree.engines.gaussian_rows import GaussianRows
 from kfree.native import _core
@@ -26,6 +26,19 @@ def exercise(X, k, rng):
     engine.approach(sites.centres[0], found.sq_dist)
     engine.best_candidate(sites.centres[:5], found.sq_dist)
     engine.sq_distances(sites.centres[:3])
+    rows, labels, centres = np.arange(engine.n_rows), found.labels, sites.centres
+    engine.held(rows, labels, centres)
+    rivals, _ = engine.rivals(rows, labels, centres)
+    engine.exchange(rows, rivals, labels, centres, found.stats, 1e-9)
+    pairs = np.repeat(centres, 2, axis=0) + 0.1 * rng.normal(size=(2 * k, engine.n_features))
+    engine.choose(rows, labels, pairs)
+    engine.lean(rows, labels, pairs)
+
+
+def share_clusters(rng):
+    """Groups side by side."""
+    X = rng.normal(size=(3_000, 3))
+    HardHDP(1.0, 2.0, search="sweep", n_threads=N_THREADS).fit(X, groups=np.repeat(np.arange(30), 100))
 
 
 def grow_trees(rng):
@@ -51,6 +64,7 @@ def main():
         X = rng.normal(size=(12_000, d)).astype(np.float32)
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
+    share_clusters(rng)
     grow_trees(rng)
     exercise_tree(rng)
     print("no race")
