@@ -1,9 +1,9 @@
 """Graphs with known groups, of any size: planted partitions, and LFR graphs (Lancichinetti, Fortunato & Radicchi 2008).
 
-networkx draws LFR graphs node by node and needs hours for 10⁶ links. Here the same model (degrees and sizes of groups
-from power laws, a share ``mixing`` of the links of every node leads to other groups) is drawn by matching stubs at
-random, inside each group and between groups; links from a node to itself and repeated ones are dropped, and the few
-links "between" that fall into one group by chance are kept. So real mixing differs from ``mixing`` in the third digit.
+networkx draws LFR graphs node by node, which takes too long for 10⁶ links. Here the same model (degrees and sizes of
+groups from power laws, a share ``mixing`` of the links of every node leads to other groups) is drawn by matching stubs
+at random, inside each group and between groups; links from a node to itself and repeated ones are dropped. Links
+"between" that fall into one group by chance are kept, so that real mixing is a little lower where groups are few.
 """
 
 import numpy as np
