@@ -190,8 +190,8 @@ MISTAKES = {
     ),
     "one half is counted twice": (
         "search/halves.py",
-        "sse - halves_sse[0::2] - halves_sse[1::2]",
-        "sse - halves_sse[0::2] - halves_sse[0::2]",
+        "cost - halves_cost[0::2] - halves_cost[1::2]",
+        "cost - halves_cost[0::2] - halves_cost[0::2]",
         ["test_split_merge.py", "halves_and_what and euclidean"],
     ),
     "deaths forget the weights": (
