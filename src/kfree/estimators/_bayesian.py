@@ -175,3 +175,13 @@ def _require_positive_definite(B0):
             f"prior['B0'] is not positive definite: its smallest eigenvalue is {smallest:g}. Give a covariance-like "
             "matrix, for example a small multiple of the identity."
         ) from None
+
+
+class TakesModels:
+    """What scikit-learn must know about an estimator whose ``model`` is one of ``DATA``."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
+        tags.input_tags.positive_only = self.model != "gaussian"
+        return tags

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot
 from kfree.engines.local import available_cpus
-from kfree.estimators._bayesian import DATA, PASSES
+from kfree.estimators._bayesian import DATA, PASSES, TakesModels
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
@@ -19,7 +19,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(TakesModels, ClusterMixin, BaseEstimator):
     """A tree of clusters, from single rows to one, that always merges the pair which the evidence likes best.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. Where it is lowest
@@ -101,12 +101,6 @@ class AgglomerativeBayes(ClusterMixin, BaseEstimator):
         self.engine = engine
         self.n_threads = n_threads
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
-        tags.input_tags.positive_only = self.model != "gaussian"
-        return tags
 
     def fit(self, X, y=None):
         """Grow the tree of the rows of X.

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from kfree.estimators._bayesian import DATA, PASSES, require_prior
+from kfree.estimators._bayesian import DATA, PASSES, TakesModels, require_prior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count
 from kfree.objectives.free_energy import FreeEnergy
@@ -18,7 +18,7 @@ from kfree.search.bayesian import bayesian_k_means
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
@@ -113,12 +113,6 @@ class BayesianKMeans(PredictiveMixin, ClusterMixin, BaseEstimator):
         self.engine = engine
         self.n_threads = n_threads
         self.random_state = random_state
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
-        tags.input_tags.positive_only = self.model != "gaussian"
-        return tags
 
     def fit(self, X, y=None):
         """Cluster the rows of X.
