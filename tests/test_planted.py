@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import kfree
+from kfree.engines.local import available_cpus
 
 TESTS = Path(__file__).parent
 
@@ -323,19 +325,32 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_planted_mistake_is_noticed(mistake, tmp_path):
+def outcome(mistake, folder):
+    """What pytest says about a copy of the package with the mistake in it."""
     file, right, wrong, (tests, selection) = MISTAKES[mistake]
-    package = tmp_path / "kfree"
+    package = folder / "kfree"
     shutil.copytree(Path(kfree.__file__).parent, package)
     source = (package / file).read_text()
     assert source.count(right) == 1, "the line to spoil has changed: spoil its successor"
     (package / file).write_text(source.replace(right, wrong))
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", TESTS / tests, "-k", selection],
-        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        env=os.environ | {"PYTHONPATH": str(folder)},
         cwd=TESTS.parent,
         capture_output=True,
         text=True,
     )
+
+
+@pytest.fixture(scope="module")
+def outcomes(request, tmp_path_factory):
+    """All mistakes that were asked for, as many at a time as there are processors: most of it is waiting for imports."""
+    wanted = [item.callspec.params["mistake"] for item in request.session.items if item.path == Path(__file__)]
+    with ThreadPoolExecutor(available_cpus()) as pool:
+        yield {mistake: pool.submit(outcome, mistake, tmp_path_factory.mktemp("spoiled")) for mistake in wanted}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_noticed(mistake, outcomes):
+    done = outcomes[mistake].result()
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
