@@ -344,7 +344,7 @@ def outcome(mistake, folder):
 
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
-    """All mistakes that were asked for, as many at a time as there are processors: most of it is waiting for imports."""
+    """All mistakes that were asked for, as many at a time as there are processors."""
     wanted = [item.callspec.params["mistake"] for item in request.session.items if item.path == Path(__file__)]
     with ThreadPoolExecutor(available_cpus()) as pool:
         yield {mistake: pool.submit(outcome, mistake, tmp_path_factory.mktemp("spoiled")) for mistake in wanted}
