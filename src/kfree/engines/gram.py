@@ -43,6 +43,12 @@ class Kernel:
             values = pairwise_kernels(left, right, metric=self.name, filter_params=by_name, **self.params)
         return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
 
+    def with_itself(self, rows: Any) -> Floats:
+        """κ of each row with itself, from small blocks on the diagonal."""
+        at_once = _DIAGONAL if isinstance(self.name, str) else 1
+        parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
+        return np.concatenate([self.between(part, part).diagonal() for part in parts])
+
     def to_all(self, new: Any, rows: Any, n_rows: int) -> Iterator[tuple[slice, Floats]]:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
         for places in blocks(new.shape[0], n_rows):
@@ -98,6 +104,5 @@ class Gram:
     def _diagonal(self) -> Floats:
         if self._kept is not None:
             return self._kept.diagonal().copy()
-        at_once = _DIAGONAL if isinstance(self._kernel.name, str) else 1
-        parts = [self._X[begin : begin + at_once] for begin in range(0, self.n_rows, at_once)]
-        return np.concatenate([self._between(part, part).diagonal() for part in parts])
+        self.n_values += self.n_rows
+        return self._kernel.with_itself(self._X)

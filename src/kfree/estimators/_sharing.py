@@ -47,7 +47,22 @@ class SharedClusterer(CentreClusterer):
         -------
         score : float
         """
-        return -self._objective_.cost(self._assigned(X, groups, sample_weight)[1].stats)
+        done = self._assigned(X, groups, sample_weight)[1]
+        if self._space_ is not None and not self._space_.knows_lengths:
+            raise ValueError("score needs κ(x, x) of every row, which precomputed kernel values do not tell.")
+        return -self._objective_.cost(done.stats)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    def _seen(self, rows):
+        """New rows as the fit saw its own: as they are, or in coordinates of the kernel's feature space."""
+        return rows if self._space_ is None else self._space_.of(rows)
+
+    def _engine_in(self, frame, centres, rows, weight):
+        return super()._engine_in(frame, centres, self._seen(rows), weight)
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
@@ -66,7 +81,7 @@ class SharedClusterer(CentreClusterer):
             )
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        engine, centres = self._grouped_engine(rows, group, weight)
+        engine, centres = self._grouped_engine(self._seen(rows), group, weight)
         return engine, self._pass(engine, centres, distinct)
 
     def _pass(self, engine, centres, names):

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.engines.grouped import GroupedEngine
+from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
 from kfree.estimators._validation import (
@@ -40,6 +41,11 @@ class HardHDP(SharedClusterer):
         suit the clusters they lead to.
     lam_global : float > 0 or "auto", default="auto"
         What a global cluster costs once for all groups.
+    kernel : None, str or callable, default=None
+        With a kernel (scikit-learn's names, a function of two rows, or ``"precomputed"``), clusters are those of its
+        feature space. That takes all kernel values between the rows, 8·n² bytes and some n³ operations.
+    gamma, degree, coef0, kernel_params : default=None, 3, 1, None
+        What the kernel needs besides, as in :class:`KernelDPMeans`.
     search : {"split-merge", "sweep"}, default="split-merge"
         ``"sweep"`` is the published algorithm (Algorithm 2). ``"split-merge"`` goes beyond it: groups choose the
         clusters that they use together with all their rows, and global clusters split, merge, die, are born and
@@ -67,6 +73,7 @@ class HardHDP(SharedClusterer):
     n_local_clusters_ : ndarray of shape (n_groups,)
         How many global clusters each group uses.
     cluster_centers_ : ndarray of shape (n_global_clusters_, n_features), float64
+        With a kernel, in coordinates of an orthonormal basis of what the images of the rows span.
     lam_local_, lam_global_ : float
         The prices that were used.
     cost_ : float
@@ -108,6 +115,11 @@ class HardHDP(SharedClusterer):
         lam_local="auto",
         lam_global="auto",
         *,
+        kernel=None,
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
         search="split-merge",
         patience=0,
         max_iter=300,
@@ -117,6 +129,11 @@ class HardHDP(SharedClusterer):
     ):
         self.lam_local = lam_local
         self.lam_global = lam_global
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
         self.search = search
         self.patience = patience
         self.max_iter = max_iter
@@ -146,12 +163,14 @@ class HardHDP(SharedClusterer):
         validate_data(BaseEstimator(), rows if is_list(X) else X, skip_check_array=True)  # names that cannot be kept
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        engine = GroupedEngine(self.engine, rows, group, weight=weight, n_threads=self.n_threads)
+        space = feature_space(self, rows, weight)
+        points = rows if space is None else space.fitted
+        engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
         engine = engine.priced(objective.lam_local)
         state, descent = self._search(engine, objective, None)
         self._publish(rows if is_list(X) else X, engine, objective, state, descent)
-        self.groups_, self._unnamed_ = distinct, groups is None
+        self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = state.stats.used, state.stats.n
         self._describe(group)
         return self
@@ -176,6 +195,10 @@ class HardHDP(SharedClusterer):
         """
         if not hasattr(self, "_sites_"):
             return self.fit(X, groups=groups, sample_weight=sample_weight)
+        if self.kernel is not None:
+            raise ValueError(
+                f"partial_fit cannot go on with kernel={self.kernel!r}; call fit with all rows of all groups."
+            )
         self._check_parameters()
         rows, names = stacked(X, groups, self)
         validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)

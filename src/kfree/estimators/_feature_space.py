@@ -1,0 +1,47 @@
+"""Coordinates in the feature space of a kernel, for searches that need some."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+
+
+class FeatureSpace:
+    """Coordinates in an orthonormal basis of what the images of some rows span: an exact picture of them.
+
+    Distances between these rows, and from any row to their means, are those of the feature space; a row that is not
+    among them has one coordinate more, its distance from the span. Takes all kernel values between the rows.
+    """
+
+    def __init__(self, kernel, rows):
+        values = kernel.between(rows, rows)
+        require_positive_semidefinite(values, f"the kernel ({kernel.name!r})")
+        sq_length, direction = np.linalg.eigh(values)
+        kept = sq_length > len(values) * np.finfo(float).eps * max(sq_length[-1], 0.0)
+        self._kernel, self._rows = kernel, None if kernel.precomputed else rows
+        self._basis = direction[:, kept] / np.sqrt(sq_length[kept])
+        self.fitted = np.column_stack([values @ self._basis, np.zeros(len(values))])
+
+    @property
+    def knows_lengths(self):
+        """Whether it can be said how long the image of a new row is."""
+        return not self._kernel.precomputed
+
+    def of(self, rows):
+        """Coordinates of new rows; if precomputed, of rows with these kernel values, but for what lies off the span."""
+        rows = rows.toarray() if self._kernel.precomputed and sp.issparse(rows) else rows
+        within = self._kernel.between(rows, self._rows) @ self._basis
+        sq_off = self._kernel.with_itself(rows) - (within**2).sum(axis=1) if self.knows_lengths else np.zeros(len(rows))
+        return np.column_stack([within, np.sqrt(np.maximum(sq_off, 0.0))])
+
+
+def feature_space(estimator, rows, weight):
+    """The feature space of an estimator's ``kernel`` for the rows of a fit, or None if it has no kernel."""
+    if estimator.kernel is None:
+        return None
+    settings = estimator.gamma, estimator.degree, estimator.coef0, estimator.kernel_params
+    kernel = validated_kernel(estimator.kernel, *settings, rows, weight)
+    if kernel.precomputed:
+        rows = validated_matrix(rows, "kernel", estimator)
+        rows = rows.toarray() if sp.issparse(rows) else rows
+    return FeatureSpace(kernel, rows)
