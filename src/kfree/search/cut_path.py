@@ -21,6 +21,10 @@ _FINEST_SHARE = 0.05
 _RUNGS = 8
 # How often the two gaps around the best price so far are halved.
 _HALVINGS = 3
+# Graphs with no more links are searched with random attempts at every price, until so many in a row were in vain.
+_FEW_LINKS, _PATIENCE = 2_000, 8
+# There no step is left out, up to so many clusters.
+_FEW_CLUSTERS = 16
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,14 @@ def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState)
         evidence = max(judge.evidence(labels) for judge in judges)
         return Rung(lam, labels, clusters.n_nodes, cut(lam).cut(clusters), evidence)
 
-    rungs = [rung(lam, _clustered(graph, cut(lam))) for lam in _prices_to_try(greedy)]
+    rungs = [rung(lam, _clustered(graph, cut(lam), rng)) for lam in _prices_to_try(greedy)]
     for _ in range(_HALVINGS):
-        rungs += [rung(lam, _clustered(graph, cut(lam))) for lam in _around_best(rungs)]
+        rungs += [rung(lam, _clustered(graph, cut(lam), rng)) for lam in _around_best(rungs)]
+    if _is_small(graph):
+        tried: set[float] = set()
+        while prices := sorted(set(_between_steps(rungs)) - tried):
+            tried.update(prices)
+            rungs += [rung(lam, _clustered(graph, cut(lam), rng)) for lam in prices]
     staircase = _staircase(greedy, rungs)
     while staircase.suggest().k == greedy.k[0]:  # no evidence: make sure that the price leaves the components whole
         lam = staircase.suggest().lam
@@ -92,10 +101,15 @@ def _judges(graph: Graph) -> list[_Judge]:
     return judges
 
 
-def _clustered(graph: Graph, objective: NormalizedCut) -> Labels:
-    """A good clustering of connected clusters, found in little time."""
+def _clustered(graph: Graph, objective: NormalizedCut, rng: np.random.RandomState) -> Labels:
+    """A good clustering, found in little time; in small graphs, where one cluster decides, a better one."""
     labels = grown(graph, objective)
-    return in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
+    labels = in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
+    return search(labels, graph, objective, rng, patience=_PATIENCE).state.labels if _is_small(graph) else labels
+
+
+def _is_small(graph: Graph) -> bool:
+    return len(graph.weight) <= 2 * _FEW_LINKS
 
 
 def _greedy(graph: Graph, finest: NormalizedCut) -> CutStaircase:
@@ -118,6 +132,16 @@ def _around_best(rungs: list[Rung]) -> list[float]:
     prices = sorted(found.lam for found in rungs)
     best = max(rungs, key=lambda found: found.evidence).lam
     return [(a + b) / 2 for a, b in pairwise(prices) if best in (a, b)]
+
+
+def _between_steps(rungs: list[Rung]) -> list[float]:
+    """For neighbouring steps that leave out numbers of clusters: the price at which both cost the same.
+
+    What costs less there has a number in between.
+    """
+    steps = sorted(_best_by_k(rungs).values(), key=lambda found: found.k)
+    coarse = [pair for pair in pairwise(steps) if pair[1].k > pair[0].k + 1 and pair[1].k <= _FEW_CLUSTERS]
+    return [(a.cut - b.cut) / (b.k - a.k) for a, b in coarse]
 
 
 def _best_by_k(rungs: list[Rung]) -> dict[int, Rung]:
