@@ -11,6 +11,7 @@ import pytest
 from kfree.native import _core
 
 INSTRUCTION_SETS = _core.instruction_sets()
+real_data = pytest.mark.skipif(not os.environ.get("KFREE_DATA"), reason="KFREE_DATA is not set")
 
 
 @pytest.fixture

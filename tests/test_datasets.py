@@ -1,19 +1,17 @@
 """datasets.load: which source is asked first, what is made of the arrays, and what is said when nothing is found."""
 
-import os
 import urllib.error
 
 import numpy as np
 import pytest
 import sklearn.datasets
+from conftest import real_data
 from sklearn.utils import Bunch
 
 from kfree import datasets
 from kfree.datasets import preparations
 from kfree.datasets.gaussians import _apart
 from kfree.datasets.table import GRAPHS, ROWS
-
-real_data = pytest.mark.skipif(not os.environ.get("KFREE_DATA"), reason="KFREE_DATA is not set")
 
 
 @pytest.fixture

@@ -1,15 +1,14 @@
 """Public data sets, where the environment variable KFREE_DATA names a folder that holds them."""
 
-import os
-
 import numpy as np
 import pytest
+from conftest import real_data
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from kfree import DPMeans, KMeans, OnlineDPMeans, farthest_first_lambda
 from kfree.datasets import load
 
-pytestmark = pytest.mark.skipif(not os.environ.get("KFREE_DATA"), reason="KFREE_DATA is not set")
+pytestmark = real_data
 
 SHAPES = ["s1", "s3", "a1", "d31", "r15", "unbalance", "dim032", "aggregation", "spiral"]
 

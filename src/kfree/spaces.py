@@ -70,3 +70,14 @@ class Dual:
 
 
 EUCLIDEAN, DUAL = Euclidean(), Dual()
+
+
+def spanned(gram: Floats) -> tuple[Floats, Floats]:
+    """An orthonormal basis of what points with these inner products span, and the coordinates of the points in it.
+
+    The basis is given by combinations (k, r) of the points. Directions at the limit of rounding are left out.
+    """
+    sq_length, direction = np.linalg.eigh(gram)
+    kept = sq_length > len(gram) * np.finfo(float).eps * max(float(sq_length[-1]), 0.0)
+    length = np.sqrt(sq_length[kept])
+    return direction[:, kept] / length, direction[:, kept] * length

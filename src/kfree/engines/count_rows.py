@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from kfree.engines.base import Index, Labels
 from kfree.engines.ruled import ROWS_AT_ONCE, halves_along
 from kfree.rules import LinearRule
-from kfree.stats import CountStats, Floats
+from kfree.stats import CountStats, Floats, totals
 
 # Steps of the power method for a principal axis: it only begins a split.
 _POWER_STEPS = 20
@@ -33,8 +33,7 @@ class CountRows:
     def stats_of(self, labels: Labels, n_clusters: int) -> CountStats:
         member = sp.csr_array((np.ones(self.n_rows), labels, np.arange(self.n_rows + 1)), (self.n_rows, n_clusters))
         sums = member.T @ self._counts
-        n = np.bincount(labels, minlength=n_clusters).astype(np.float64)
-        log_ways: Floats = np.bincount(labels, self._log_ways, minlength=n_clusters).astype(np.float64)
+        n, log_ways = (totals(labels, values, n_clusters) for values in (np.ones(self.n_rows), self._log_ways))
         return CountStats(n, sums.toarray() if sp.issparse(sums) else np.asarray(sums), log_ways)
 
     def among(self, rows: Index) -> CountRows:

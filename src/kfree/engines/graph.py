@@ -10,15 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.engines import ENGINES
 from kfree.engines.base import Index, Labels
 from kfree.stats import Floats, totals
 
 # Name → module of compiled functions or of their twins.
-GRAPH_ENGINES = {
-    "auto": "kfree.native._core",
-    "native": "kfree.native._core",
-    "reference": "kfree.native.reference_cut",
-}
+GRAPH_ENGINES = ENGINES | {"reference": "kfree.native.reference_cut"}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 
-from kfree.engines.base import Frame
+from kfree.engines import ENGINES, Frame
 from kfree.engines.count_rows import CountRows
 from kfree.engines.gaussian_rows import GaussianRows
 from kfree.estimators._counts import validated_binary, validated_counts
@@ -17,11 +17,7 @@ from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
 
-PASSES = {
-    "auto": "kfree.native._core",
-    "native": "kfree.native._core",
-    "reference": "kfree.native.reference_quadratic",
-}
+PASSES = ENGINES | {"reference": "kfree.native.reference_quadratic"}
 PRIORS = ["data", "uninformative"]
 # Beyond this size, or below its inverse, squares of squares leave float64.
 _LARGEST = 1e70

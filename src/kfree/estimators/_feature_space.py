@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.spaces import spanned
 
 
 class FeatureSpace:
@@ -16,10 +17,8 @@ class FeatureSpace:
     def __init__(self, kernel, rows):
         values = kernel.between(rows, rows)
         require_positive_semidefinite(values, f"the kernel ({kernel.name!r})")
-        sq_length, direction = np.linalg.eigh(values)
-        kept = sq_length > len(values) * np.finfo(float).eps * max(sq_length[-1], 0.0)
         self._kernel, self._rows = kernel, None if kernel.precomputed else rows
-        self._basis = direction[:, kept] / np.sqrt(sq_length[kept])
+        self._basis, _ = spanned(values)
         self.fitted = np.column_stack([values @ self._basis, np.zeros(len(values))])
 
     @property

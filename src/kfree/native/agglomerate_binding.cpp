@@ -25,7 +25,7 @@ std::tuple<int64_t, int64_t> merge_all(PairCosts& model, Matrix<int64_t>& pairs,
     search = std::make_unique<PlainSearch>(model, survey, n_merges + 1);
   }
   for (int64_t t = 0; t < n_merges; ++t) {
-    const Pair pair = search->first();
+    const MergePair pair = search->first();
     pairs(t, 0) = pair.a;
     pairs(t, 1) = pair.b;
     cost(t) = pair.cost;

@@ -53,12 +53,12 @@ void Survey::complete(const std::vector<int64_t>& others, const std::vector<int6
   n_full += n;
 }
 
-Pair Survey::nearest(int64_t a, const std::vector<int64_t>& others) {
+MergePair Survey::nearest(int64_t a, const std::vector<int64_t>& others) {
   look(a, others);
-  Pair best;
+  MergePair best;
   std::vector<int64_t> doubtful;
   for (size_t i = 0; i < others.size(); ++i) {
-    const Pair pair = Pair::of(a, others[i], cost_[i]);
+    const MergePair pair = MergePair::of(a, others[i], cost_[i]);
     if (!model_.floor_is_cost(others[i])) {
       doubtful.push_back(static_cast<int64_t>(i));
     } else if (pair.before(best)) {
@@ -75,7 +75,7 @@ Pair Survey::nearest(int64_t a, const std::vector<int64_t>& others) {
     batch.assign(from, until);
     complete(others, batch);
     for (int64_t i : batch)
-      if (const Pair pair = Pair::of(a, others[i], cost_[i]); pair.before(best)) best = pair;
+      if (const MergePair pair = MergePair::of(a, others[i], cost_[i]); pair.before(best)) best = pair;
     from = until;
   }
   return best;
@@ -103,13 +103,13 @@ PlainSearch::PlainSearch(PairCosts& model, Survey& survey, int64_t n)
 }
 
 void PlainSearch::look(int64_t a) {
-  const Pair pair = survey_.nearest(a, {std::upper_bound(alive_.begin(), alive_.end(), a), alive_.end()});
+  const MergePair pair = survey_.nearest(a, {std::upper_bound(alive_.begin(), alive_.end(), a), alive_.end()});
   partner_[a] = pair.b;
   price_[a] = pair.cost;
   widowed_[a] = false;
 }
 
-Pair PlainSearch::first() {
+MergePair PlainSearch::first() {
   for (;;) {
     const int64_t a = std::min_element(price_.begin(), price_.end()) - price_.begin();
     if (!widowed_[a]) return {a, partner_[a], price_[a]};
@@ -117,7 +117,7 @@ Pair PlainSearch::first() {
   }
 }
 
-void PlainSearch::merge(const Pair& pair) {
+void PlainSearch::merge(const MergePair& pair) {
   const int64_t a = pair.a, b = pair.b;
   model_.absorb(a, b);
   erase_value(alive_, b);
@@ -146,15 +146,15 @@ CongaLines::CongaLines(PairCosts& model, Survey& survey, int64_t n)
   draw(lines_[0]);
 }
 
-Pair CongaLines::first() {
-  Pair best;
+MergePair CongaLines::first() {
+  MergePair best;
   for (const Line& line : lines_)
     for (const Edge& edge : line.edges)
-      if (const Pair pair = Pair::of(edge.from, edge.to, edge.cost); pair.before(best)) best = pair;
+      if (const MergePair pair = MergePair::of(edge.from, edge.to, edge.cost); pair.before(best)) best = pair;
   return best;
 }
 
-void CongaLines::merge(const Pair& pair) {
+void CongaLines::merge(const MergePair& pair) {
   model_.absorb(pair.a, pair.b);
   erase_value(alive_, pair.b);
   lines_.push_back({cut(pair.b, pair.a)});
@@ -212,7 +212,7 @@ void CongaLines::draw(Line& line) {
     if (is_member_[at]) erase_value(members, at);
     const std::vector<int64_t>& next = is_member_[at] ? all : members;
     if (next.empty()) break;
-    const Pair pair = survey_.nearest(at, next);
+    const MergePair pair = survey_.nearest(at, next);
     const int64_t to = pair.a == at ? pair.b : pair.a;
     line.edges.push_back({at, to, pair.cost});
     at = to;

@@ -7,13 +7,13 @@
 namespace kfree {
 
 // Two clusters and what merging them costs. Of two pairs the cheaper comes first, on ties the one with smaller names.
-struct Pair {
+struct MergePair {
   int64_t a = -1, b = -1;
   double cost = std::numeric_limits<double>::infinity();
-  static Pair of(int64_t one, int64_t other, double cost) {
-    return one < other ? Pair{one, other, cost} : Pair{other, one, cost};
+  static MergePair of(int64_t one, int64_t other, double cost) {
+    return one < other ? MergePair{one, other, cost} : MergePair{other, one, cost};
   }
-  bool before(const Pair& other) const {
+  bool before(const MergePair& other) const {
     if (cost != other.cost) return cost < other.cost;
     return a != other.a ? a < other.a : b < other.b;
   }
@@ -25,7 +25,7 @@ class Survey {
  public:
   Survey(PairCosts& model, int n_threads) : model_(model), n_threads_(n_threads) {}
   // The first pair that a can make with one of the others; an infinite cost if there are none.
-  Pair nearest(int64_t a, const std::vector<int64_t>& others);
+  MergePair nearest(int64_t a, const std::vector<int64_t>& others);
   // out cost[i]: of merging a with others[i]; infinite where it is above ceiling[i].
   void compare(int64_t a, const std::vector<int64_t>& others, const std::vector<double>& ceiling,
                std::vector<double>& cost);
@@ -47,9 +47,9 @@ class ClosestPairs {
  public:
   virtual ~ClosestPairs() = default;
   // The first of all pairs. Needs two clusters.
-  virtual Pair first() = 0;
+  virtual MergePair first() = 0;
   // Merges the pair that first() returned.
-  virtual void merge(const Pair& pair) = 0;
+  virtual void merge(const MergePair& pair) = 0;
 };
 
 // For every cluster its cheapest partner among the later ones. One that loses its partner does not look for another at
@@ -57,8 +57,8 @@ class ClosestPairs {
 class PlainSearch : public ClosestPairs {
  public:
   PlainSearch(PairCosts& model, Survey& survey, int64_t n);
-  Pair first() override;
-  void merge(const Pair& pair) override;
+  MergePair first() override;
+  void merge(const MergePair& pair) override;
 
  private:
   void look(int64_t a);
@@ -75,8 +75,8 @@ class PlainSearch : public ClosestPairs {
 class CongaLines : public ClosestPairs {
  public:
   CongaLines(PairCosts& model, Survey& survey, int64_t n);
-  Pair first() override;
-  void merge(const Pair& pair) override;
+  MergePair first() override;
+  void merge(const MergePair& pair) override;
 
  private:
   struct Edge {

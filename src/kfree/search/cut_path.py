@@ -61,14 +61,17 @@ def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState)
         evidence = max(judge.evidence(labels) for judge in judges)
         return Rung(lam, labels, clusters.n_nodes, cut(lam).cut(clusters), evidence)
 
-    rungs = [rung(lam, _clustered(graph, cut(lam), rng)) for lam in _prices_to_try(greedy)]
+    def rungs_at(prices: list[float]) -> list[Rung]:
+        return [rung(lam, _clustered(graph, cut(lam), rng)) for lam in prices]
+
+    rungs = rungs_at(_prices_to_try(greedy))
     for _ in range(_HALVINGS):
-        rungs += [rung(lam, _clustered(graph, cut(lam), rng)) for lam in _around_best(rungs)]
+        rungs += rungs_at(_around_best(rungs))
     if _is_small(graph):
         tried: set[float] = set()
         while prices := sorted(set(_between_steps(rungs)) - tried):
             tried.update(prices)
-            rungs += [rung(lam, _clustered(graph, cut(lam), rng)) for lam in prices]
+            rungs += rungs_at(prices)
     staircase = _staircase(greedy, rungs)
     while staircase.suggest().k == greedy.k[0]:  # no evidence: make sure that the price leaves the components whole
         lam = staircase.suggest().lam
@@ -160,8 +163,7 @@ def _staircase(greedy: CutStaircase, rungs: list[Rung]) -> CutStaircase:
     known = greedy.k[greedy.k <= last.k]
     cuts[known] = greedy.cost[: len(known)]
     for k, found in _best_by_k(rungs).items():
-        if k <= last.k and found.cut <= cuts[k] * (
-            1 + 1e-9
-        ):  # greedy merging adds up its cuts, and with them roundings
+        # Greedy merging adds up its cuts, and with them roundings.
+        if k <= last.k and found.cut <= cuts[k] * (1 + 1e-9):
             cuts[k], evidence[k] = found.cut, found.evidence
     return CutStaircase(cuts[first_k:], first_k, last.lam, evidence)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kfree.engines import ENGINES
 from kfree.engines.base import Index, Labels
 from kfree.engines.ruled import RuledEngine
 from kfree.objectives.free_energy import FreeEnergy
@@ -18,11 +19,7 @@ from kfree.search.agglomerate import Merges
 from kfree.search.hard_labels import Update, clustering_of, one_cluster
 from kfree.stats import Floats
 
-_PASSES = {
-    "auto": "kfree.native._core",
-    "native": "kfree.native._core",
-    "reference": "kfree.native.reference_agglomerate",
-}
+_PASSES = ENGINES | {"reference": "kfree.native.reference_agglomerate"}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -48,11 +49,12 @@ class Surroundings:
         return self.in_units(distances[:, -1])
 
 
-class Affinity:
+class Affinity(ABC):
     """A symmetric matrix of affinities ``among`` the rows of a fit, and those of new rows to them."""
 
+    @abstractmethod
     def among(self) -> Any:
-        raise NotImplementedError
+        """All affinities between the rows of the fit."""
 
     def matrix(self, normalised: bool, rng: np.random.RandomState) -> tuple[Matrix, Floats | None]:
         """K, and the degrees if it is divided by their square roots: then all eigenvalues lie between −1 and 1."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,7 +49,7 @@ class Matrix(Protocol):
         """How many exceed lam, where ``found`` are believed to be those that do."""
 
 
-class Remembering:
+class Remembering(ABC):
     """Gives the leading pairs that were found before as long as nobody asks for more, or for another start."""
 
     n_rows: int
@@ -60,8 +61,9 @@ class Remembering:
         values, vectors = self._found[1]
         return values[:m], vectors[:, :m]
 
+    @abstractmethod
     def _leading(self, m: int, seed: int) -> Pairs:
-        raise NotImplementedError
+        """The same, computed."""
 
 
 class Dense(Remembering):
