@@ -43,9 +43,33 @@ MISTAKES = {
     ),
     "sparse ranking taken for exact": (
         "sparse.cpp",
-        "scored.error[i] = exact::RankError",
-        "scored.error[i] = 0.0 * exact::RankError",
+        "const bool decided = ranked && scored.decided(i, sites, error);",
+        "const bool decided = ranked;",
         ("test_passes.py", "sparse_labels"),
+    ),
+    "a ranking that forgets what is wrong about sites": (
+        "exact.hpp",
+        "lowered_ = std::max(0.0f,",
+        "lowered_ = std::max(1.0f,",
+        ("test_passes.py", "nearly_as_near"),
+    ),
+    "a ranking that forgets what is wrong about rows": (
+        "exact.hpp",
+        "return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;",
+        "return 0.0;",
+        ("test_passes.py", "nearly_as_near"),
+    ),
+    "a centre that has gone farther unnoticed": (
+        "exchange.cpp",
+        "return (own + way) * (1.0 + ROUNDING) + way * ROUNDING;",
+        "return own * (1.0 + ROUNDING);",
+        ("test_passes.py", "passes_for_moves"),
+    ),
+    "a centre that has come nearer unnoticed": (
+        "exchange.cpp",
+        "std::max(0.0, (other - way) - other * ROUNDING);",
+        "other;",
+        ("test_passes.py", "passes_for_moves"),
     ),
     "eight bits taken for all of a row": (
         "narrowing.cpp",

@@ -220,6 +220,23 @@ def test_labels_are_exact_at_any_scale(scale, spread, isa, rng):
     np.testing.assert_array_equal(found, expected)
 
 
+def rows_within_a_sphere_of_sites(rng):
+    centres = rng.normal(size=(40, 8))
+    return 1e-7 * rng.normal(size=(2000, 8)), centres / np.linalg.norm(centres, axis=1)[:, None]
+
+
+def rows_far_from_a_little_cloud_of_sites(rng):
+    return 1e4 * rng.normal(size=(2000, 8)), rng.normal(size=8) + 3e-8 * rng.normal(size=(40, 8))
+
+
+@pytest.mark.parametrize("isa", INSTRUCTION_SETS)
+@pytest.mark.parametrize("make", [rows_within_a_sphere_of_sites, rows_far_from_a_little_cloud_of_sites])
+def test_labels_are_exact_where_all_sites_are_nearly_as_near(make, isa, rng):
+    """What float32 can be off by depends on the length of the site in one case, on that of the row in the other."""
+    found, expected = nearest_of_both(*make(rng), isa)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_sparse_labels_are_exact_where_float32_cannot_tell(rng):
     centres = rng.normal(size=(20, 6))
     centres[10:] = centres[:10] + 1e-5 * rng.normal(size=(10, 6))

@@ -18,7 +18,7 @@ class DenseRows final : public Rows {
   DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
             std::vector<double> shift, bool unit, const double* weight, const Ranker& ranker)
       : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
-        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker) {
+        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), rank_error_(d) {
     if (unit)
       measure_lengths([&](int64_t row) {
         return exact::length([&](auto visit) {
@@ -70,18 +70,21 @@ class DenseRows final : public Rows {
     if (n_ranked > 1)
       score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm}, scratch,
                  scored);
-    // Where nothing is decided the index may mean nothing, so nobody looks at it.
-    for (int i = 0; i < n_rows; ++i) label[i] = n_ranked > 1 && scored.decided(i) ? scored.index[i] : 0;
+    bool decided[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      decided[i] = n_ranked > 1 && scored.decided(i, sites, rank_error_);
+      label[i] = decided[i] ? scored.index[i] : 0;
+    }
     if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
     bool all_scored = false;
     for (int i = 0; i < n_rows; ++i) {
       double second = std::numeric_limits<double>::infinity();
       if (n_ranked > 1) second = scored.second_sq_dist(i);
       if (n_ranked == 0) sq_dist[i] = second;
-      if (n_ranked > 1 && !scored.decided(i)) {
+      if (n_ranked > 1 && !decided[i]) {
         if (!all_scored) score_all(n_rows, sites, n_panels, scratch);
         all_scored = true;
-        decide(i, rows[i], sites, n_ranked, scored.sq_norm[i], scratch, label[i], sq_dist[i], second);
+        decide(i, rows[i], sites, n_ranked, scored, scratch, label[i], sq_dist[i], second);
       }
       if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second);
       lower[i] = exact::safe_dist(second, d);
@@ -113,10 +116,10 @@ class DenseRows final : public Rows {
     double sq_norm[TILE];
     float score[TILE * PANEL];
     pack(rows, n_rows, scratch, sq_norm);
-    ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), score);
-    const exact::RankError rank_error(sites.max_norm, d);
+    ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), 1.0f, score);
+    const double site_error = rank_error_.of_site(sites.max_norm * sites.max_norm);
     for (int i = 0; i < n_rows; ++i) {
-      error[i] = 4.0 * rank_error(std::sqrt(sq_norm[i]));
+      error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], sites.max_norm) + site_error);
       for (int j = 0; j < sites.k; ++j)
         estimate[i * PANEL + j] = sq_norm[i] + 2.0 * static_cast<double>(score[i * PANEL + j]);
     }
@@ -161,27 +164,23 @@ class DenseRows final : public Rows {
     scratch.scores.resize(n_panels * TILE * PANEL);
     for (int64_t p = 0; p < n_panels; ++p)
       ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data() + p * d * PANEL,
-                    sites.half_norm32.data() + p * PANEL, scratch.scores.data() + p * TILE * PANEL);
+                    sites.half_norm32.data() + p * PANEL, rank_error_.lowered(), scratch.scores.data() + p * TILE * PANEL);
   }
 
-  // The canonical winner for row i of a tile in which the error of the farthest site leaves it open: sites differ in
-  // their errors, and only those that may win by their own are held against the row.
+  // The canonical winner for row i of a tile in which one look left it open: only sites that may win, for all that is
+  // known of the row's error and their own, are held against it.
   // out label, sq_dist; second: no other site is nearer than the root of this
-  void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, double row_sq_norm, Scratch& scratch,
+  void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, const Scored& scored, Scratch& scratch,
               int32_t& label, double& sq_dist, double& second) const {
-    const exact::RankError error(sites.max_norm, d);
-    const double row_norm = std::sqrt(row_sq_norm);
+    const double error = scored.error[i];
     const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
-    scratch.off.resize(n_sites);
     double limit = std::numeric_limits<double>::infinity();
-    for (int64_t j = 0; j < n_sites; ++j) {
-      scratch.off[j] = error(row_norm, sites.norm[j]);
-      limit = std::min(limit, score(j) + scratch.off[j]);
-    }
+    for (int64_t j = 0; j < n_sites; ++j)
+      limit = std::min(limit, score(j) + 2.0 * (error + rank_error_.of_site(sites.sq_norm[j])));
     sq_dist = second = std::numeric_limits<double>::infinity();
     for (int64_t j = 0; j < n_sites; ++j) {
-      if (score(j) - scratch.off[j] > limit) {
-        second = std::min(second, exact::sq_dist_bound(score(j), row_sq_norm, scratch.off[j]));
+      if (score(j) > limit) {
+        second = std::min(second, exact::sq_dist_bound(score(j), scored.sq_norm[i], error));
         continue;
       }
       const double gap = Rows::sq_dist(row, sites, static_cast<int32_t>(j));
@@ -197,10 +196,9 @@ class DenseRows final : public Rows {
 
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, scratch, scored.sq_norm);
-    ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, sites.n_panels, scored.best,
-                 scored.second, scored.index);
-    const exact::RankError error(sites.max_norm, d);
-    for (int i = 0; i < n_rows; ++i) scored.error[i] = error(std::sqrt(scored.sq_norm[i]));
+    ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
+                 sites.n_panels, scored.best, scored.second, scored.index);
+    for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm);
   }
 
   // The rows of a tile as the ranking kernels want them, and their squared norms.
@@ -223,6 +221,7 @@ class DenseRows final : public Rows {
   int64_t row_stride_, column_stride_;
   std::vector<double> anchor_, shift_;
   const Ranker& ranker_;
+  const exact::RankError rank_error_;
   std::optional<Narrowing> narrowing_;  // where there are kernels for glances
 };
 

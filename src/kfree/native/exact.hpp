@@ -40,31 +40,36 @@ double length(Each each) {
 // off: two scores farther apart than twice this are in canonical order.
 // Rounding of the inputs, of the site's norm, and of n_terms products and sums (Higham 2002, §3.1): each relative to
 // |row|·|site| or |site|². Outside float32's range nothing is claimed. Sparse rows have fewer terms than d.
+// |row|·|site| ≤ ½|row|² + ½|site|² parts it into a share of the row and one of the site: sites far off, which nobody is
+// near, then leave no doubt about the others.
 class RankError {
  public:
-  RankError(double max_site_norm, int64_t d) : RankError(max_site_norm, d, d) {}
-  RankError(double max_site_norm, int64_t d, int64_t n_terms) : max_site_norm_(max_site_norm) {
+  explicit RankError(int64_t d) : RankError(d, d) {}
+  RankError(int64_t d, int64_t n_terms) {
     const double steps = static_cast<double>(n_terms + 4), unit32 = 0x1p-24 * steps;
     relative_ = unit32 > 0.5 ? std::numeric_limits<double>::infinity() : unit32 / (1.0 - unit32);
     unit64_ = 0x1p-53 * static_cast<double>(d + 4);
     underflow_ = 0x1p-126 * steps;
+    lowered_ = std::max(0.0f, std::nextafter(static_cast<float>(1.0 - 3.0 * relative_ - 8.0 * unit64_), 0.0f));
   }
 
-  // For all sites.
-  double operator()(double row_norm) const { return (*this)(row_norm, max_site_norm_); }
-  // For a site of this norm.
-  double operator()(double row_norm, double site_norm) const {
-    const double reach = row_norm + site_norm;
+  // Half norms are taken times this, which lowers the score of a site by its share, or a little more.
+  float lowered() const { return lowered_; }
+  // What the score of a site is lowered by.
+  double of_site(double sq_norm) const { return 0.5 * (1.0 - static_cast<double>(lowered_)) * sq_norm; }
+  double of_row(double sq_norm, double max_site_norm) const {
+    const double reach = std::sqrt(sq_norm) + max_site_norm;
     if (!(reach * reach < 1e37)) return std::numeric_limits<double>::infinity();
-    return relative_ * site_norm * reach + unit64_ * reach * reach + underflow_;
+    return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;
   }
 
  private:
-  double max_site_norm_, relative_, unit64_, underflow_;
+  double relative_, unit64_, underflow_;
+  float lowered_;
 };
 
-// A squared distance that is surely not more than the one that a score of rank.hpp, off by `error`, belongs to. The
-// error is taken twice: once for the score, once for the roundings of the norm and of this sum.
+// A squared distance that is surely not more than the one that a lowered score of rank.hpp belongs to; `error` is the
+// row's share, and taken twice: once for the score, once for the roundings of the norm and of this sum.
 inline double sq_dist_bound(float score, double row_sq_norm, double error) {
   // 0 comes first, so that what is not a number becomes 0.
   return std::max(0.0, row_sq_norm + 2.0 * (static_cast<double>(score) - 2.0 * error));

@@ -32,11 +32,12 @@ inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
 typedef Floats Sums[GROUP][VECTORS];
 
 // Minus the scores of one group of rows and the sites of one panel.
-inline void sum_panel(const float* z, int64_t d, const float* panel, const float* half_norm, Sums& sum) {
+inline void sum_panel(const float* z, int64_t d, const float* panel, const float* half_norm, float lowered,
+                      Sums& sum) {
   // Starting from the norm saves a subtraction at the end.
   for (int v = 0; v < VECTORS; ++v) {
-    const Floats norm = load(half_norm + v * LANES);
-    for (int r = 0; r < GROUP; ++r) sum[r][v] = -norm;
+    const Floats norm = load(half_norm + v * LANES) * -lowered;
+    for (int r = 0; r < GROUP; ++r) sum[r][v] = norm;
   }
   for (int64_t t = 0; t < d; ++t) {
     Floats sites[VECTORS];
@@ -82,8 +83,8 @@ inline void finish(const Leaders& row, float* best, float* second, int32_t* inde
   *index = row.index[winner];
 }
 
-void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
-          float* best, float* second, int32_t* index) {
+void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+          int64_t n_panels, float* best, float* second, int32_t* index) {
   const Floats worst = spread(-FARTHEST);
   Ints lane_number;
   for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
@@ -97,7 +98,7 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
     for (int r = 0; r < n_rows; r += GROUP)
       for (int64_t p = p0; p < p1; ++p) {
         Sums sum;
-        sum_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, sum);
+        sum_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, lowered, sum);
         for (int v = 0; v < VECTORS; ++v) {
           const Ints site = lane_number + static_cast<int32_t>(p * PANEL + v * LANES);
           for (int i = 0; i < GROUP; ++i) offer(leaders[r + i], sum[i][v], site);
@@ -107,10 +108,11 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
 
-void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score) {
+void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
+           float* score) {
   for (int r = 0; r < n_rows; r += GROUP) {
     Sums sum;
-    sum_panel(z + r * d, d, panel, half_norm, sum);
+    sum_panel(z + r * d, d, panel, half_norm, lowered, sum);
     for (int i = 0; i < GROUP; ++i)
       for (int v = 0; v < VECTORS; ++v) store(score + (r + i) * PANEL + v * LANES, -sum[i][v]);
   }

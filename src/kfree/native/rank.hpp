@@ -14,17 +14,19 @@ constexpr int TILE = 48;
 // The half norm of a place in a panel that holds no site: finite, so that the kernels need not know infinities.
 constexpr float FARTHEST = 3e38f;
 
-// score = half the squared norm of the site − row · site: orders sites as the squared distance does.
+// score = half the squared norm of the site − row · site: orders sites as the squared distance does. The half norm is
+// taken times `lowered`, a little less than one: see exact::RankError.
 // in  z (TILE/group, d, group) float32, n_rows ≤ TILE of them wanted; panels (n_panels, d, PANEL);
 //     half_norm (n_panels·PANEL,)
 struct Ranker {
   // Rows whose coordinates lie together in z; divides TILE.
   int group;
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
-  void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, int64_t n_panels,
-               float* best, float* second, int32_t* index);
+  void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+               int64_t n_panels, float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)
-  void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float* score);
+  void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
+                float* score);
   // For a glance before that (glancer.hpp), or null.
   const Glancer* glancer;
 };

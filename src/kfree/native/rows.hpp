@@ -28,7 +28,6 @@ struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
   std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that one look did not decide
-  std::vector<double> off;     // (k,) by how much those of one row can be off
   std::vector<int8_t> narrow;  // (TILE, stride) rows for a glance
   std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row

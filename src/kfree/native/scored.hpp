@@ -8,11 +8,14 @@ namespace kfree {
 struct Scored {
   float best[TILE], second[TILE];
   int32_t index[TILE];
-  double sq_norm[TILE], error[TILE];
+  double sq_norm[TILE];
+  double error[TILE];  // the row's share
 
   // Whether the best is surely nearer than the second, in canonical arithmetic too.
-  bool decided(int i) const {
-    return static_cast<double>(second[i]) - static_cast<double>(best[i]) > 2.0 * error[i];
+  bool decided(int i, const Sites& sites, const exact::RankError& rank_error) const {
+    // Out of float32's range the index may mean nothing, so nobody looks at it.
+    return std::isfinite(error[i]) && static_cast<double>(second[i]) - static_cast<double>(best[i]) >
+                                          2.0 * (error[i] + rank_error.of_site(sites.sq_norm[index[i]]));
   }
   // Squared distances that are surely not more than the true ones.
   double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }

@@ -62,11 +62,13 @@ class CsrRows final : public Rows {
     // A cut-off panel is left to the canonical way: its youngest sites do not exist yet.
     const bool ranked = n_sites == sites.k && n_sites > 1;
     for (int i = 0; i < n_rows; ++i) {
-      if (ranked) score(rows[i], sites.panels32, sites.half_norm32, sites.max_norm, i, scored);
+      const exact::RankError error(d, n_stored(rows[i]));
+      if (ranked) score(rows[i], sites.panels32, sites.half_norm32, sites.max_norm, error, i, scored);
+      const bool decided = ranked && scored.decided(i, sites, error);
       double second = std::numeric_limits<double>::infinity();
-      label[i] = ranked && scored.decided(i) ? scored.index[i] : 0;
+      label[i] = decided ? scored.index[i] : 0;
       sq_dist[i] = second;
-      if (ranked && scored.decided(i)) {
+      if (decided) {
         sq_dists({nullptr, rows[i]}, 1, sites, label + i, sq_dist + i);
         second = scored.second_sq_dist(i);
       } else {
@@ -80,7 +82,8 @@ class CsrRows final : public Rows {
                    double* lower) const override {
     Scored scored;
     for (int i = 0; i < n_rows; ++i) {
-      score(rows[i], some.panels32, some.half_norm32, sites.max_norm, i, scored);
+      const exact::RankError error(d, n_stored(rows[i]));
+      score(rows[i], some.panels32, some.half_norm32, sites.max_norm, error, i, scored);
       lower[i] = scored.lower_but(label[i], i, some, d);
     }
   }
@@ -109,14 +112,14 @@ class CsrRows final : public Rows {
 
   // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
   void score(int64_t row, const std::vector<float>& panels, const std::vector<float>& half_norm, double max_norm,
-             int i, Scored& scored) const {
+             const exact::RankError& error, int i, Scored& scored) const {
     constexpr int64_t AHEAD = 16;
     const double scale = lengths_.empty() ? 1.0 : 1.0 / lengths_[row];
     float best = FARTHEST, second = FARTHEST;
     int32_t index = 0;
     for (int64_t p = 0; p * PANEL < static_cast<int64_t>(half_norm.size()); ++p) {
       float scores[PANEL];
-      std::copy_n(half_norm.data() + p * PANEL, PANEL, scores);
+      for (int lane = 0; lane < PANEL; ++lane) scores[lane] = half_norm[p * PANEL + lane] * error.lowered();
       const float* panel = panels.data() + p * d * PANEL;
       // Columns are far apart in memory: the processor is told of them some values ahead.
       const int64_t end = indptr_[row + 1];
@@ -140,8 +143,10 @@ class CsrRows final : public Rows {
     scored.second[i] = second;
     scored.index[i] = index;
     scored.sq_norm[i] = sq_norm;
-    scored.error[i] = exact::RankError(max_norm, d, indptr_[row + 1] - indptr_[row])(std::sqrt(sq_norm));
+    scored.error[i] = error.of_row(sq_norm, max_norm);
   }
+
+  int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }
 
   double settle(int64_t row, const Sites& sites, int64_t j, double sum) const {
     const double quick = sites.sq_norm[j] + sum;
