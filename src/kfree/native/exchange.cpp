@@ -12,6 +12,8 @@ namespace {
 
 // Rounding could make rows go back and forth for ever.
 constexpr int MOST_ROUNDS = 100;
+// A little more than all roundings of a distance and of what is added to it.
+constexpr double ROUNDING = 1e-9;
 
 // What a row of weight w at squared distance sq_dist from a centre adds to the cost of its cluster by joining it, and
 // takes from it by leaving. `size` is the weight of the cluster or, between unit vectors, the length of its sum S:
@@ -44,7 +46,8 @@ template <class Prices>
 class Exchange {
  public:
   Exchange(const Rows& rows, const Sites& sites, double least_gain, StatsOut stats)
-      : rows_(rows), sites_(sites), least_gain_(least_gain), stats_(stats), size_(stats.k), z_(rows.d) {
+      : rows_(rows), sites_(sites), least_gain_(least_gain), stats_(stats), size_(stats.k), way_(stats.k, 0.0),
+        z_(rows.d) {
     for (int64_t j = 0; j < stats.k; ++j) size_[j] = Prices::size(stats.n[j], sum(j), rows.d);
   }
 
@@ -68,22 +71,43 @@ class Exchange {
     return to;
   }
 
+  // What a row saw when it last looked: its distances to both centres, less the way that the own one had come by then
+  // and more the way of the other. Neither can have come nearer or gone farther than by its way since.
+  struct Seen {
+    bool anything = false;
+    double own = 0.0, other = 0.0;
+
+    double own_at_most(double way) const { return (own + way) * (1.0 + ROUNDING) + way * ROUNDING; }
+    double other_at_least(double way) const { return std::max(0.0, (other - way) - other * ROUNDING); }
+  };
+
   // Moves the row to the other cluster if that saves enough. A cluster's last row stays.
-  bool visit(int64_t row, int32_t& label, int32_t& other) {
+  bool visit(int64_t row, int32_t& label, int32_t& other, Seen& seen) {
     const double w = rows_.weight(row);
     if (!(w > 0.0) || !(stats_.n[label] > w)) return false;
-    const double leaving = Prices::leaving(size_[label], w, rows_.sq_dist(row, sites_, label));
-    const double joining = Prices::joining(size_[other], w, rows_.sq_dist(row, sites_, other));
-    if (!(joining < leaving - least_gain_)) return false;
+    const double farthest = seen.own_at_most(way_[label]), nearest = seen.other_at_least(way_[other]);
+    if (seen.anything && !saves(w, label, farthest * farthest, other, nearest * nearest)) return false;
+    const int64_t twice[] = {row, row};
+    const int32_t both[] = {label, other};
+    double sq_dist[2];
+    rows_.sq_dists({twice, 0}, 2, sites_, both, sq_dist);
+    seen = {true, std::sqrt(sq_dist[0]) - way_[label], std::sqrt(sq_dist[1]) + way_[other]};
+    if (!saves(w, label, sq_dist[0], other, sq_dist[1])) return false;
     rows_.copy(row, z_.data());
     shift(label, -w);
     shift(other, w);
     std::swap(label, other);
+    seen.anything = false;
     return true;
   }
 
  private:
   double* sum(int64_t j) { return stats_.sum + j * rows_.d; }
+
+  bool saves(double w, int32_t label, double own_sq_dist, int32_t other, double other_sq_dist) const {
+    const double leaving = Prices::leaving(size_[label], w, own_sq_dist);
+    return Prices::joining(size_[other], w, other_sq_dist) < leaving - least_gain_;
+  }
 
   // Adds the row in z_ to a cluster, or takes it away.
   void shift(int32_t j, double w) {
@@ -93,6 +117,7 @@ class Exchange {
     if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
     std::vector<double> centre(sum(j), sum(j) + rows_.d);
     for (double& value : centre) value /= size_[j];
+    way_[j] += dist_between(centre.data(), sites_[j], rows_.d);
     sites_.place(j, centre.data());
   }
 
@@ -100,7 +125,9 @@ class Exchange {
   Sites sites_;
   const double least_gain_;
   StatsOut stats_;
-  std::vector<double> size_, z_;
+  std::vector<double> size_;
+  std::vector<double> way_;  // that each centre has come, move by move
+  std::vector<double> z_;
 };
 
 template <class Prices>
@@ -108,6 +135,7 @@ int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double 
                      int32_t* label, StatsOut stats) {
   Exchange<Prices> exchange(rows, sites, least_gain, stats);
   std::vector<int32_t> other(list.n);
+  std::vector<typename Exchange<Prices>::Seen> seen(list.n);
   Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
     Scratch scratch;
     for (int64_t b; (b = worker.next()) >= 0;)
@@ -122,7 +150,7 @@ int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double 
     Blocks(n_blocks(list.n, BLOCK)).run(1, [&](Worker& worker) {
       for (int64_t b; (b = worker.next()) >= 0;)
         for (int64_t i = b * BLOCK; i < std::min(list.n, (b + 1) * BLOCK); ++i)
-          n_moved_now += exchange.visit(list.row[i], label[list.row[i]], other[i]);
+          n_moved_now += exchange.visit(list.row[i], label[list.row[i]], other[i], seen[i]);
     });
     n_moved += n_moved_now;
   }
