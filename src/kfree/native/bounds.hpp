@@ -14,7 +14,7 @@ class Bounds {
  public:
   // Up to how many columns other sites are parted by speed (part_by_speed), and from how many on rows are glanced at. What
   // that is worth is measured by benchmarks/choices.py and kept in its results.
-  static constexpr int64_t PARTED_COLUMNS = 64, GLANCED_COLUMNS = 12;
+  static constexpr int64_t PARTED_COLUMNS = 128, GLANCED_COLUMNS = 12;
 
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t glanced_columns)
       : parted_columns_(parted_columns), glanced_columns_(glanced_columns), label_(n_rows, -1), lower_(n_rows) {}
