@@ -23,7 +23,6 @@ KFREE = {
     "kfree": {"search": "sweep"},
     "kfree, one thread": {"search": "sweep", "n_threads": 1},
     "kfree, split-merge": {},
-    "kfree, split-merge cut short": {"max_iter": 1},
 }
 PEERS = {
     "pdc-dp-means": {"n_clusters": 1, "init": "mean"},
@@ -39,9 +38,10 @@ def gaussians(n=50_000, k=20, seed=0):
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
+# The last one is a number of seconds, less than the peer takes: what does kfree's search reach by then?
 CASES = [
-    ("MNIST, 8 components, lam=16.89", lambda: datasets.load("mnist-pca8").X, 16.89),
-    ("20 Gaussians 50,000 × 2, seed 0, lam=1.1422", gaussians, 1.1422),
+    ("MNIST, 8 components, lam=16.89", lambda: datasets.load("mnist-pca8").X, 16.89, 0.5),
+    ("20 Gaussians 50,000 × 2, seed 0, lam=1.1422", gaussians, 1.1422, 0.02),
 ]
 
 
@@ -108,16 +108,17 @@ def race(case, X, lam, contestants, rounds):
         cpu_ms = 1e3 * min(fit.cpu_seconds / fit.n_iter for fit in done)
         rows[1].seconds[name] = min(fit.seconds for fit in done)
         rows[1].notes[name] = done[0].describe(X, lam)
-        if KFREE.get(name, {"search": "sweep"}).get("search") == "sweep":
+        if name in PEERS or KFREE.get(name, {}).get("search") == "sweep":
             rows[0].seconds[name] = min(fit.seconds / fit.n_iter for fit in done)
             rows[0].notes[name] = f"{done[0].describe(X, lam)}, {cpu_ms:.2f} ms of processor time a sweep"
     print(*markdown(rows).splitlines()[2:], sep="\n", flush=True)
     return rows
 
 
-def compare(case, X, lam, python, rounds):
+def compare(case, X, lam, seconds, python, rounds):
     """One case; returns its rows and the peer's versions."""
     contestants = {name: lambda s=settings: fit_kfree(X, lam, s) for name, settings in KFREE.items()}
+    contestants[f"kfree, split-merge, time_budget={seconds}"] = lambda: fit_kfree(X, lam, {"time_budget": seconds})
     with tempfile.TemporaryDirectory() as folder:
         peers = {name: Peer(python, folder, X, lam, settings) for name, settings in PEERS.items()}
         contestants |= {name: peer.fit for name, peer in peers.items()}
@@ -134,8 +135,8 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = []
-    for case, make, lam in CASES:
-        found, versions = compare(case, make(), lam, options.peer, options.rounds)
+    for case, make, lam, seconds in CASES:
+        found, versions = compare(case, make(), lam, seconds, options.peer, options.rounds)
         rows += found
     report("dp_means_sweep", rows, "scikit-learn", "numpy", peer=versions)
 

@@ -7,14 +7,18 @@ import oracles
 import pytest
 import scipy.sparse as sp
 from conftest import blobs
+from sklearn.exceptions import ConvergenceWarning
 from test_dp_means import CASES
 
 from kfree import DPMeans
 from kfree.engines import Sites, open_engine
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search import split_merge
 from kfree.search.halves import halve
+from kfree.search.loop import always
 from kfree.search.moves import Sweep
-from kfree.search.state import state_of
+from kfree.search.split_merge import grown_in_haste
+from kfree.search.state import one_cluster, state_of
 from kfree.search.thinning import Rivals
 
 METRICS = ["euclidean", "cosine"]
@@ -212,7 +216,59 @@ def test_patience_pays_or_changes_nothing(rng):
     patient = DPMeans(lam=0.3, patience=5, random_state=0).fit(X)
     assert patient.cost_ <= plain.cost_
     np.testing.assert_array_equal(patient.labels_, DPMeans(lam=0.3, patience=5, random_state=0).fit(X).labels_)
-    assert DPMeans(lam=0.3, time_budget=0.05, random_state=0).fit(X).cost_ <= plain.cost_
+
+
+def test_time_beyond_what_the_search_takes_goes_to_random_cuts(rng):
+    X = rng.uniform(size=(500, 2))
+    given = DPMeans(lam=0.3, time_budget=1.0, random_state=0).fit(X)  # no warning: that is what was asked for
+    assert given.cost_ <= DPMeans(lam=0.3).fit(X).cost_
+
+
+def test_too_little_time_gives_a_valid_clustering_and_says_so(rng):
+    X, _ = blobs(rng, n=5000)
+    with pytest.warns(ConvergenceWarning, match="time_budget=1e-06"):
+        model = DPMeans(lam=10.0, time_budget=1e-6).fit(X)
+    assert not model.converged_
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.cost_ == pytest.approx(-model.score(X), rel=1e-12)
+
+
+class Ticks:
+    """A clock that stops after so many questions."""
+
+    def __init__(self, n):
+        self.n_left = n
+
+    def __call__(self):
+        self.n_left -= 1
+        return self.n_left >= 0
+
+
+def test_growth_in_haste_gets_better_with_time_and_keeps_to_the_limit(rng):
+    X, _ = blobs(rng, n=5000)
+    engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](10.0)
+    start = one_cluster(engine, objective)
+    start = state_of(start, engine.nearest(start), objective)
+    some = [grown_in_haste(start, engine, objective, 6, Ticks(n)) for n in range(30)]
+    assert all(len(state.stats.n) <= 6 for state in some)
+    done = grown_in_haste(start, engine, objective, None, always)
+    assert done.cost < some[8].cost < some[0].cost == start.cost
+    assert done.cost < 1.05 * DPMeans(lam=10.0).fit(X).cost_
+
+
+def test_a_sample_pays_its_share_of_the_price(rng, monkeypatch):
+    X, weight = rng.normal(size=(4096, 2)), np.full(4096, 0.5)
+    engine, objective = open_engine("native", X, weight=weight), OBJECTIVES["euclidean"](10.0)
+    start = one_cluster(engine, objective)
+    seen, grow = [], split_merge.grown
+
+    def spy(state, engine, objective, *rest, **named):
+        seen.append((engine.n_rows, objective.lam))
+        return grow(state, engine, objective, *rest, **named)
+
+    monkeypatch.setattr(split_merge, "grown", spy)
+    grown_in_haste(state_of(start, engine.nearest(start), objective), engine, objective, None, always)
+    assert seen == [(2048, 5.0), (4096, 10.0)]
 
 
 def test_a_sweep_finds_nothing_to_improve(rng):

@@ -105,10 +105,12 @@ class PricedSearch:
     def _finished(self, descent, engine, objective):
         """The last state, with every row at its nearest centre even if the search was cut short."""
         state = descent.state
-        if not descent.converged:
+        limit = "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
+        # Time that is up in the midst of random cuts, which come last, is what was asked for.
+        if not descent.converged and not (limit == "time_budget" and descent.all_tried):
             warnings.warn(
-                f"{type(self).__name__} did not converge within max_iter={self.max_iter} iterations; the clustering is "
-                "valid but more of them may improve it. Raise max_iter.",
+                f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
+                f"valid but a longer search may improve it. Raise {limit}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

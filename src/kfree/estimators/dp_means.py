@@ -30,8 +30,9 @@ class DPMeans(PricedSearch, CentreClusterer):
     patience : int, default=0
         For split-merge: go on with random cuts until so many in a row were in vain.
     time_budget : float or None, default=None
-        For split-merge: seconds after which no random cut is begun; without ``patience`` they go on until then. With
-        it, answers may differ from run to run.
+        For split-merge: seconds after which no move is begun. Without ``patience``, random cuts go on until then; if
+        there is less time than the search takes, it begins with samples of the rows and ends where it stands. Answers
+        may differ from run to run.
     order : {"given", "random"}, default="given"
         The order of visits, on which the answer of ``search="sweep"`` depends; ``"random"`` draws one permutation for
         the whole fit.

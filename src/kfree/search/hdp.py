@@ -20,7 +20,7 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.loop import Descent, descend, require_finite
 from kfree.search.refine import NEARLY, SETTLE, Bear, Die, Exchange, Merge, Split
-from kfree.search.split_merge import FURTHER, Budget, Oversplit, Perturb, grown, no_gain, split_merge
+from kfree.search.split_merge import Budget, Oversplit, Perturb, grown, no_gain, split_merge
 from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
 from kfree.stats import Floats, Stats, shared
 
@@ -44,7 +44,7 @@ def shared_split_merge(
     if sites is None:
         state = min(state, grown(state, engine, objective, None, Closings), key=lambda state: state.cost)
     moves: list[GroupMove] = [
-        FURTHER,
+        SETTLE,
         ExchangeInGroups(),
         Regroup(),
         Merge(),

@@ -17,6 +17,15 @@ class Costed(Protocol):
     def same_partition(self, later: Self) -> bool: ...
 
 
+# Whether there is time for another step.
+Clock = Callable[[], bool]
+
+
+def always() -> bool:
+    """The clock of those who have time."""
+    return True
+
+
 S = TypeVar("S", bound=Costed)
 E = TypeVar("E")
 O = TypeVar("O")
@@ -24,12 +33,16 @@ O = TypeVar("O")
 
 @dataclass
 class Descent(Generic[S]):
-    """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain."""
+    """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain.
+
+    ``all_tried`` says that every move has had its turn.
+    """
 
     state: S
     cost_history: list[float]
     n_iter: int = 1
     converged: bool = False
+    all_tried: bool = False
 
 
 def descend(
@@ -39,8 +52,11 @@ def descend(
     objective: O,
     max_iter: int,
     near_enough: Callable[[S, S], bool] | None = None,
+    in_time: Clock = always,
 ) -> Descent[S]:
     """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none changes anything worth having.
+
+    No move is begun that would not be ``in_time``.
 
     After a move that helped, the first one has its turn again, so cheap ones come first. Two states that are
     ``near_enough`` to each other (None: the same partition) show that a move did not help, though the second is kept
@@ -50,7 +66,8 @@ def descend(
     descent = Descent(state, [state.cost])
     del state  # its labels are as long as X
     turn = 0
-    while descent.n_iter < max_iter and not descent.converged:
+    while descent.n_iter < max_iter and not descent.converged and in_time():
+        descent.all_tried |= turn == len(moves) - 1
         old, new = descent.state, moves[turn](descent.state, engine, objective)
         descent.n_iter += 1
         unchanged = near_enough(old, new) if near_enough else old.same_partition(new)

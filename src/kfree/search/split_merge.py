@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kfree.engines.base import Engine, Index, Sites
+from kfree.engines.base import Engine, Index, Sites, row_weights
+from kfree.search.condense import shuffled
 from kfree.search.halves import Halves, halve
-from kfree.search.loop import Descent, descend, require_finite
-from kfree.search.moves import Move, Settle
+from kfree.search.loop import Clock, Descent, always, descend, require_finite
+from kfree.search.moves import Move
 from kfree.search.refine import LEAST_GAIN, SETTLE, Bear, Die, Exchange, Merge, Split
 from kfree.search.state import SplitMergeObjective, State, one_cluster, recentred, state_of
 from kfree.search.thinning import ROUGHLY, DeathCounter, Rivals, thinned
@@ -25,20 +26,25 @@ from kfree.search.thinning import ROUGHLY, DeathCounter, Rivals, thinned
 GENEROUS = 0.6
 # Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
 SHARES = (0.1, 0.2, 0.3)
+# In haste, growth begins with this many rows, then has so many times more.
+LEAST_SAMPLE, TIMES_LARGER = 2048, 4
 # Where only the rough outcome of 2-means counts, it may leave this share of the rows restless.
 RESTLESS = 0.01
-# A result within this share of the best is worth settling further.
-PROMISING = 3e-4
-FURTHER = Settle(1e-6)
+# A result within this share of the best is worth settling.
+PROMISING = 1e-3
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to go on with random cuts: up to ``patience`` in vain, and until ``deadline`` (time.monotonic())."""
+    """How long to search: up to ``patience`` random cuts in vain, and until ``deadline`` (time.monotonic())."""
 
     rng: np.random.RandomState
     patience: float = 0
     deadline: float = np.inf
+
+    def in_time(self) -> bool:
+        """Whether anything may still be begun."""
+        return time.monotonic() < self.deadline
 
 
 def split_merge(
@@ -54,9 +60,11 @@ def split_merge(
     state = state_of(start, engine.nearest(start), objective)
     require_finite(state)
     if sites is None:
-        state = min(state, grown(state, engine, objective, max_clusters), key=lambda state: state.cost)
+        grow = grown if budget.deadline == np.inf else grown_in_haste
+        pieces = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
+        state = min(state, pieces, key=lambda state: state.cost)
     moves: list[Move[SplitMergeObjective]] = [
-        FURTHER,
+        SETTLE,
         Exchange(),
         Merge(),
         Die(),
@@ -65,7 +73,7 @@ def split_merge(
         Oversplit(max_clusters),
         Perturb(budget, max_clusters),
     ]
-    return descend(state, moves, engine, objective, max_iter, near_enough=no_gain)
+    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time)
 
 
 def grown(
@@ -74,17 +82,35 @@ def grown(
     objective: SplitMergeObjective,
     max_clusters: int | None,
     deaths: DeathCounter = Rivals,
+    in_time: Clock = always,
 ) -> State:
     """Halves of halves, as long as a cut saves enough; then as few of them as pay."""
     wanted = np.ones(len(state.stats.n), dtype=bool)
-    while wanted.any():
+    while wanted.any() and in_time():
         halves = halve(state, engine, objective, wanted, RESTLESS)
         chosen = np.flatnonzero(halves.gain > GENEROUS * objective.lam)
         wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
         wanted[halves.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
         state = halves.cut(state, chosen, objective)
-    many = ROUGHLY.start(recentred(state, objective), engine, objective)
-    return thinned(many, engine, objective, max_clusters, deaths)
+    if in_time():
+        state = ROUGHLY.start(recentred(state, objective), engine, objective)
+    return thinned(state, engine, objective, max_clusters, deaths, in_time)
+
+
+def grown_in_haste(
+    state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+) -> State:
+    """The same on a sample of the rows, then on a larger one, as long as there is time: something good comes early."""
+    order = shuffled(engine, objective, np.random.RandomState(0))
+    weight, sites = row_weights(engine), state.sites
+    n_rows = LEAST_SAMPLE
+    while n_rows < len(order) and in_time():
+        sample, share = engine.among(order[:n_rows]), weight[order[:n_rows]].sum() / weight.sum()
+        priced = replace(objective, lam=share * objective.lam)
+        some = state_of(sites, sample.nearest(sites), priced)
+        sites = recentred(grown(some, sample, priced, max_clusters, in_time=in_time), priced)
+        n_rows *= TIMES_LARGER
+    return grown(state_of(sites, engine.nearest(sites), objective), engine, objective, max_clusters, in_time=in_time)
 
 
 @dataclass(frozen=True)
@@ -119,7 +145,7 @@ class Perturb:
     def _draws(self, halves: Halves) -> Iterator[Index]:
         can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
         most = max(1, round(max(SHARES) * len(can_be_cut)))
-        while len(can_be_cut) and n_drawn < self.budget.patience and time.monotonic() < self.budget.deadline:
+        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.in_time():
             n_drawn += 1
             size = self.budget.rng.randint(most) + 1
             yield np.sort(self.budget.rng.choice(can_be_cut, size, replace=False))
@@ -138,9 +164,9 @@ def _first_that_pays(
     sites = recentred(state, objective)
     for chosen in cuts:
         many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
-        new = SETTLE(thinned(many, engine, objective, max_clusters, deaths), engine, objective)
+        new = thinned(many, engine, objective, max_clusters, deaths)
         if new.cost < (1.0 + PROMISING) * state.cost:
-            new = FURTHER(new, engine, objective)
+            new = SETTLE(new, engine, objective)
         if not no_gain(state, new):
             return new
     return state

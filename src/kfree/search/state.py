@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Objective(Protocol):
 
 class SplitMergeObjective(Objective, Protocol):
     """What split-merge search needs to know besides."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def prices(self) -> type[Prices]: ...

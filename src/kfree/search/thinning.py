@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.engines.base import Engine, Index, row_weights, rows_that_count
+from kfree.search.loop import Clock, always
 from kfree.search.moves import Settle
 from kfree.search.state import Objective, State, recentred
 from kfree.stats import Floats
@@ -80,11 +81,12 @@ def thinned(
     objective: Objective,
     max_clusters: int | None = None,
     deaths: DeathCounter = Rivals,
+    in_time: Clock = always,
 ) -> State:
-    """The best state with at most ``max_clusters`` on the way down from ``state``."""
+    """The best state with at most ``max_clusters`` on the way down from ``state``, which may be late for that limit."""
     limit = engine.n_rows if max_clusters is None else max_clusters
     best, n_idle, rivals = state, 0, None
-    while len(state.stats.n) > 1 and (n_idle < PATIENCE or len(state.stats.n) > limit):
+    while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
         rivals = rivals or deaths(engine)
         rivals.turn_to(state)
         dead = independent_deaths(rivals, objective.lam, SHARE)
