@@ -30,7 +30,7 @@ def plane(n):
 
 
 def sweeps(X):
-    return DPMeans(lam=1e9, init=X[:N_SITES], max_iter=10).fit(X)
+    return DPMeans(lam=1e9, search="sweep", init=X[:N_SITES], max_iter=10).fit(X)
 
 
 def seconds_per_row_and_sweep(n, rounds=5):
