@@ -251,6 +251,30 @@ def test_sparse_labels_are_exact_where_float32_cannot_tell(rng):
     np.testing.assert_array_equal(*labels)
 
 
+def nearest_of_sparse(rows, n, sites):
+    """Labels after a pass with bounds from one in which the sites were in reverse order."""
+    bounds, (k, d) = _core.Bounds(n), sites.shape
+    label, stats = np.empty(n, np.int32), (np.empty(k), np.empty((k, d)), np.empty(k))
+    for centres in (sites[::-1].copy(), sites):
+        _core.nearest(rows, centres, np.arange(k), np.inf, 1, bounds, label, np.empty(n), *stats, None)
+    return label
+
+
+def test_sparse_rows_of_millions_of_terms_go_to_sites_that_exist():
+    """Float32 knows nothing of such sums, and must not prefer the unused places of a panel."""
+    data, n = np.zeros(2**22), 2**22
+    data[0] = 1.0
+    rows = _core.csr_rows(data, np.zeros(n, np.int32), np.array([0, n], np.int32), 1, False, None)
+    assert nearest_of_sparse(rows, 1, -np.arange(2.0, 17.0)[:, None]).tolist() == [0]
+
+
+def test_directions_of_rows_that_are_nearly_zero():
+    """The inverse of such a length is infinite."""
+    rows = _core.csr_rows(np.full(1, 1e-310), np.zeros(1, np.int32), np.array([0, 1], np.int32), 2, True, None)
+    angle = np.append(np.linspace(1.7, 4.6, 15), 0.5)
+    assert nearest_of_sparse(rows, 1, np.column_stack([np.cos(angle), np.sin(angle)])).tolist() == [15]
+
+
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
 @pytest.mark.parametrize("k", [1, 2, 15, 16, 17, 33])
 @pytest.mark.parametrize("d", [1, 2, 3, 16, 65, 300])

@@ -249,11 +249,22 @@ def test_growth_in_haste_gets_better_with_time_and_keeps_to_the_limit(rng):
     engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](10.0)
     start = one_cluster(engine, objective)
     start = state_of(start, engine.nearest(start), objective)
-    some = [grown_in_haste(start, engine, objective, 6, Ticks(n)) for n in range(30)]
-    assert all(len(state.stats.n) <= 6 for state in some)
+    few = [grown_in_haste(start, engine, objective, 6, Ticks(n)) for n in range(30)]
+    assert all(len(state.stats.n) <= 6 for state in few)
     done = grown_in_haste(start, engine, objective, None, always)
-    assert done.cost < some[8].cost < some[0].cost == start.cost
+    assert done.cost < few[-1].cost < few[0].cost == start.cost
     assert done.cost < 1.05 * DPMeans(lam=10.0).fit(X).cost_
+
+
+def test_growth_that_is_cut_short_costs_no_more_than_it_began_with(rng):
+    """Cuts are made that only pay once others are undone."""
+    X = rng.uniform(size=(2600, 2))
+    engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](2.0)
+    start = one_cluster(engine, objective)
+    start = state_of(start, engine.nearest(start), objective)
+    costs = [grown_in_haste(start, engine, objective, None, Ticks(n)).cost for n in range(40)]
+    assert max(costs) == costs[0]
+    assert costs[-1] < 0.5 * costs[0]
 
 
 def test_a_sample_pays_its_share_of_the_price(rng, monkeypatch):

@@ -106,8 +106,8 @@ class PricedSearch:
         """The last state, with every row at its nearest centre even if the search was cut short."""
         state = descent.state
         limit = "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
-        # Time that is up in the midst of random cuts, which come last, is what was asked for.
-        if not descent.converged and not (limit == "time_budget" and descent.all_tried):
+        # Once random cuts have begun, which come last, running out of time is what was asked for.
+        if not descent.converged and not (limit == "time_budget" and descent.reached_last):
             warnings.warn(
                 f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
                 f"valid but a longer search may improve it. Raise {limit}.",

@@ -30,9 +30,9 @@ class DPMeans(PricedSearch, CentreClusterer):
     patience : int, default=0
         For split-merge: go on with random cuts until so many in a row were in vain.
     time_budget : float or None, default=None
-        For split-merge: seconds after which no move is begun. Without ``patience``, random cuts go on until then; if
-        there is less time than the search takes, it begins with samples of the rows and ends where it stands. Answers
-        may differ from run to run.
+        For split-merge: seconds, from when the price is known, after which no move is begun. The search then begins
+        with samples of the rows, which are copied, and ends where it stands when the time is up. If time is left over,
+        it goes to random cuts, without end unless there is a ``patience``. Answers may differ from run to run.
     order : {"given", "random"}, default="given"
         The order of visits, on which the answer of ``search="sweep"`` depends; ``"random"`` draws one permutation for
         the whole fit.
@@ -77,7 +77,6 @@ class DPMeans(PricedSearch, CentreClusterer):
         instruction sets, which no other result does.
     engine_ : str
         What ran: the engine and, if compiled, its instruction set and the number of threads.
-        The engine that ran.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 

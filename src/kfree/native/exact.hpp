@@ -37,7 +37,9 @@ double length(Each each) {
 }
 
 // How far the score of rank.hpp, in float32, can be from the truth, plus what half a canonical squared distance can be
-// off: two scores farther apart than twice this are in canonical order.
+// off. A lowered score exceeds the truth by at most the row's share, and falls short of it by at most the row's share and
+// twice the site's. So a site whose score is higher by more than twice the shares of row and winner is canonically
+// farther.
 // Rounding of the inputs, of the site's norm, and of n_terms products and sums (Higham 2002, §3.1): each relative to
 // |row|·|site| or |site|². Outside float32's range nothing is claimed. Sparse rows have fewer terms than d.
 // |row|·|site| ≤ ½|row|² + ½|site|² parts it into a share of the row and one of the site: sites far off, which nobody is
@@ -47,15 +49,17 @@ class RankError {
   explicit RankError(int64_t d) : RankError(d, d) {}
   RankError(int64_t d, int64_t n_terms) {
     const double steps = static_cast<double>(n_terms + 4), unit32 = 0x1p-24 * steps;
-    relative_ = unit32 > 0.5 ? std::numeric_limits<double>::infinity() : unit32 / (1.0 - unit32);
+    // With more terms a place in a panel that holds no site would be lowered so far that it could win.
+    relative_ = unit32 > 0.125 ? std::numeric_limits<double>::infinity() : unit32 / (1.0 - unit32);
     unit64_ = 0x1p-53 * static_cast<double>(d + 4);
-    underflow_ = 0x1p-126 * steps;
+    underflow_ = 0x1p-125 * steps;
+    // One for the half norm, one for the site's half of the product, one to spare; 8 for canonical roundings.
     lowered_ = std::max(0.0f, std::nextafter(static_cast<float>(1.0 - 3.0 * relative_ - 8.0 * unit64_), 0.0f));
   }
 
-  // Half norms are taken times this, which lowers the score of a site by its share, or a little more.
+  // Half norms are taken times this, which lowers the score of a site by its share.
   float lowered() const { return lowered_; }
-  // What the score of a site is lowered by.
+  // The shares, by squared norms; infinite where nothing is claimed.
   double of_site(double sq_norm) const { return 0.5 * (1.0 - static_cast<double>(lowered_)) * sq_norm; }
   double of_row(double sq_norm, double max_site_norm) const {
     const double reach = std::sqrt(sq_norm) + max_site_norm;

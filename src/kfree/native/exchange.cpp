@@ -12,8 +12,8 @@ namespace {
 
 // Rounding could make rows go back and forth for ever.
 constexpr int MOST_ROUNDS = 100;
-// A little more than all roundings of a distance and of what is added to it.
-constexpr double ROUNDING = 1e-9;
+// More than all roundings of a distance, a sparse one too, and of the ways that are added to it.
+constexpr double ROUNDING = 1e-7;
 
 // What a row of weight w at squared distance sq_dist from a centre adds to the cost of its cluster by joining it, and
 // takes from it by leaving. `size` is the weight of the cluster or, between unit vectors, the length of its sum S:

@@ -17,7 +17,7 @@ struct Scored {
     return std::isfinite(error[i]) && static_cast<double>(second[i]) - static_cast<double>(best[i]) >
                                           2.0 * (error[i] + rank_error.of_site(sites.sq_norm[index[i]]));
   }
-  // Squared distances that are surely not more than the true ones.
+  // Squared distances that are surely not more than the canonical ones of these sites, and of all with higher scores.
   double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }
   double second_sq_dist(int i) const { return exact::sq_dist_bound(second[i], sq_norm[i], error[i]); }
   // No site of the subset that was ranked, but `own`, is nearer than this distance.

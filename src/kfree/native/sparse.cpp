@@ -143,7 +143,8 @@ class CsrRows final : public Rows {
     scored.second[i] = second;
     scored.index[i] = index;
     scored.sq_norm[i] = sq_norm;
-    scored.error[i] = error.of_row(sq_norm, max_norm);
+    // The length of a row may be so small that float64 does not hold its inverse.
+    scored.error[i] = std::isfinite(scale) ? error.of_row(sq_norm, max_norm) : std::numeric_limits<double>::infinity();
   }
 
   int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }

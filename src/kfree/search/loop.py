@@ -22,7 +22,7 @@ Clock = Callable[[], bool]
 
 
 def always() -> bool:
-    """The clock of those who have time."""
+    """A clock that never runs out."""
     return True
 
 
@@ -35,14 +35,14 @@ O = TypeVar("O")
 class Descent(Generic[S]):
     """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain.
 
-    ``all_tried`` says that every move has had its turn.
+    ``reached_last`` says that the last of the moves has been begun at least once.
     """
 
     state: S
     cost_history: list[float]
     n_iter: int = 1
     converged: bool = False
-    all_tried: bool = False
+    reached_last: bool = False
 
 
 def descend(
@@ -56,7 +56,7 @@ def descend(
 ) -> Descent[S]:
     """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none changes anything worth having.
 
-    No move is begun that would not be ``in_time``.
+    No move is begun when ``in_time()`` is false.
 
     After a move that helped, the first one has its turn again, so cheap ones come first. Two states that are
     ``near_enough`` to each other (None: the same partition) show that a move did not help, though the second is kept
@@ -67,7 +67,7 @@ def descend(
     del state  # its labels are as long as X
     turn = 0
     while descent.n_iter < max_iter and not descent.converged and in_time():
-        descent.all_tried |= turn == len(moves) - 1
+        descent.reached_last |= turn == len(moves) - 1
         old, new = descent.state, moves[turn](descent.state, engine, objective)
         descent.n_iter += 1
         unchanged = near_enough(old, new) if near_enough else old.same_partition(new)

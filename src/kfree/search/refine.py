@@ -20,7 +20,7 @@ from kfree.stats import Floats, Stats
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
-# How far clusters settle after a move that changed their number.
+# How far clusters settle, at first and after a move that changed their number.
 SETTLE = Settle(1e-5)
 # Rows that could come into question while others move: those for which another cluster costs at most this much more.
 NEARLY = 1.1

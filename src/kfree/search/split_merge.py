@@ -26,7 +26,7 @@ from kfree.search.thinning import ROUGHLY, DeathCounter, Rivals, thinned
 GENEROUS = 0.6
 # Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
 SHARES = (0.1, 0.2, 0.3)
-# In haste, growth begins with this many rows, then has so many times more.
+# With a deadline, growth begins on this many rows; each next sample is so many times larger.
 LEAST_SAMPLE, TIMES_LARGER = 2048, 4
 # Where only the rough outcome of 2-means counts, it may leave this share of the rows restless.
 RESTLESS = 0.01
@@ -43,7 +43,7 @@ class Budget:
     deadline: float = np.inf
 
     def in_time(self) -> bool:
-        """Whether anything may still be begun."""
+        """Whether another step may begin."""
         return time.monotonic() < self.deadline
 
 
@@ -70,7 +70,7 @@ def split_merge(
         Die(),
         Split(max_clusters),
         Bear(max_clusters),
-        Oversplit(max_clusters),
+        Oversplit(max_clusters, in_time=budget.in_time),
         Perturb(budget, max_clusters),
     ]
     return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time)
@@ -100,17 +100,26 @@ def grown(
 def grown_in_haste(
     state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
 ) -> State:
-    """The same on a sample of the rows, then on a larger one, as long as there is time: something good comes early."""
+    """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
+
+    So something good is there early. Growth that was cut short may cost more than it began with, and is then dropped.
+    """
     order = shuffled(engine, objective, np.random.RandomState(0))
     weight, sites = row_weights(engine), state.sites
     n_rows = LEAST_SAMPLE
-    while n_rows < len(order) and in_time():
+    while 2 * n_rows <= len(order) and in_time():
         sample, share = engine.among(order[:n_rows]), weight[order[:n_rows]].sum() / weight.sum()
         priced = replace(objective, lam=share * objective.lam)
-        some = state_of(sites, sample.nearest(sites), priced)
-        sites = recentred(grown(some, sample, priced, max_clusters, in_time=in_time), priced)
+        sites = recentred(_grown_on(sites, sample, priced, max_clusters, in_time), priced)
         n_rows *= TIMES_LARGER
-    return grown(state_of(sites, engine.nearest(sites), objective), engine, objective, max_clusters, in_time=in_time)
+    return _grown_on(sites, engine, objective, max_clusters, in_time)
+
+
+def _grown_on(
+    sites: Sites, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+) -> State:
+    start = state_of(sites, engine.nearest(sites), objective)
+    return min(start, grown(start, engine, objective, max_clusters, in_time=in_time), key=lambda state: state.cost)
 
 
 @dataclass(frozen=True)
@@ -119,12 +128,13 @@ class Oversplit:
 
     max_clusters: int | None = None
     deaths: DeathCounter = Rivals
+    in_time: Clock = always
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         halves = halve(state, engine, objective, restless=RESTLESS)
         by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
         sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
-        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}))
+        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
         return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters, self.deaths)
 
 

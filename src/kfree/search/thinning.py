@@ -83,7 +83,10 @@ def thinned(
     deaths: DeathCounter = Rivals,
     in_time: Clock = always,
 ) -> State:
-    """The best state with at most ``max_clusters`` on the way down from ``state``, which may be late for that limit."""
+    """The best state with at most ``max_clusters`` on the way down from ``state``.
+
+    Out of time, it ends as soon as the limit is kept.
+    """
     limit = engine.n_rows if max_clusters is None else max_clusters
     best, n_idle, rivals = state, 0, None
     while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
