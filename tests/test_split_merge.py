@@ -244,11 +244,16 @@ class Ticks:
         return self.n_left >= 0
 
 
+def whole(engine, objective):
+    """The state in which all rows are one cluster."""
+    sites = one_cluster(engine, objective)
+    return state_of(sites, engine.nearest(sites), objective)
+
+
 def test_growth_in_haste_gets_better_with_time_and_keeps_to_the_limit(rng):
     X, _ = blobs(rng, n=5000)
     engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](10.0)
-    start = one_cluster(engine, objective)
-    start = state_of(start, engine.nearest(start), objective)
+    start = whole(engine, objective)
     few = [grown_in_haste(start, engine, objective, 6, Ticks(n)) for n in range(30)]
     assert all(len(state.stats.n) <= 6 for state in few)
     done = grown_in_haste(start, engine, objective, None, always)
@@ -260,8 +265,7 @@ def test_growth_that_is_cut_short_costs_no_more_than_it_began_with(rng):
     """Cuts are made that only pay once others are undone."""
     X = rng.uniform(size=(2600, 2))
     engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](2.0)
-    start = one_cluster(engine, objective)
-    start = state_of(start, engine.nearest(start), objective)
+    start = whole(engine, objective)
     costs = [grown_in_haste(start, engine, objective, None, Ticks(n)).cost for n in range(40)]
     assert max(costs) == costs[0]
     assert costs[-1] < 0.5 * costs[0]
@@ -270,7 +274,6 @@ def test_growth_that_is_cut_short_costs_no_more_than_it_began_with(rng):
 def test_a_sample_pays_its_share_of_the_price(rng, monkeypatch):
     X, weight = rng.normal(size=(4096, 2)), np.full(4096, 0.5)
     engine, objective = open_engine("native", X, weight=weight), OBJECTIVES["euclidean"](10.0)
-    start = one_cluster(engine, objective)
     seen, grow = [], split_merge.grown
 
     def spy(state, engine, objective, *rest, **named):
@@ -278,7 +281,7 @@ def test_a_sample_pays_its_share_of_the_price(rng, monkeypatch):
         return grow(state, engine, objective, *rest, **named)
 
     monkeypatch.setattr(split_merge, "grown", spy)
-    grown_in_haste(state_of(start, engine.nearest(start), objective), engine, objective, None, always)
+    grown_in_haste(whole(engine, objective), engine, objective, None, always)
     assert seen == [(2048, 5.0), (4096, 10.0)]
 
 

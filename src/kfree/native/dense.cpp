@@ -164,7 +164,8 @@ class DenseRows final : public Rows {
     scratch.scores.resize(n_panels * TILE * PANEL);
     for (int64_t p = 0; p < n_panels; ++p)
       ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data() + p * d * PANEL,
-                    sites.half_norm32.data() + p * PANEL, rank_error_.lowered(), scratch.scores.data() + p * TILE * PANEL);
+                    sites.half_norm32.data() + p * PANEL, rank_error_.lowered(),
+                    scratch.scores.data() + p * TILE * PANEL);
   }
 
   // The canonical winner for row i of a tile in which one look left it open: only sites that may win, for all that is

@@ -71,9 +71,10 @@ void lean(const Rows& rows, RowList list, const Sites& sites, int n_threads, Sta
 // out rival, sq_dist (list.n,); sites.k ≥ 2
 void rivals(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
 
-// Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the one where it would
-// cost least at the start. They are visited in order, up to 100 times, until none moves; a row moves, or moves back, if
-// that saves more than least_gain. What leaving and joining do to both centres is counted, and done at once.
+// Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the
+// one where it would cost least at the start. They are visited in order, up to 100 times, until none moves; a row moves,
+// or moves back, if that saves more than least_gain. What leaving and joining do to both centres is counted, and done at
+// once.
 // in-out label (n,), stats, of which sse is not touched. Returns how many moves there were.
 int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
                  StatsOut stats);

@@ -42,7 +42,7 @@ def shared_split_merge(
     state = state_of(start, engine.nearest(start), objective)
     require_finite(state)
     if sites is None:
-        state = min(state, grown(state, engine, objective, None, Closings), key=lambda state: state.cost)
+        state = grown(state, engine, objective, None, Closings)
     moves: list[GroupMove] = [
         SETTLE,
         ExchangeInGroups(),

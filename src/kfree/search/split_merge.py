@@ -61,8 +61,7 @@ def split_merge(
     require_finite(state)
     if sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
-        pieces = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
-        state = min(state, pieces, key=lambda state: state.cost)
+        state = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
     moves: list[Move[SplitMergeObjective]] = [
         SETTLE,
         Exchange(),
@@ -84,8 +83,8 @@ def grown(
     deaths: DeathCounter = Rivals,
     in_time: Clock = always,
 ) -> State:
-    """Halves of halves, as long as a cut saves enough; then as few of them as pay."""
-    wanted = np.ones(len(state.stats.n), dtype=bool)
+    """Halves of halves, as long as a cut saves enough; then as few of them as pay, or ``state`` if that costs less."""
+    start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
     while wanted.any() and in_time():
         halves = halve(state, engine, objective, wanted, RESTLESS)
         chosen = np.flatnonzero(halves.gain > GENEROUS * objective.lam)
@@ -94,7 +93,7 @@ def grown(
         state = halves.cut(state, chosen, objective)
     if in_time():
         state = ROUGHLY.start(recentred(state, objective), engine, objective)
-    return thinned(state, engine, objective, max_clusters, deaths, in_time)
+    return cheaper(start, thinned(state, engine, objective, max_clusters, deaths, in_time))
 
 
 def grown_in_haste(
@@ -102,7 +101,7 @@ def grown_in_haste(
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
-    So something good is there early. Growth that was cut short may cost more than it began with, and is then dropped.
+    So something good is there early.
     """
     order = shuffled(engine, objective, np.random.RandomState(0))
     weight, sites = row_weights(engine), state.sites
@@ -110,16 +109,16 @@ def grown_in_haste(
     while 2 * n_rows <= len(order) and in_time():
         sample, share = engine.among(order[:n_rows]), weight[order[:n_rows]].sum() / weight.sum()
         priced = replace(objective, lam=share * objective.lam)
-        sites = recentred(_grown_on(sites, sample, priced, max_clusters, in_time), priced)
+        some = state_of(sites, sample.nearest(sites), priced)
+        sites = recentred(grown(some, sample, priced, max_clusters, in_time=in_time), priced)
         n_rows *= TIMES_LARGER
-    return _grown_on(sites, engine, objective, max_clusters, in_time)
+    everyone = state_of(sites, engine.nearest(sites), objective)
+    return cheaper(state, grown(everyone, engine, objective, max_clusters, in_time=in_time))
 
 
-def _grown_on(
-    sites: Sites, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
-) -> State:
-    start = state_of(sites, engine.nearest(sites), objective)
-    return min(start, grown(start, engine, objective, max_clusters, in_time=in_time), key=lambda state: state.cost)
+def cheaper(one: State, other: State) -> State:
+    """The state that costs less, the first one on ties."""
+    return min(one, other, key=lambda state: state.cost)
 
 
 @dataclass(frozen=True)
