@@ -258,20 +258,40 @@ def test_components_are_clusters_without_evidence():
     assert model.cut_ == 0.0
 
 
-def test_new_nodes_join_where_the_cost_rises_least(rng):
-    A, _ = planted(rng, [15, 15, 15], 0.6, 0.05)
-    model = GraphDPMeans(lam=-0.5).fit(A)
-    rows = (rng.random((20, 45)) < 0.2).astype(float)
+@pytest.mark.parametrize("cut", ["normalized", "ratio"])
+def test_new_nodes_join_where_the_cost_rises_least(cut, rng):
+    A, _ = planted(rng, [25, 12, 5], 0.6, 0.05)
+    A = A * np.round(rng.exponential(size=A.shape), 3)
+    A = np.maximum(A, A.T)
+    lam = -0.5 if cut == "normalized" else -7.0
+    model = GraphDPMeans(lam, cut=cut).fit(A)
+    k = model.n_clusters_
+    assert k > 2
+    rows = (rng.random((200, 42)) < rng.random((200, 1)) / 2) * rng.exponential(size=(200, 42))
+    rows[:, 0] += 1e-3
     rows[-1] = 0.0
-    labels = model.predict_nodes(rows)
-    for row, label in zip(rows[:-1], labels[:-1], strict=True):
+    labels, alone = model.predict_nodes(rows), model.predict_nodes(rows, allow_new=True)
+    assert labels[-1] == alone[-1] == -1
+    for row, label, or_new in zip(rows[:-1], labels[:-1], alone[:-1], strict=True):
         bigger = np.block([[A, row[:, None]], [row, 0.0]])
-        costs = [penalised_cut(bigger, np.append(model.labels_, c), -0.5) for c in range(3)]
-        assert label == np.argmin(costs)
-        own = penalised_cut(bigger, np.append(model.labels_, 3), -0.5)
-        assert model.predict_nodes(row, allow_new=True)[0] == (-1 if own < min(costs) else label)
-    assert labels[-1] == -1
+        costs = [penalised_cut(bigger, np.append(model.labels_, c), lam, cut) for c in range(k + 1)]
+        assert costs[label] == pytest.approx(min(costs[:k]), rel=1e-12)
+        assert or_new == (-1 if costs[k] < min(costs[:k]) else label)
     np.testing.assert_array_equal(model.predict_nodes(sp.csr_array(rows)), labels)
+    np.testing.assert_array_equal(model.set_params(cut="ratio", lam=-1.0).predict_nodes(rows), labels)
+    assert 0 < (alone == -1).mean() < 1
+
+
+def test_a_new_node_may_join_one_that_had_no_links():
+    A = np.zeros((7, 7))
+    A[:6, :6] = two_cliques()[:6, :6]
+    model = GraphDPMeans(lam=-0.5).fit(A)
+    assert model.predict_nodes(np.eye(7)[6]).tolist() == [model.labels_[6]]
+
+
+def test_nodes_are_named_in_one_way():
+    with pytest.raises(ValueError, match="some nodes by numbers and some by texts.*name all in one way"):
+        GraphDPMeans().fit([(1, "1"), (1, 2), ("1", 3)])
 
 
 def test_new_nodes_that_do_not_fit_the_graph():

@@ -56,6 +56,11 @@ def _from_arrays(A):
 def _from_edges(edges):
     """Rows (a, b) or (a, b, weight) of an undirected graph; equal rows add up, and names are kept sorted."""
     columns = list(edges.T) if isinstance(edges, np.ndarray) else [list(column) for column in zip(*edges, strict=True)]
+    if len({isinstance(name, str) for column in columns[:2] for name in column}) > 1:
+        raise ValueError(
+            "the list of edges names some nodes by numbers and some by texts, so that 1 and '1' could be meant to be the "
+            "same or not; name all in one way."
+        )
     ends = [np.asarray(column) for column in columns[:2]]
     weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)

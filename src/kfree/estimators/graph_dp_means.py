@@ -152,17 +152,11 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = validated_rows_of_nodes(new_rows, len(self.labels_))
-        clusters, objective = self._clusters_, CUTS[self.cut](self.lam_)
         members = sp.csr_array((np.ones(len(self.labels_)), (np.arange(len(self.labels_)), self.labels_)))
         links = (rows @ members).toarray()
-        degree = links.sum(axis=1)
-        volume = degree if self.cut == "normalized" else np.ones(len(degree))
-        whole = objective.volume(clusters)
-        joined = (clusters.out + degree[:, None] - 2 * links) / (whole + volume[:, None])
-        rises = np.where(clusters.degree > 0, joined - objective.rates(clusters), np.inf)
+        rises, alone = self._objective_.joining_deltas(self._clusters_, links)
         labels = rises.argmin(axis=1).astype(np.int32)
-        alone = degree / np.where(volume > 0, volume, 1.0) + self.lam_
-        labels[(degree == 0) | (allow_new & (alone < rises.min(axis=1)))] = -1
+        labels[~links.any(axis=1) | (allow_new & (alone < rises.min(axis=1)))] = -1
         return labels
 
     def _check_parameters(self):
@@ -223,7 +217,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         self.cost_history_ = np.append(earlier, self.cost_)
         self.n_iter_, self.converged_ = (descent.n_iter, descent.converged) if descent else (1, True)
         self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
-        self._clusters_ = clusters
+        self._objective_, self._clusters_ = objective, clusters
 
     def _warn_unless(self, converged):
         if not converged:

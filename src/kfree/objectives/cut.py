@@ -79,10 +79,26 @@ class NormalizedCut:
 
     def merge_deltas(self, clusters: Clusters, a: int, links: Floats) -> Floats:
         """How J changes if cluster a and each other one become one, given their ``links`` (k,) with a."""
-        volume, rates = self.volume(clusters), self.rates(clusters)
-        merged = (clusters.out[a] + clusters.out - 2 * links) / (volume[a] + volume)
-        deltas: Floats = merged - (rates[a] + rates) - self.lam
+        one = CutStats(clusters.out[a], clusters.degree[a], clusters.size[a])
+        deltas: Floats = self._joined(one, clusters, links) - (self.rates(one) + self.rates(clusters)) - self.lam
         return deltas
+
+    def joining_deltas(self, clusters: Clusters, links: Floats) -> tuple[Floats, Floats]:
+        """How J changes if new nodes come, each alone, with these ``links`` (m, k) to the nodes of clusters.
+
+        Returns the difference that joining each cluster makes (m, k), and what a cluster of its own costs (m,).
+        """
+        degree = links.sum(axis=1, keepdims=True)
+        node = CutStats(degree, degree, np.ones_like(degree))
+        # Wherever the node goes, all clusters have its links from now on.
+        linked = CutStats(clusters.out + links, clusters.degree + links, clusters.size + np.zeros_like(links))
+        joining: Floats = self._joined(node, linked, links) - self.rates(linked)
+        return joining, self.rates(node)[:, 0] + self.lam
+
+    def _joined(self, one: Clusters, others: Clusters, links: Floats) -> Floats:
+        """The cut of one cluster together with each other one, given the ``links`` between them."""
+        both = CutStats(one.out + others.out - 2 * links, one.degree + others.degree, one.size + others.size)
+        return self.rates(both)
 
 
 @dataclass(frozen=True)
