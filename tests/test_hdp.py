@@ -297,10 +297,19 @@ def test_prices_are_found(n_groups, n_rows, d, rng):
     assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
-def test_no_clusters_are_one_cluster(rng):
-    X, group = rng.normal(size=(400, 3)) * [5, 1, 1], np.repeat(np.arange(20), 20)
+@pytest.mark.parametrize("n_rows", [2, 3, 20])
+def test_no_clusters_are_one_cluster(n_rows, rng):
+    X, group = rng.normal(size=(400, 3)) * [5, 1, 1], np.arange(400) // n_rows
     model = HardHDP().fit(X, groups=group)
     assert (model.n_global_clusters_, model.n_local_clusters_.max()) == (1, 1)
+
+
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_clusters_of_groups_too_small_to_show_them(n_rows, rng):
+    centres = 12.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    y = rng.integers(4, size=300)
+    model = HardHDP().fit(centres[y] + rng.normal(size=(300, 2)), groups=np.arange(300) // n_rows)
+    assert adjusted_rand_score(y, model.labels_) == 1.0
 
 
 def test_one_price_may_be_given(rng):

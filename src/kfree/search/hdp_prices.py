@@ -93,11 +93,16 @@ class _Walk:
         return next((state, prices) for _, prices, state in ranked if _clear(self.valleys(state)))
 
     def valleys(self, state: State) -> Valleys:
-        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters."""
-        used = shared(state.stats).used
+        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters.
+
+        Where every group is too small to tell, all rows together do, about all clusters.
+        """
+        used, centres = shared(state.stats).used, state.sites.centres
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
-        found = valleys([(self._engine.rows_of(group), state.sites.centres[used[:, group]]) for group in several])
-        return Valleys(1.0, np.inf) if found.share == found.z == 0.0 else found
+        if not several:
+            return Valleys(1.0, np.inf)
+        found = valleys([(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else valleys([(self._engine, centres)])
 
     def at(self, prices: Prices, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these prices."""

@@ -30,12 +30,13 @@ class Valleys:
     """``share`` of the pairs of neighbours have a valley between them; together these exceed chance by ``z`` sigma.
 
     ``weakest`` is the same for the one pair that has the least of a valley, minus infinity if some pair has too few
-    rows to tell.
+    rows to tell. ``n_pairs`` had enough.
     """
 
     share: float
     z: float
     weakest: float = -math.inf
+    n_pairs: int = 0
 
 
 def valleys(trials: list[tuple[Engine, Floats]], space: Space = EUCLIDEAN) -> Valleys:
@@ -59,7 +60,8 @@ def valleys(trials: list[tuple[Engine, Floats]], space: Space = EUCLIDEAN) -> Va
         variance += float(((weight * influence) ** 2).sum())
     if not excess:
         return Valleys(0.0, 0.0)
-    return Valleys(float(np.mean(np.array(excess) > 0)), math.fsum(excess) / math.sqrt(variance), min(sigmas))
+    share, z = float(np.mean(np.array(excess) > 0)), math.fsum(excess) / math.sqrt(variance)
+    return Valleys(share, z, min(sigmas), len(excess))
 
 
 def _neighbours(centres: Floats, space: Space) -> list[tuple[int, int, float]]:
