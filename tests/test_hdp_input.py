@@ -47,6 +47,8 @@ BAD_PARAMETERS = [
     ({"max_iter": 0}, "max_iter=0 is not allowed"),
     ({"engine": "gpu"}, "give one of 'auto', 'native', 'reference'"),
     ({"n_threads": 0}, "n_threads=0 is not allowed"),
+    ({"gamma": 2.0}, "gamma=2.0 is not allowed; give None with kernel=None"),
+    ({"kernel_params": {}}, "kernel_params={} is not allowed; give .* else None"),
 ]
 
 
@@ -93,6 +95,8 @@ def test_further_groups_must_be_new():
         model.partial_fit(X[:, :1], groups=[2] * 5)
     assert vars(model).keys() == vars(before).keys()
     assert model.cost_ == before.cost_
+    with pytest.raises(ValueError, match="knows 2 groups by name, such as .*a.*; give groups"):
+        HardHDP(0.5, 1.0).fit(X, groups=list("aabbb")).partial_fit(X)
     assert model.partial_fit([X, X[:2]]).groups_.tolist() == [0, 1, 2, 3]
     assert model.partial_fit(sp.csr_array(X), groups=[7] * 5).groups_.tolist() == [0, 1, 2, 3, 7]
     assert model.predict(X, groups=[7] * 5).tolist() == model.labels_.tolist()

@@ -215,6 +215,18 @@ def test_bad_matrices(rng):
     [
         ({"kernel": "rbv"}, "did you mean 'rbf'"),
         ({"gamma": -1.0}, "gamma=-1.0 is not allowed; give a finite number > 0 or None"),
+        ({"gamma": -5.0, "kernel": np.dot}, "gamma=-5.0 is not allowed"),
+        (
+            {"gamma": 5.0, "kernel": "linear"},
+            "gamma=5.0 is not allowed; give None with kernel='linear', which takes no",
+        ),
+        (
+            {"kernel_params": {"gamma": 2.0}},
+            "kernel_params={'gamma': 2.0} is not allowed; give .* if kernel is a function",
+        ),
+        ({"kernel_params": 3, "kernel": np.dot}, "kernel_params=3 is not allowed; give a dict"),
+        ({"degree": 0, "kernel": "poly"}, "degree=0 is not allowed; give a finite number > 0"),
+        ({"coef0": "1", "kernel": "poly"}, "coef0='1' is not allowed; give a finite number"),
         ({"lam": 0.0}, "lam=0.0 is not allowed"),
         ({"search": "swep"}, "did you mean 'sweep'"),
         ({"max_iter": 0}, "max_iter=0"),

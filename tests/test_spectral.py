@@ -202,6 +202,7 @@ def test_lam_above_every_eigenvalue(rng):
         ({"affinity": "rbv"}, np.eye(4), "did you mean 'rbf'"),
         ({"lam": -1.0}, np.eye(4), "lam=-1.0 is not allowed; give a finite number > 0, or 'auto'"),
         ({"gamma": 0}, np.eye(4), "gamma=0"),
+        ({"gamma": 1.0, "affinity": "linear"}, np.eye(4), "gamma=1.0 is not allowed; give None with affinity='linear'"),
         ({"n_neighbors": 0}, np.eye(4), "n_neighbors=0"),
         ({"normalize": "yes"}, np.eye(4), "give True, False or None"),
         ({"affinity": "precomputed"}, np.ones((4, 3)), "square matrix .* 4 rows and 3 columns"),

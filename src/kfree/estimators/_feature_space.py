@@ -3,7 +3,12 @@
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.estimators._kernels import (
+    require_kernel_settings,
+    require_positive_semidefinite,
+    validated_kernel,
+    validated_matrix,
+)
 from kfree.spaces import spanned
 
 
@@ -36,9 +41,10 @@ class FeatureSpace:
 
 def feature_space(estimator, rows, weight):
     """The feature space of an estimator's ``kernel`` for the rows of a fit, or None if it has no kernel."""
-    if estimator.kernel is None:
-        return None
     settings = estimator.gamma, estimator.degree, estimator.coef0, estimator.kernel_params
+    if estimator.kernel is None:
+        require_kernel_settings(None, *settings)
+        return None
     kernel = validated_kernel(estimator.kernel, *settings, rows, weight)
     if kernel.precomputed:
         rows = validated_matrix(rows, "kernel", estimator)

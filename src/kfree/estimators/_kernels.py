@@ -5,12 +5,11 @@ from numbers import Real
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-from sklearn.metrics.pairwise import kernel_metrics
-from sklearn.utils.validation import check_array
+from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
 from kfree.engines.base import generic_direction
 from kfree.engines.gram import Kernel
-from kfree.estimators._validation import require, require_choice, validated_rows
+from kfree.estimators._validation import is_positive_number, require, require_choice, validated_rows
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
 _ROUNDING = 1e-7
@@ -20,14 +19,26 @@ _SMALL = 400
 
 def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
     """The kernel, with a width that fits the rows where nobody gave one."""
+    require_kernel_settings(name, gamma, degree, coef0, params)
     if callable(name):
         return Kernel(name, dict(params or {}))
-    require_choice("kernel", name, [*kernel_metrics(), "precomputed"])
-    is_number = isinstance(gamma, Real) and not isinstance(gamma, bool) and 0 < gamma < np.inf
-    require(gamma is None or is_number, "gamma", gamma, "a finite number > 0 or None")
     if gamma is None and name == "rbf":
         gamma = scale_of(rows, weight)
     return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0})
+
+
+def require_kernel_settings(name, gamma, degree, coef0, params):
+    """Raise unless ``name`` is a kernel, or None for none, and all that was given is something that it takes."""
+    if name is not None and not callable(name):
+        require_choice("kernel", name, [*kernel_metrics(), "precomputed"])
+    require(gamma is None or is_positive_number(gamma), "gamma", gamma, "a finite number > 0 or None")
+    takes_gamma = isinstance(name, str) and "gamma" in KERNEL_PARAMS.get(name, ())
+    require(gamma is None or takes_gamma, "gamma", gamma, f"None with kernel={name!r}, which takes no gamma")
+    require(is_positive_number(degree), "degree", degree, "a finite number > 0")
+    is_number = isinstance(coef0, Real) and not isinstance(coef0, bool) and np.isfinite(coef0)
+    require(is_number, "coef0", coef0, "a finite number")
+    is_for_function = "a dict of arguments if kernel is a function, else None"
+    require(params is None or (callable(name) and isinstance(params, dict)), "kernel_params", params, is_for_function)
 
 
 def scale_of(rows, weight):
@@ -41,13 +52,13 @@ def scale_of(rows, weight):
 
 def validated_matrix(X, parameter, estimator):
     """A symmetric matrix of numbers, dense or sparse."""
-    X = validated_rows(check_array(X, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=1), estimator)
+    X = validated_rows(X, estimator)
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"{parameter}='precomputed' takes X as a square matrix of values between all rows; X has {X.shape[0]} "
             f"rows and {X.shape[1]} columns. Precomputed values to new rows belong to predict."
         )
-    gap = float(abs(X - X.T).max()) if X.shape[0] else 0.0
+    gap = float(abs(X - X.T).max())
     if gap > _ROUNDING * float(abs(X).max()):
         raise ValueError(
             f"the {parameter} matrix is not symmetric: X differs from its transpose by up to {gap:.3g}. If it should "

@@ -68,6 +68,12 @@ class SharedClusterer(CentreClusterer):
         require_choice("engine", self.engine, list(ENGINES))
         require_count("n_threads", self.n_threads, or_none=True)
 
+    def _ask_for_groups(self):
+        raise ValueError(
+            f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one name "
+            "per row of X. Names that were not fitted are new groups."
+        )
+
     def _assigned(self, X, groups, sample_weight):
         """New rows in the hands of an engine, and the pass that says where they belong."""
         check_is_fitted(self)
@@ -75,10 +81,7 @@ class SharedClusterer(CentreClusterer):
         rows, names = stacked(X, groups, self)
         validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
         if groups is None and not self._unnamed_:
-            raise ValueError(
-                f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one "
-                "name per row of X. Names that were not fitted are new groups."
-            )
+            self._ask_for_groups()
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         engine, centres = self._grouped_engine(self._seen(rows), group, weight)

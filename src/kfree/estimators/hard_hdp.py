@@ -200,6 +200,8 @@ class HardHDP(SharedClusterer):
                 f"partial_fit cannot go on with kernel={self.kernel!r}; call fit with all rows of all groups."
             )
         self._check_parameters()
+        if groups is None and self.groups_.dtype.kind not in "iu":
+            self._ask_for_groups()
         rows, names = stacked(X, groups, self)
         validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
         distinct, group = renumbered(names)

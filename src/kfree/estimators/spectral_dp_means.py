@@ -170,6 +170,9 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
         require(
             self.gamma is None or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None"
         )
+        require(
+            self.gamma is None or self.affinity == "rbf", "gamma", self.gamma, f"None with affinity={self.affinity!r}"
+        )
         require_count("n_neighbors", self.n_neighbors)
         is_flag = self.normalize is None or isinstance(self.normalize, (bool, np.bool_))
         require(is_flag, "normalize", self.normalize, "True, False or None")
