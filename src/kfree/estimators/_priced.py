@@ -114,10 +114,10 @@ class PricedSearch:
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        if state.n_refused:
+        if state.was_full:
             warnings.warn(
-                f"max_clusters={self.max_clusters} kept {state.n_refused} cluster(s) from opening that would have "
-                f"been worth lam={objective.lam:g}. Raise max_clusters, or lam.",
+                f"max_clusters={self.max_clusters} kept clusters from opening that would have been worth "
+                f"lam={objective.lam:g} each. Raise max_clusters, or lam.",
                 UserWarning,
                 stacklevel=4,
             )

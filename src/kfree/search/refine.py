@@ -144,7 +144,7 @@ class Split:
         pays = _highest(halves.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
         if not len(chosen):
-            return _refusing(state, len(pays))
+            return _refusing(state, pays)
         return SETTLE.start(halves.divided(recentred(state, objective), np.sort(chosen)), engine, objective)
 
 
@@ -165,7 +165,7 @@ class Bear:
         _, first_of_cluster = np.unique(labels[pays], return_index=True)
         founders = rows[pays[np.sort(first_of_cluster)]][: _room(state, self.max_clusters)]
         if not len(founders):
-            return _refusing(state, len(pays))
+            return _refusing(state, pays)
         sites = recentred(state, objective)
         return SETTLE.start(sites.born(np.vstack([sites.centres, engine.rows(founders)])), engine, objective)
 
@@ -180,5 +180,5 @@ def _room(state: State, max_clusters: int | None) -> int | None:
     return None if max_clusters is None else max(max_clusters - len(state.stats.n), 0)
 
 
-def _refusing(state: State, n_refused: int) -> State:
-    return state if n_refused <= state.n_refused else replace(state, n_refused=n_refused)
+def _refusing(state: State, pays: Index) -> State:
+    return replace(state, was_full=True) if len(pays) and not state.was_full else state

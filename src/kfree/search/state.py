@@ -53,7 +53,8 @@ class State:
     """Rows held against sites. ``cost`` is about these sites, not about the means of the clusters.
 
     ``settled`` says that every row is with its nearest site, which a sweep that opens clusters does not promise:
-    rows that came before a birth have not seen the newborn. ``n_refused`` counts clusters that found no room to open.
+    rows that came before a birth have not seen the newborn. ``was_full`` says that more clusters would have opened if
+    there had been room.
     """
 
     sites: Sites
@@ -61,7 +62,7 @@ class State:
     stats: Stats
     cost: float
     settled: bool
-    n_refused: int = 0
+    was_full: bool = False
 
     @property
     def inertia(self) -> float:
@@ -95,7 +96,7 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
         done.stats,
         objective.cost(done.stats),
         settled=n_born == 0,
-        n_refused=done.n_refused,
+        was_full=done.n_refused > 0,
     )
 
 
