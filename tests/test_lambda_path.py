@@ -6,12 +6,12 @@ import scipy.sparse as sp
 from conftest import blobs
 from oracles import all_partitions, partition_cost
 
-from kfree import lambda_path
+from kfree import DPMeans, lambda_path
 from kfree.engines import Sites, open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.condense import condense, shuffled
 from kfree.search.ladder import Ladder
-from kfree.search.path import price_for
+from kfree.search.path import staircase_to
 from kfree.search.state import one_cluster
 from kfree.search.valleys import valleys
 
@@ -254,9 +254,36 @@ def test_price_for_a_wished_number(rng):
     X, _ = blobs(rng, n=400, k=5, spread=9.0)
     engine, objective = open_engine("auto", X), OBJECTIVES["euclidean"](0.0)
     step = lambda_path(X).at(k=5)
-    assert step.lam_low < price_for(engine, objective, seeded(), 5) < step.lam_high
+    assert step.lam_low < staircase_to(engine, objective, seeded(), 5).at(k=5).lam < step.lam_high
     with pytest.raises(ValueError, match="k=401 is more than the 400 distinct rows"):
-        price_for(engine, objective, seeded(), 401)
+        staircase_to(engine, objective, seeded(), 401).at(k=401)
+
+
+@pytest.mark.parametrize("n_rare", [0, 3])
+def test_few_distinct_rows_of_many(n_rare, rng):
+    """More rows than the path looks at, and values so rare that its sample has none of them."""
+    X = np.concatenate([np.repeat(np.arange(12.0), 2000), 100.0 + np.arange(n_rare)])[:, None]
+    path = lambda_path(rng.permutation(X))
+    assert path.complete
+    assert len(path) == 12 + n_rare
+    assert path.cost[-1] == 0.0
+    assert DPMeans(target_k=12 + n_rare).fit(X).n_clusters_ == 12 + n_rare
+    with pytest.raises(
+        ValueError, match=f"target_k=99 is more than the {12 + n_rare} distinct rows of X; give at most"
+    ):
+        DPMeans(target_k=99).fit(X)
+
+
+def test_rare_values_that_are_too_many_to_list(rng):
+    X = np.concatenate([np.repeat(np.arange(12.0), 4000), 100.0 + rng.uniform(size=3000)])[:, None]
+    path = lambda_path(X, max_k=30)
+    assert not path.complete
+    assert len(path) == 30
+
+
+def test_an_overflow_is_not_blamed_on_the_wished_number(rng):
+    with pytest.raises(ValueError, match="^the cost overflows float64"):
+        DPMeans(target_k=2).fit(1e200 * rng.normal(size=(30, 2)))
 
 
 @pytest.mark.parametrize(

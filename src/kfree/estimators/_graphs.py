@@ -58,8 +58,8 @@ def _from_edges(edges):
     columns = list(edges.T) if isinstance(edges, np.ndarray) else [list(column) for column in zip(*edges, strict=True)]
     if len({isinstance(name, str) for column in columns[:2] for name in column}) > 1:
         raise ValueError(
-            "the list of edges names some nodes by numbers and some by texts, so that 1 and '1' could be meant to be the "
-            "same or not; name all in one way."
+            "the list of edges names some nodes by numbers and some by texts, and 1 and '1' may mean the same "
+            "or not; name all in one way."
         )
     ends = [np.asarray(column) for column in columns[:2]]
     weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.search.loop import descend
 from kfree.search.moves import Sweep
-from kfree.search.path import price_for, staircase
+from kfree.search.path import staircase, staircase_to
 from kfree.search.seeding import farthest_first
 from kfree.search.split_merge import Budget, split_merge
 from kfree.search.state import one_cluster, settle
@@ -74,10 +74,13 @@ class PricedSearch:
             return farthest_first(engine, plain, self.target_k), None
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
-            try:
-                return price_for(engine, plain, rng, self.target_k), None
-            except ValueError as error:
-                raise ValueError(f"target_k={self.target_k} is too many: {error}") from None
+            path = staircase_to(engine, plain, rng, self.target_k)
+            if self.target_k > len(path):
+                end = f"{len(path)} distinct rows of X" if path.complete else f"{len(path)} that are found on a sample"
+                raise ValueError(
+                    f"target_k={self.target_k} is more than the {end}; give at most that many, or lam as a number."
+                )
+            return path.at(k=self.target_k).lam, None
         path = staircase(engine, plain, rng)
         return path.suggest().lam, path
 

@@ -10,9 +10,10 @@ import numpy as np
 from kfree.engines import open_engine
 from kfree.engines.base import Engine, Index, Sites
 from kfree.search.agglomerate import MergeObjective
+from kfree.search.loop import require_finite
 from kfree.search.moves import Lloyd
 from kfree.search.seeding import greedy_k_means_plus_plus
-from kfree.search.state import Objective, one_cluster
+from kfree.search.state import Objective, one_cluster, state_of
 from kfree.spaces import EUCLIDEAN, Space, spanned
 from kfree.stats import Floats, Stats
 
@@ -55,8 +56,10 @@ def shuffled(engine: Engine, objective: Objective, rng: np.random.RandomState) -
 
     Rows are first sorted by their distance to the mean, which only equal rows share but for rare coincidences.
     """
-    sq_dist = engine.nearest(one_cluster(engine, objective)).sq_dist
-    order = np.argsort(sq_dist, kind="stable")
+    sites = one_cluster(engine, objective)
+    done = engine.nearest(sites)
+    require_finite(state_of(sites, done, objective))
+    order = np.argsort(done.sq_dist, kind="stable")
     if engine.weight is not None:
         order = order[engine.weight[order] > 0]
     return order[rng.permutation(len(order))]
@@ -69,15 +72,16 @@ def condense(
 
     ``order`` lists all rows that count; the first of them are the sample that micro-clusters are made from.
     """
-    sample = engine.among(order[:SAMPLE])
-    lloyd = Lloyd()
+    sample, lloyd = engine.among(order[:SAMPLE]), Lloyd()
+    everyone = sample if len(order) <= SAMPLE else engine
     seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)
     state = lloyd.start(Sites.of(seeds), sample, objective)
-    complete = len(order) <= SAMPLE and state.inertia == 0.0
+    if state.inertia == 0.0 and everyone is not sample:
+        state = lloyd.start(_with_missed(seeds, everyone, order, n_micro, rng), everyone, objective)
+    complete = state.inertia == 0.0
     for _ in range(0 if complete else _LLOYD_PASSES):
         state = lloyd(state, sample, objective)
-    everyone = sample if len(order) <= SAMPLE else engine
-    if everyone is not sample:
+    if everyone is not sample and not complete:
         state = lloyd(state, everyone, objective)
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
@@ -85,6 +89,15 @@ def condense(
     micro = open_engine(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
     return Condensed(micro, flat, 0.0 if complete else offset, complete, basis)
+
+
+def _with_missed(seeds: Floats, everyone: Engine, order: Index, n_micro: int, rng: np.random.RandomState) -> Sites:
+    """Seeds at all distinct rows of the sample, and at up to ``n_micro`` of the rows that are unlike any of these."""
+    missed = order[everyone.nearest(Sites.of(seeds)).sq_dist[order] > 0]
+    if not len(missed):
+        return Sites.of(seeds)
+    more = greedy_k_means_plus_plus(everyone.among(missed), min(n_micro, len(missed)), rng, n_trials=1)
+    return Sites.of(np.vstack([seeds, more]))
 
 
 def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:

@@ -40,11 +40,15 @@ def staircase(
     return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
 
 
-def price_for(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> float:
-    """The price at which k clusters are best; an error if there are fewer distinct rows."""
+def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
+    """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is judged.
+
+    Where k is large, finding the best clustering for each smaller number would take long and change the price little:
+    there it is that of greedy merging.
+    """
     ladder, micro = _ladder(engine, shuffled(engine, objective, rng), objective, rng, k)
     cost = ladder.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
-    return Staircase(cost, k, micro.complete).at(k=k).lam
+    return Staircase(cost, k, micro.complete)
 
 
 def _widest_step(ladder: Ladder) -> int:
