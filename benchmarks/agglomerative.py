@@ -7,9 +7,8 @@ Kurihara & Welling (2009): ten Gaussians in the plane, τ = 3. The last case is 
 
 import multiprocessing
 import time
-from pathlib import Path
 
-from ratio import Row, arguments, race, report
+from ratio import Row, arguments, chosen, peak_bytes, race, report
 from scipy.cluster.hierarchy import linkage
 
 from kfree import AgglomerativeBayes
@@ -36,14 +35,9 @@ def measured(run, n_rows, n_features):
 def _measured(run, n_rows, n_features):
     run(rows(50, n_features))  # whatever is imported or allocated at first use
     X = rows(n_rows, n_features)
-    before, started = _highest_bytes(), time.process_time()
+    before, started = peak_bytes(), time.process_time()
     run(X)
-    return time.process_time() - started, _highest_bytes() - before
-
-
-def _highest_bytes():
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return 1024 * int(status["VmHWM"].split()[0])
+    return time.process_time() - started, peak_bytes() - before
 
 
 def rows(n_rows, n_features):
@@ -85,8 +79,7 @@ def main():
     cases = [lambda: against_scipy(5000, 16, options.rounds)]
     cases += [lambda n=n: conga_against_plain(n, options.rounds) for n in CONGA_SIZES]
     cases += [lambda: against_scipy(20_000, 16, 1)]
-    chosen = range(len(cases)) if options.only is None else options.only
-    report("agglomerative", [cases[i]() for i in chosen], "scipy", "numpy")
+    report("agglomerative", [case() for case in chosen(cases, options)], "scipy", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import os
 import warnings
 
 import numpy as np
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
@@ -76,9 +76,7 @@ def main():
     warnings.simplefilter("ignore")
     cases = {name: (lambda name=name: shape(name)) for name in SHAPES if "KFREE_DATA" in os.environ} | MADE
     rows = []
-    for number, (name, load) in enumerate(cases.items()):
-        if options.only and number not in options.only:
-            continue
+    for name, load in chosen(cases.items(), options):
         X, y = load()
         contestants = {
             "kfree": lambda X=X: kfree(X),
@@ -92,7 +90,7 @@ def main():
             return f"k = {found} of {true} ({verdict}), ARI {adjusted_rand_score(y, labels):.3f}"
 
         rows.append(race(name, contestants, options.rounds, notes=describe))
-    report("automatic_k", rows, "scikit-learn", "numpy")
+    report("automatic_k", rows, "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

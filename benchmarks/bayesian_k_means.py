@@ -8,7 +8,7 @@ import time
 import warnings
 
 import numpy as np
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import BayesianGaussianMixture
@@ -18,6 +18,7 @@ from kfree import BayesianKMeans
 from kfree.datasets import make_gaussians
 
 N_CLUSTERS = 20
+SEPARATIONS = [2.0, 0.5]
 
 
 def mixture_labels(X):
@@ -43,10 +44,9 @@ def measured(separation, rounds):
 
 def main():
     options = arguments(__doc__)
-    separations = [2.0, 0.5]
-    chosen = range(len(separations)) if options.only is None else options.only
     with threadpool_limits(1):
-        report("bayesian_k_means", [measured(separations[case], options.rounds) for case in chosen], "scikit-learn")
+        rows = [measured(separation, options.rounds) for separation in chosen(SEPARATIONS, options)]
+    report("bayesian_k_means", rows, "scikit-learn", only=options.only)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 from k_means import MAX_ITER, blobs
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 
 from kfree.engines import Sites, open_engine
 from kfree.native import _core
@@ -55,8 +55,8 @@ def compare(n, d, k, rounds):
 def main():
     options = arguments(__doc__)
     warnings.simplefilter("ignore")
-    wanted = options.only or range(len(SHAPES))
-    report("choices", [compare(*SHAPES[number], options.rounds) for number in wanted], "numpy")
+    rows = [compare(*shape, options.rounds) for shape in chosen(SHAPES, options)]
+    report("choices", rows, "numpy", only=options.only)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import leidenalg
 import numpy as np
 import scipy.sparse as sp
 from planted_graphs import lfr, planted
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.metrics import normalized_mutual_info_score
 
 from kfree import GraphDPMeans
@@ -45,9 +45,8 @@ def run(model, n_links, mixing, rounds):
 def main():
     options = arguments(__doc__)
     warnings.simplefilter("ignore")
-    chosen = options.only or range(len(CASES))
-    rows = [run(*CASES[number], 1 if CASES[number][1] >= 10**6 else options.rounds) for number in chosen]
-    report("graph_growth", rows, "leidenalg", "igraph", "scikit-learn", "numpy")
+    rows = [run(*case, 1 if case[1] >= 10**6 else options.rounds) for case in chosen(CASES, options)]
+    report("graph_growth", rows, "leidenalg", "igraph", "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

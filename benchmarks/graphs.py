@@ -14,7 +14,7 @@ import igraph
 import leidenalg
 import numpy as np
 import scipy.sparse as sp
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import normalized_mutual_info_score
 
@@ -84,9 +84,7 @@ def main():
     options = arguments(__doc__)
     warnings.simplefilter("ignore")
     rows = []
-    for number, name in enumerate(NAMES):
-        if options.only and number not in options.only:
-            continue
+    for name in chosen(NAMES, options):
         A, y = adjacency(datasets.load(f"graph-{name}"))
         lam = GraphDPMeans().fit(A).lam_
         title = f"{name}: {A.shape[0]:,} nodes, {A.nnz // 2:,} links, lam = {lam:.3f}"
@@ -95,7 +93,7 @@ def main():
             seeds = [nmi(y, leiden(A, leidenalg.ModularityVertexPartition, seed)) for seed in range(N_SEEDS)]
             row.notes["Leiden, modularity"] += f" (mean of {N_SEEDS} seeds {np.mean(seeds):.3f})"
         rows.append(row)
-    report("graphs", rows, "leidenalg", "igraph", "scikit-learn", "numpy")
+    report("graphs", rows, "leidenalg", "igraph", "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

@@ -4,16 +4,14 @@ scikit-learn's own gain from two threads says whether the machine or the code is
 """
 
 import argparse
-import re
 import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from k_means import blobs
-from ratio import Row, race, report
+from ratio import Row, peak_bytes, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from threadpoolctl import threadpool_limits
 
@@ -46,14 +44,9 @@ def print_bytes_per_row(n):
     """To be run in a process of its own, because a peak does not come down again."""
     X = plane(n)
     sweeps(X[:5000])
-    before = peak_kb()
+    before = peak_bytes()
     sweeps(X)
-    print((peak_kb() - before) * 1024 / n)
-
-
-def peak_kb():
-    """The peak of this process alone; getrusage would start from that of its parent (Linux)."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
+    print((peak_bytes() - before) / n)
 
 
 def growth():

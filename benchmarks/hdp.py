@@ -3,13 +3,12 @@
 Kulis & Jordan (2012), §6.3, report 28.8 s for hard HDP and 2.7 s for k-means on the fifty sets.
 """
 
-import re
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-from ratio import Row, arguments, race, report
+from ratio import Row, arguments, chosen, peak_bytes, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from kfree import HardHDP, KMeans
@@ -53,11 +52,11 @@ def many_groups(n_groups, n_rows, d, n_clusters, n_used):
 def large():
     """Sweeps with prices near the right ones; one k-means iteration of scikit-learn's with as many clusters beside."""
     X, group = many_groups(**LARGE)
-    before = peak_mb()
+    before = peak_bytes()
     started = time.process_time()
     model = HardHDP(lam_local=60.0, lam_global=200.0, search="sweep").fit(X, groups=group)
     seconds = (time.process_time() - started) / model.n_iter_
-    memory = peak_mb() - before
+    memory = (peak_bytes() - before) / 2**20
     k = model.n_global_clusters_
     started = time.process_time()
     SklearnKMeans(k, init=X[:k], n_init=1, max_iter=10, tol=0).fit(X)
@@ -81,16 +80,10 @@ def large_search():
     return row
 
 
-def peak_mb():
-    """The peak of memory of this process (Linux)."""
-    return int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
-
-
 def main():
     options = arguments(__doc__)
     cases = [lambda: paper(options.rounds), large, large_search]
-    chosen = range(len(cases)) if options.only is None else options.only
-    report("hdp", [cases[number]() for number in chosen], "scikit-learn", "numpy")
+    report("hdp", [case() for case in chosen(cases, options)], "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

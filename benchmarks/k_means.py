@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import kmeans_plusplus
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -132,9 +132,7 @@ def main():
         cases += [(f"{name}, k={k}", lambda name=name: real(name), k, None) for name, k in REAL]
         cases.append(("20 newsgroups (4 groups), TF-IDF, k=20", news, 20, None))
     rows = []
-    for number, (case, load, k, goal) in enumerate(cases):
-        if options.only and number not in options.only:
-            continue
+    for case, load, k, goal in chosen(cases, options):
         X = load()
         row, init = to_convergence(case, X, k, options.rounds, goal)
         rows.append(row)
@@ -142,7 +140,7 @@ def main():
             rows.append(seeding(case, X, k, options.rounds))
         if isinstance(X, np.ndarray):  # the others take no sparse matrices
             rows.append(equal_iterations(case, X, k, init, options.rounds))
-    report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy")
+    report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

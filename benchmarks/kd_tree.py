@@ -8,7 +8,7 @@ so building it is timed apart. Seconds are those of the processor, in one thread
 import time
 
 import numpy as np
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 
 from kfree import BayesianKMeans
 from kfree.datasets import make_gaussians
@@ -59,8 +59,8 @@ def measured(case, rounds):
 
 def main():
     options = arguments(__doc__)
-    chosen = range(len(CASES)) if options.only is None else options.only
-    report("kd_tree", [measured(CASES[case], options.rounds) for case in chosen], "numpy")
+    rows = [measured(case, options.rounds) for case in chosen(CASES, options)]
+    report("kd_tree", rows, "numpy", only=options.only)
 
 
 if __name__ == "__main__":

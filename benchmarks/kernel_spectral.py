@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ratio import Row, arguments, race, report
+from ratio import Row, arguments, chosen, race, report
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
@@ -106,17 +106,9 @@ def memory():
 def main():
     options = arguments(__doc__)
     warnings.simplefilter("ignore")  # scikit-learn's, about graphs that are not connected
-    wanted = options.only or range(4)
-    rows = []
-    if 0 in wanted:
-        rows += without_k()
-    if 1 in wanted:
-        rows += digits(options.rounds)
-    if 2 in wanted:
-        rows.append(many_rows(options.rounds))
-    if 3 in wanted:
-        rows.append(memory())
-    report("kernel_spectral", rows, "scikit-learn", "numpy", "scipy")
+    cases = [without_k, lambda: digits(options.rounds), lambda: [many_rows(options.rounds)], lambda: [memory()]]
+    rows = [row for case in chosen(cases, options) for row in case()]
+    report("kernel_spectral", rows, "scikit-learn", "numpy", "scipy", only=options.only)
 
 
 if __name__ == "__main__":

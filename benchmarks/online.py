@@ -4,7 +4,7 @@ and without splits, scikit-learn's MiniBatchKMeans and a loop over rows in NumPy
 import time
 
 import numpy as np
-from ratio import arguments, race, report
+from ratio import arguments, chosen, race, report
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
@@ -70,9 +70,7 @@ def n_clusters(name, model):
 def main():
     options = arguments(__doc__)
     table = []
-    for number, (k, n_chunks) in enumerate(CASES.items()):
-        if options.only and number not in options.only:
-            continue
+    for k, n_chunks in chosen(CASES.items(), options):
         with threadpool_limits(1):
             row = race(
                 f"k = {k:,}", contestants(k, n_chunks), options.rounds, notes=n_clusters, clock=time.process_time
@@ -80,7 +78,7 @@ def main():
         for name, seconds in row.seconds.items():
             row.notes[name] += f", {n_chunks * CHUNK / seconds:,.0f} rows a second"
         table.append(row)
-    report("online", table, "scikit-learn", "numpy")
+    report("online", table, "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@ import gc
 import importlib.metadata
 import json
 import platform
+import re
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass
@@ -63,21 +66,28 @@ def versions(*packages):
     return found | {"python": platform.python_version(), "machine": platform.machine()}
 
 
-def report(name, rows, *packages, peer=None):
+def report(name, rows, *packages, only=None, peer=None):
     """Print the table and keep it as JSON and Markdown under benchmarks/results/.
 
-    ``peer`` holds versions from another environment.
+    If ``only`` some cases were run, what was kept of the others stays. ``peer`` holds versions from another
+    environment.
     """
     facts = versions("kfree", *packages) | {f"{package} (peer)": version for package, version in (peer or {}).items()}
+    RESULTS.mkdir(exist_ok=True)
+    kept = RESULTS / f"{name}.json"
+    if only is not None and kept.exists():
+        old = {row["case"]: Row(**row) for row in json.loads(kept.read_text())["rows"]}
+        rows = list((old | {row.case: row for row in rows}).values())
     table = markdown(rows)
-    folder = Path(__file__).parent / "results"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.json").write_text(
-        json.dumps({"versions": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
-    )
+    kept.write_text(json.dumps({"versions": facts, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
     heading = ", ".join(f"{key} {value}" for key, value in facts.items())
-    (folder / f"{name}.md").write_text(f"{heading}\n\n{table}\n")
+    kept.with_suffix(".md").write_text(f"{heading}\n\n{table}\n")
     print(heading, table, sep="\n\n")
+
+
+def peak_bytes():
+    """The most memory that this process alone has had (Linux); getrusage would start from that of its parent."""
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
 def arguments(description):
@@ -86,3 +96,9 @@ def arguments(description):
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant (default: %(default)s)")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the cases to run (default: all)")
     return parser.parse_args()
+
+
+def chosen(cases, options):
+    """The cases that ``--only`` names, or all."""
+    cases = list(cases)
+    return cases if options.only is None else [cases[number] for number in options.only]

@@ -5,7 +5,7 @@ MNIST in 10 whitened components: a split-merge search at lam=1000 and the lam pa
 most fits that kfree may take. MNIST comes from KFREE_DATA or the network.
 """
 
-from ratio import Row, arguments, race, report
+from ratio import Row, arguments, chosen, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.datasets import make_blobs
 
@@ -41,8 +41,8 @@ def main():
             10,
         ),
     ]
-    chosen = range(len(cases)) if options.only is None else options.only
-    report("split_merge", [cases[case]() for case in chosen], "scikit-learn", "numpy")
+    rows = [case() for case in chosen(cases, options)]
+    report("split_merge", rows, "scikit-learn", "numpy", only=options.only)
 
 
 if __name__ == "__main__":
