@@ -1,5 +1,7 @@
 """GraphDPMeans: graphs as users have them, bad input, and what "auto" does with graphs that have clusters or none."""
 
+import igraph
+import networkx
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -25,11 +27,10 @@ def two_cliques(n=6):
 
 
 def as_networkx(A):
-    return pytest.importorskip("networkx").from_numpy_array(A)
+    return networkx.from_numpy_array(A)
 
 
 def as_igraph(A):
-    igraph = pytest.importorskip("igraph")
     a, b = np.nonzero(np.triu(A))
     graph = igraph.Graph(n=len(A), edges=np.column_stack([a, b]).tolist())
     graph.es["weight"] = A[a, b].tolist()
@@ -81,17 +82,16 @@ def test_an_edge_list_of_pairs_and_a_square_one():
     assert GraphDPMeans(lam=-0.5).fit([[0, 1, 1], [1, 0, 1], [1, 1, 0]]).n_features_in_ == 3
 
 
-def test_names_are_kept(rng):
+def test_names_are_kept():
     model = GraphDPMeans(lam=-0.5).fit([(70, 30), (30, 10), (10, 70), (10, 5), (5, 900), (900, 5)])
     assert model.node_names_.tolist() == [5, 10, 30, 70, 900]
     assert model.labels_.tolist() == [0, 1, 1, 1, 0]
     assert model.adjacency_[[0], [4]].tolist() == [2.0]  # equal edges add up
     words = GraphDPMeans(lam=-0.5).fit([("b", "a", 2.0), ("c", "a", 1.0)])
     assert words.node_names_.tolist() == ["a", "b", "c"]
-    networkx = pytest.importorskip("networkx")
     graph = networkx.Graph([((0, 1), "x"), ("x", 7)])
     assert GraphDPMeans(lam=-0.5).fit(graph).node_names_.tolist() == [(0, 1), "x", 7]
-    named = pytest.importorskip("igraph").Graph.TupleList([("u", "v"), ("v", "w")])
+    named = igraph.Graph.TupleList([("u", "v"), ("v", "w")])
     assert GraphDPMeans(lam=-0.5).fit(named).node_names_.tolist() == ["u", "v", "w"]
 
 
@@ -121,7 +121,7 @@ def test_bad_graphs_are_refused_with_a_reason(case):
 
 def test_an_empty_networkx_graph():
     with pytest.raises(ValueError, match="the graph is empty"):
-        GraphDPMeans().fit(pytest.importorskip("networkx").Graph())
+        GraphDPMeans().fit(networkx.Graph())
 
 
 def test_an_asymmetric_matrix_is_made_symmetric_with_a_warning():
@@ -131,7 +131,7 @@ def test_an_asymmetric_matrix_is_made_symmetric_with_a_warning():
         model = GraphDPMeans(lam=-0.5).fit(A)
     np.testing.assert_array_equal(model.adjacency_.toarray(), (A + A.T) / 2)
     with pytest.warns(UserWarning, match="directed"):
-        GraphDPMeans(lam=-0.5).fit(pytest.importorskip("networkx").DiGraph([(0, 1), (1, 2)]))
+        GraphDPMeans(lam=-0.5).fit(networkx.DiGraph([(0, 1), (1, 2)]))
 
 
 @pytest.mark.parametrize("cut", ["normalized", "ratio"])

@@ -1,6 +1,8 @@
 """HardHDP against its oracles: Algorithm 2 row by row, all partitions, all choices of a group, and the deltas."""
 
 import numpy as np
+import oracles
+import oracles_hdp
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
@@ -12,7 +14,6 @@ from kfree.objectives.hdp import HDPObjective
 from kfree.search.halves import halve
 from kfree.search.hdp import Closings, shared_by_all
 from kfree.search.state import recentred, settle, state_of
-from tests import oracles, oracles_hdp
 
 ENGINES = ["native", "reference"]
 

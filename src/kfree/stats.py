@@ -75,11 +75,6 @@ class GaussianStats:
         shapes = (n_clusters,), (n_clusters, n_features), (n_clusters, n_features, n_features)
         return cls(*map(np.zeros, shapes))
 
-    @classmethod
-    def of_rows(cls, rows: Floats) -> Self:
-        """Each row as a cluster of its own."""
-        return cls(np.ones(len(rows)), rows.copy(), np.zeros((*rows.shape, rows.shape[1])))
-
     @property
     def mean(self) -> Floats:
         """Means of the clusters, zero where there are no rows."""
@@ -132,11 +127,6 @@ class CountStats:
     def empty(cls, n_clusters: int, n_features: int) -> Self:
         """Statistics of clusters without rows."""
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
-
-    @classmethod
-    def of_rows(cls, rows: Floats, log_ways: Floats) -> Self:
-        """Each row as a cluster of its own."""
-        return cls(np.ones(len(rows)), rows.copy(), log_ways.copy())
 
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())

@@ -152,7 +152,7 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        engine = self._fitted_data(X).open(self.engine, "brute" if self.model == "gaussian" else "auto", self.n_threads)
+        engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
         return engine.assign(self._rule_)[0]
 
     def _check_parameters(self):

@@ -1,7 +1,5 @@
 // The Python face of greedy merging by free energy: one call makes the whole tree; the twins are in
 // reference_agglomerate.py.
-#include <nanobind/stl/tuple.h>
-
 #include "binding.hpp"
 #include "closest_pairs.hpp"
 #include "count_pairs.hpp"
@@ -13,9 +11,8 @@ namespace kfree::binding {
 namespace {
 
 // out pairs (n−1,2): the clusters a < b that became one, called a from then on; cost (n−1,): what that added.
-// Returns how many pairs were looked at, and how many of them took more than a floor.
-std::tuple<int64_t, int64_t> merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost, bool conga,
-                                       int n_threads) {
+// Returns how many pairs were looked at.
+int64_t merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost, bool conga, int n_threads) {
   const auto n_merges = static_cast<int64_t>(cost.size());
   Survey survey(model, n_threads);
   std::unique_ptr<ClosestPairs> search;
@@ -31,7 +28,7 @@ std::tuple<int64_t, int64_t> merge_all(PairCosts& model, Matrix<int64_t>& pairs,
     cost(t) = pair.cost;
     search->merge(pair);
   }
-  return {survey.n_looks, survey.n_full};
+  return survey.n_looks;
 }
 
 using Numbers = Vector<const double>;

@@ -50,7 +50,6 @@ void Survey::complete(const std::vector<int64_t>& others, const std::vector<int6
     model_.costs(asked.data() + from, size, cost.data() + from);
   });
   for (int64_t i = 0; i < n; ++i) cost_[places[i]] = cost[i];
-  n_full += n;
 }
 
 MergePair Survey::nearest(int64_t a, const std::vector<int64_t>& others) {

@@ -29,8 +29,8 @@ class Survey {
   // out cost[i]: of merging a with others[i]; infinite where it is above ceiling[i].
   void compare(int64_t a, const std::vector<int64_t>& others, const std::vector<double>& ceiling,
                std::vector<double>& cost);
-  // How many pairs were looked at, and for how many of them a floor was not enough.
-  int64_t n_looks = 0, n_full = 0;
+  // How many pairs were looked at.
+  int64_t n_looks = 0;
 
  private:
   template <class Work>

@@ -75,7 +75,7 @@ def _merge_all(clusters, energy, joined, unit, pairs, cost):
         alive[b] = False
         table[b], table[:, b] = np.inf, np.inf
         n_looks += look(a)
-    return n_looks, n_looks
+    return n_looks
 
 
 def _clusters_of_counts(indptr, indices, counts, n_features):

@@ -82,7 +82,7 @@ def grow(
     name, arguments = merging_of(rows, objective)
     pairs: Index = np.empty((n_rows - 1, 2), dtype=np.int64)
     costs = np.empty(n_rows - 1)
-    n_pairs, _ = getattr(passes, name)(**arguments, pairs=pairs, cost=costs, conga=conga, n_threads=n_threads)
+    n_pairs = getattr(passes, name)(**arguments, pairs=pairs, cost=costs, conga=conga, n_threads=n_threads)
     merges = Merges(n_rows, pairs, costs)
     together = one_cluster(engine, objective).cost
     shared = np.array([objective.shared_term(n_rows, n_rows - t) for t in range(n_rows)])
