@@ -3,13 +3,16 @@
 import csv
 from dataclasses import dataclass
 
+from scipy import stats
+
 
 @dataclass(frozen=True)
 class Line:
     """One published number, and ours.
 
-    ``paper_spread`` and ``spread`` are half-widths of 95 % confidence intervals. Where ``lower_is_better``, ours is
-    held against the paper's at the paper's ``digits``. Seconds were measured on different machines.
+    ``paper_spread`` is what the paper has after ±, and ``spread`` ours of the same kind. ``goal`` says what is better:
+    "lowest", "highest", what is nearer to a number, or None; ours is held against the paper's, or what else it is
+    ``against``, at so many ``digits``. Seconds of a paper were measured on another machine.
     """
 
     case: str
@@ -21,9 +24,10 @@ class Line:
     spread: float | None = None
     paper_seconds: float | None = None
     seconds: float | None = None
-    lower_is_better: bool = True
+    goal: str | float | None = "lowest"
     digits: int = 3
     note: str = ""
+    against: str = "paper"
 
     @property
     def difference(self):
@@ -32,10 +36,19 @@ class Line:
 
     @property
     def verdict(self):
-        """Empty, unless ours is worse; then also whether the confidence intervals meet."""
-        if self.paper is None or not self.lower_is_better or _rounded(self.ours, self.digits) <= self.paper:
+        """Empty, unless ours is worse; then also whether what lies within ± meets."""
+        if self.paper is None or self.goal is None or self._shortfall(_rounded(self.ours, self.digits)) <= 0:
             return ""
-        return "worse, within ±" if self.ours - (self.spread or 0) <= self.paper + (self.paper_spread or 0) else "WORSE"
+        meets = self._shortfall(self.ours) <= (1 + 1e-9) * ((self.spread or 0) + (self.paper_spread or 0))
+        return "worse, within ±" if meets else "WORSE"
+
+    def _shortfall(self, value):
+        """By how much this value is worse than the paper's."""
+        if self.goal == "lowest":
+            return value - self.paper
+        if self.goal == "highest":
+            return self.paper - value
+        return abs(value - self.goal) - abs(self.paper - self.goal)
 
     def cells(self):
         """The line as text, by the head of its column."""
@@ -43,11 +56,11 @@ class Line:
             "case": self.case,
             "method": self.method,
             "quantity": self.quantity,
-            "paper": _number(self.paper, self.paper_spread),
+            self.against: _number(self.paper, self.paper_spread),
             "ours": _number(self.ours, self.spread),
             "difference": "" if self.difference is None else f"{self.difference:+.1%}",
             "verdict": self.verdict,
-            "paper s": "" if self.paper_seconds is None else f"{self.paper_seconds:.1f}",
+            f"{self.against} s": "" if self.paper_seconds is None else f"{self.paper_seconds:.1f}",
             "ours s": "" if self.seconds is None else f"{self.seconds:.2f}",
             "note": self.note,
         }
@@ -77,7 +90,8 @@ def as_text(lines):
     body = [{head: head for head in heads}, {head: "-" * width[head] for head in heads}, *rows]
     text = ["  ".join(row[head].ljust(width[head]) for head in heads).rstrip() for row in body]
     worse = sum(line.verdict != "" for line in lines)
-    return "\n".join([*text, "", f"Worse than the paper in {worse} of {len(lines)} lines." if worse else ""]).rstrip()
+    said = f"Worse than the {lines[0].against} in {worse} of {len(lines)} lines." if worse else ""
+    return "\n".join([*text, "", said]).rstrip()
 
 
 def write_csv(lines, path):
@@ -86,6 +100,11 @@ def write_csv(lines, path):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(FIELDS)
         writer.writerows([getattr(line, field) for field in FIELDS] for line in lines)
+
+
+def half_width(values):
+    """Of the 95 % confidence interval of the mean; None for a single value."""
+    return float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)) if len(values) > 1 else None
 
 
 def _number(value, spread=None):

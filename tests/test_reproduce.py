@@ -23,12 +23,22 @@ def made_up():
         Line("a", "fast", "cost", paper=1.23, ours=1.2349, spread=0.01, seconds=2.0),
         Line("b", "slow", "cost", paper=1.23, ours=1.236, note="k=3"),
         Line("c", "slow", "cost", paper=1.23, paper_spread=0.02, ours=1.26, spread=0.01),
-        Line("d", "slow", "clusters", paper=4, ours=8, lower_is_better=False),
+        Line("d", "slow", "clusters", paper=4, ours=8, goal=None),
     ]
 
 
 def test_worse_means_worse_in_the_papers_digits():
     assert [line.verdict for line in made_up()] == ["", "WORSE", "worse, within ±", ""]
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdicts"),
+    [("highest", ["WORSE", "worse, within ±", "", ""]), (10.0, ["WORSE", "worse, within ±", "", "WORSE"])],
+)
+def test_worse_depends_on_the_goal(goal, verdicts):
+    ours = [7.0, 8.5, 9.0, 13.0]
+    lines = [Line("a", "fast", "found", paper=9.0, paper_spread=0.3, ours=one, spread=0.2, goal=goal) for one in ours]
+    assert [line.verdict for line in lines] == verdicts
 
 
 def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
@@ -154,7 +164,7 @@ def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
     line = table1.line(case, table1.completed(case, kept))
     assert json.loads(table1.KEPT.read_text()) == kept
     assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
-    assert line.note == "3.2 from ten, paper 5.9"
+    assert (line.goal, line.verdict) == (10.0, "")
     assert len(CLUSTERS_FOUND) == 27
 
 

@@ -71,7 +71,7 @@ def lines_of(name):
             paper_spread=PURITY[name][method.split(",")[0]][1],
             ours=found.mean(),
             spread=found.std(ddof=1),
-            lower_is_better=False,
+            goal="highest",
             note="highest" if method == highest else "",
         )
         for method, found in purity.items()

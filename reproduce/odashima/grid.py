@@ -133,6 +133,7 @@ def grid_line(case, found, model, seconds):
         paper_seconds=grid_seconds,
         seconds=seconds,
         digits=12,
+        against="grid",
         note=f"k={model.n_clusters_} (grid {k}), 1/{grid_seconds / seconds:.0f} of the time",
     )
 

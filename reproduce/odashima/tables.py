@@ -1,12 +1,11 @@
 """Tables 1, 2, 3 (costs over five orders of the rows) and 5 (numbers of clusters)."""
 
 import numpy as np
-from scipy import stats
 
 from kfree.datasets import load
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
-from reproduce.table import Line
+from reproduce.table import Line, half_width
 
 
 def orders(X, n_orders=5):
@@ -38,7 +37,7 @@ def cost_line(case, algorithm, published, X, lam):
         paper=published.cost,
         paper_spread=published.spread,
         ours=cost.mean(),
-        spread=stats.t.ppf(0.975, len(cost) - 1) * stats.sem(cost) if len(cost) > 1 else None,
+        spread=half_width(cost),
         paper_seconds=published.seconds,
         seconds=float(np.mean([done.seconds for done in runs])),
         note=f"k={min(k)}" if min(k) == max(k) else f"k={min(k)}-{max(k)}",
@@ -59,7 +58,7 @@ def n_clusters():
                     quantity="clusters",
                     paper=published.get(algorithm, published["grid"]),
                     ours=done.n_clusters,
-                    lower_is_better=False,
+                    goal=None,
                     note=f"cost {done.cost:.4g}",
                 )
             )
