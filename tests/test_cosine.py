@@ -4,6 +4,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
 
 from kfree import DPMeans, KMeans, farthest_first_lambda
 
@@ -70,3 +71,13 @@ def test_an_all_zero_row_is_an_error(as_input, X):
         DPMeans(search="sweep", lam=1.0, metric="cosine").fit(as_input(X))
     with pytest.raises(ValueError, match=r"init=.* is not allowed; give centres that are not zero"):
         KMeans(2, metric="cosine", init=[[0.0] * 5, [1.0] * 5]).fit(X[:5])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array])
+def test_directions_all_around_are_found(as_input, seed):
+    """Their mean is short, so that rows lie on one side of its direction."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(9, 20)), 30, axis=0) + 0.1 * rng.normal(size=(270, 20))
+    model = DPMeans(lam=3.0, metric="cosine").fit(as_input(X))
+    assert adjusted_rand_score(np.repeat(np.arange(9), 30), model.labels_) == 1.0

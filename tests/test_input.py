@@ -91,6 +91,7 @@ BAD_PARAMETERS = [
     (DPMeans, {"lam": [1.0]}, r"lam=\[1.0\] is not allowed"),
     (DPMeans, {"target_k": 0}, "target_k=0 is not allowed; give a whole number ≥ 1"),
     (DPMeans, {"target_k": 11}, "target_k=11 is more than the 10 distinct rows of X; give at most that many"),
+    (DPMeans, {"target_k": 5, "max_clusters": 4}, "max_clusters=4 is not allowed; give None or at least target_k=5"),
     (DPMeans, {"target_k": 11, "lam": "farthest-first"}, "cannot find 11 clusters"),
     (DPMeans, {"target_k": 3, "lam": 1.0}, "target_k=3 is not allowed; give None with a lam that is a number"),
     (DPMeans, {"lam": "farthest-first"}, "target_k=None is not allowed; give the wished number of clusters"),

@@ -1,12 +1,14 @@
 """The lam path: its parts against slow versions, exact k on data with clusters, one cluster on data without."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import blobs
 from oracles import all_partitions, partition_cost
 
-from kfree import DPMeans, lambda_path
+from kfree import DPMeans, farthest_first_lambda, lambda_path
 from kfree.engines import Sites, open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.condense import condense, shuffled
@@ -257,6 +259,39 @@ def test_price_for_a_wished_number(rng):
     assert step.lam_low < staircase_to(engine, objective, seeded(), 5).at(k=5).lam < step.lam_high
     with pytest.raises(ValueError, match="k=401 is more than the 400 distinct rows"):
         staircase_to(engine, objective, seeded(), 401).at(k=401)
+
+
+@pytest.mark.parametrize("exponent", [-90, -60, 60, 90])
+def test_units_do_not_matter(exponent, rng):
+    X, _ = blobs(rng, n=120, d=3, k=3, spread=9.0)
+    plain, scaled = DPMeans().fit(X), DPMeans().fit(X * 10.0**exponent)
+    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+
+
+@pytest.mark.parametrize("k", [2, 7, 20])
+def test_a_wished_number_is_reached_or_missed_with_a_warning(k, rng):
+    X = rng.normal(size=(600, 3)) + rng.choice([-8.0, 0.0, 8.0], size=(600, 1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = DPMeans(target_k=k).fit(X)
+    assert (model.n_clusters_ == k) is not any("found no price" in str(one.message) for one in caught)
+    assert abs(model.n_clusters_ - k) <= 1
+    assert DPMeans(lam=model.lam_, init=model.cluster_centers_).fit(X).cost_ <= model.cost_ * (1 + 1e-9)
+
+
+def test_a_wished_number_that_no_price_has():
+    X = np.repeat([[0.0], [1.0], [100.0], [101.0]], 5, axis=0)  # the third and the fourth cluster are worth the same
+    with pytest.warns(UserWarning, match=r"found no price at which target_k=3 clusters are best; lam_=.* gives (2|4)"):
+        DPMeans(target_k=3).fit(X)
+
+
+def test_prices_of_a_sweep_are_prices_of_rows(rng):
+    centres = [[0, 0], [9, 0], [0, 9], [9, 9], [20, 20]]
+    X = np.repeat(centres, 100, axis=0) + rng.normal(size=(500, 2))
+    for options in ({}, {"target_k": 5}):
+        model = DPMeans(search="sweep", **options).fit(X)
+        assert model.lam_ == farthest_first_lambda(X, 5)
+    assert DPMeans(search="sweep").fit(np.ones((9, 2))).n_clusters_ == 1
 
 
 @pytest.mark.parametrize("n_rare", [0, 3])

@@ -74,3 +74,24 @@ def test_rows_of_a_weightless_cluster_join_the_nearest():
     assert model.n_clusters_ == 1
     assert model.labels_.tolist() == [0, 0, 0, 0]
     assert model.cluster_centers_.tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_rows_of_no_weight_leave_no_trace_in_a_search(metric, rng):
+    for _ in range(12):
+        X = rng.normal(size=(rng.integers(20, 300), rng.integers(2, 5)))
+        X += rng.choice([0.0, 6.0], size=(len(X), 1))
+        w = rng.integers(0, 5, size=len(X))
+        lam = 0.3 if metric == "cosine" else 27.5
+        all_rows = DPMeans(lam=lam, metric=metric).fit(X, sample_weight=w)
+        some_rows = DPMeans(lam=lam, metric=metric).fit(X[w > 0], sample_weight=w[w > 0])
+        assert all_rows.cost_ == pytest.approx(some_rows.cost_, rel=1e-12)
+        np.testing.assert_array_equal(all_rows.labels_[w > 0], some_rows.labels_)
+
+
+@pytest.mark.parametrize("weight", [1e101, 1e-150])
+def test_weights_that_cannot_be_multiplied_are_refused(weight):
+    with pytest.raises(
+        ValueError, match=r"1 value\(s\) such as 1e(\+101|-150); give zero or numbers between 1e-100 and"
+    ):
+        DPMeans(lam=1.0).fit([[0.0], [1.0], [2.0]], sample_weight=[1.0, weight, 0.0])

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,8 +15,9 @@ from kfree.search.path import staircase, staircase_to
 from kfree.search.seeding import farthest_first
 from kfree.search.split_merge import Budget, split_merge
 from kfree.search.state import one_cluster, settle
+from kfree.search.target import nearest_to
 
-SEARCHES = {"split-merge": "_split_merge", "sweep": "_sweep"}
+SEARCHES = ["split-merge", "sweep"]
 ORDERS = ["given", "random"]
 PRICES = ["auto", "farthest-first"]
 
@@ -44,7 +46,7 @@ class PricedSearch:
             self.target_k,
             "the wished number of clusters with lam='farthest-first'",
         )
-        require_choice("search", self.search, list(SEARCHES))
+        require_choice("search", self.search, SEARCHES)
         require_choice("order", self.order, ORDERS)
         swept = self.search == "sweep"
         require(
@@ -65,12 +67,19 @@ class PricedSearch:
         )
         require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
         require_count("max_clusters", self.max_clusters, or_none=True)
+        require(
+            None in (self.max_clusters, self.target_k) or self.max_clusters >= self.target_k,
+            "max_clusters",
+            self.max_clusters,
+            f"None or at least target_k={self.target_k}",
+        )
 
     def _price(self, engine, plain):
         """The price to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
         if is_positive_number(self.lam):
             return float(self.lam), None
-        if self.lam == "farthest-first":
+        swept = self.search == "sweep"
+        if self.lam == "farthest-first" or (swept and self.target_k is not None):
             return farthest_first(engine, plain, self.target_k), None
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
@@ -82,20 +91,48 @@ class PricedSearch:
                 )
             return path.at(k=self.target_k).lam, None
         path = staircase(engine, plain, rng)
-        return path.suggest().lam, path
+        step = path.suggest()
+        # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
+        by_row = swept and path.cost[0] > 0
+        return farthest_first(engine, plain, step.k) if by_row else step.lam, path
 
     def _searched(self, engine, objective):
-        """Where the search ends, and with it the state to publish."""
-        descent = getattr(self, SEARCHES[self.search])(engine, objective)
-        return descent, self._finished(descent, engine, objective)
+        """The objective, whose price ``target_k`` may change, where a search ends, and the state to publish."""
+        if self.search == "sweep":
+            descent = self._swept(engine, objective)
+        elif self.target_k is None or self.lam != "auto":
+            descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget())
+        else:
+            objective, descent = self._with_target_k(engine, objective)
+        return objective, descent, self._finished(descent, engine, objective)
 
-    def _split_merge(self, engine, objective):
+    def _with_target_k(self, engine, objective):
+        given, budget = self._given_sites(engine), self._budget()
+
+        def search(lam, sites):
+            return self._split_merge(engine, replace(objective, lam=lam), given if sites is None else sites, budget)
+
+        lam, descent = nearest_to(self.target_k, objective.lam, search, budget.in_time)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k:
+            warnings.warn(
+                f"{type(self).__name__} found no price at which target_k={self.target_k} clusters are best; "
+                f"lam_={lam:g} gives {n_found}. KMeans({self.target_k}) takes the number as given.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return replace(objective, lam=lam), descent
+
+    def _split_merge(self, engine, objective, sites, budget):
+        return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
+
+    def _budget(self):
+        """Time that is left over goes to random cuts, unless the number of clusters matters more."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
-        patience = self.patience or (0 if self.time_budget is None else np.inf)
-        budget = Budget(check_random_state(self.random_state), patience, deadline)
-        return split_merge(engine, objective, self._given_sites(engine), self.max_iter, self.max_clusters, budget)
+        patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
+        return Budget(check_random_state(self.random_state), patience, deadline)
 
-    def _sweep(self, engine, objective):
+    def _swept(self, engine, objective):
         rng = check_random_state(self.random_state)
         sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)

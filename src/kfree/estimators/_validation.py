@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_array
 
 # Rows looked at in one go when searching for bad values, so that the search needs little memory.
 _ROWS_AT_ONCE = 65536
+# Weights between this and its inverse can be multiplied with each other and with squared distances.
+_LEAST_WEIGHT = 1e-100
 
 
 def validated_rows(X, estimator):
@@ -67,6 +69,13 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
         raise ValueError(
             f"sample_weight contains {len(negative)} negative value(s), the first is "
             f"{weight[negative[0]]:g} for row {negative[0]}; weights are finite numbers ≥ 0."
+        )
+    extreme = weight[(weight > 0) & ((weight < _LEAST_WEIGHT) | (weight > 1 / _LEAST_WEIGHT))]
+    if len(extreme):
+        raise ValueError(
+            f"sample_weight contains {len(extreme)} value(s) such as {extreme[0]:g}; give zero or numbers between "
+            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, beyond which products of weights are not numbers any more. "
+            "Divide all weights, and lam, by a constant."
         )
     if not all_may_be_zero and not weight.any():
         raise ValueError(

@@ -22,11 +22,14 @@ class DPMeans(PricedSearch, CentreClusterer):
         (:func:`kfree.lambda_path`), ``"farthest-first"`` the one at which a sweep opens about ``target_k`` clusters
         (:func:`kfree.farthest_first_lambda`).
     target_k : int or None, default=None
-        A wished number of clusters: with ``lam="auto"``, the path's price for that number.
+        A wished number of clusters: with ``lam="auto"``, a price at which a search ends with that many. It begins with
+        the path's price, and if need be a few more prices are tried; if none gives that number, a warning says so. With
+        ``search="sweep"``, the price of ``"farthest-first"``.
     search : {"split-merge", "sweep"}, default="split-merge"
-        ``"split-merge"`` ends where no split, merge, birth or death of a cluster and no exchange of rows lowers the
-        cost, nor cutting up to three in ten clusters in two and thinning them out. ``"sweep"`` is the published
-        algorithm: rows are visited in order, means are recomputed after each sweep.
+        ``"split-merge"`` ends where no merge of two clusters, no cut of one by 2-means, no birth, no exchange of rows
+        and no death, its rows going to the next centres as they are, lowers the cost; nor cutting up to three in ten
+        clusters in two and thinning them out. ``"sweep"`` is the published algorithm: rows are visited in order, means
+        are recomputed after each sweep.
     patience : int, default=0
         For split-merge: go on with random cuts until so many in a row were in vain.
     time_budget : float or None, default=None
@@ -151,10 +154,9 @@ class DPMeans(PricedSearch, CentreClusterer):
         self._check_parameters()
         engine = self._open(X, sample_weight)
         lam, path = self._price(engine, OBJECTIVES[self.metric](0.0))
-        objective = OBJECTIVES[self.metric](lam)
-        descent, state = self._searched(engine, objective)
+        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
         self._publish(X, engine, objective, state, descent)
-        self.lam_, self.path_ = lam, path
+        self.lam_, self.path_ = objective.lam, path
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
         return self

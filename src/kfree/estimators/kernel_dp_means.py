@@ -29,7 +29,7 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
         The price of a cluster, in units of squared distance in feature space. ``"auto"`` takes the price that the
         data speak for, judged there as in :func:`kfree.lambda_path`.
     target_k : int or None, default=None
-        A wished number of clusters: with ``lam="auto"``, the path's price for that number.
+        A wished number of clusters, as in :class:`DPMeans`.
     kernel : str or callable, default="rbf"
         A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, a function of two rows, or
         ``"precomputed"``: then X holds the kernel values between all rows.
@@ -153,9 +153,9 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
         lam, path = self._price(engine, DPMeansObjective(0.0, space=DUAL))
-        descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
+        objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
         self._publish(X, rows, kernel, engine, state, descent)
-        self.lam_, self.path_ = lam, path
+        self.lam_, self.path_ = objective.lam, path
         return self
 
     def predict(self, X):

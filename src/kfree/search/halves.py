@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kfree.engines.base import Engine, Index, Labels, Sites
 from kfree.search.state import SplitMergeObjective, State
 from kfree.spaces import Space
-from kfree.stats import Floats, Stats
+from kfree.stats import Floats, Stats, totals
 
 # Rounds of power iteration. The axis is a place to start from; 2-means finds the halves.
 AXIS_ROUNDS = 8
@@ -68,28 +68,27 @@ def halve(
     place[clusters] = np.arange(len(clusters))
     rows = np.flatnonzero(place[state.labels] >= 0)
     labels = place[state.labels[rows]]
-    centres = objective.centres(state.stats, previous=state.sites.centres)[clusters]
+    # Also where centres are directions: rows fall on both sides of their mean, but not of a point that is far off.
+    means = state.stats.sum[clusters] / state.stats.n[clusters, None]
     cost = objective.least_cost(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(rows, labels, centres, np.sqrt(cost / state.stats.n[clusters]), engine, objective.space)
-    centres, stats, sides = _two_means(rows, labels, _pairs(centres, axis), engine, objective, restless)
+    axis = _principal_axes(rows, labels, means, np.sqrt(cost / state.stats.n[clusters]), engine, objective.space)
+    centres, stats, sides = _two_means(rows, labels, _pairs(means, axis), engine, objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_cost = objective.least_cost(stats, centres)
     gain = np.where(in_two, cost - halves_cost[0::2] - halves_cost[1::2], 0.0)
     return Halves(clusters, centres, stats, gain, rows, sides)
 
 
-def _principal_axes(
-    rows: Index, labels: Labels, centres: Floats, radius: Floats, engine: Engine, space: Space
-) -> Floats:
+def _principal_axes(rows: Index, labels: Labels, means: Floats, radius: Floats, engine: Engine, space: Space) -> Floats:
     """The direction in which each cluster is widest, as long as ``radius``; by power iteration.
 
-    The squared distances to centre − axis and centre + axis differ by 4·axis·(z − centre), so that ``lean`` is a
+    The squared distances to mean − axis and mean + axis differ by 4·axis·(z − mean), so that ``lean`` is a
     multiplication with the scatter matrix, which nobody ever stores.
     """
-    axis = _scaled(np.tile(engine.generic_axis(), (len(centres), 1)), radius, space)
+    axis = _scaled(np.tile(engine.generic_axis(), (len(means), 1)), radius, space)
     for _ in range(AXIS_ROUNDS):
-        mass, moment = engine.lean(rows, labels, _pairs(centres, axis))
-        axis = _scaled(moment - mass[:, None] * centres, radius, space)
+        mass, moment = engine.lean(rows, labels, _pairs(means, axis))
+        axis = _scaled(moment - mass[:, None] * means, radius, space)
     return axis
 
 
@@ -98,17 +97,20 @@ def _two_means(
 ) -> tuple[Floats, Stats, Labels]:
     """K-means within every cluster, from two sites each; a cluster in which hardly a row changes sides is left alone.
 
-    Returns the sites that the rows were last held against, statistics about those, and the rows' sides.
+    Rows of no weight change sides unnoticed. Returns the sites that the rows were last held against, statistics about
+    those, and the rows' sides.
     """
     sides, stats = engine.choose(rows, labels, pairs)
-    n_rows = np.bincount(labels, minlength=len(pairs) // 2)
+    counts = np.ones(len(rows)) if engine.weight is None else np.sign(engine.weight[rows])
+    n_rows = totals(labels, counts, len(pairs) // 2)
     moving = np.arange(len(rows))
     while len(moving):
         both = _both(labels[moving], len(n_rows))
         pairs = np.where(both[:, None], objective.centres(stats, previous=pairs), pairs)
         chosen, found = engine.choose(rows[moving], labels[moving], pairs)
         stats.put(both, found.take(both))
-        n_changed = np.bincount(labels[moving[chosen != sides[moving]]], minlength=len(n_rows))
+        changed = moving[chosen != sides[moving]]
+        n_changed = totals(labels[changed], counts[changed], len(n_rows))
         sides[moving] = chosen
         moving = moving[(n_changed > restless * n_rows)[labels[moving]]]
     return pairs, stats, sides
@@ -127,5 +129,8 @@ def _pairs(centres: Floats, axis: Floats) -> Floats:
 
 
 def _scaled(axis: Floats, length: Floats, space: Space) -> Floats:
+    # A moment is of the third power of the rows, whose square might not be a number any more.
+    largest = np.abs(axis).max(axis=1, keepdims=True)
+    axis = axis / np.where(largest > 0, largest, 1.0)
     norm = np.sqrt(space.sq_norms(axis))
     return axis * (length / np.where(norm > 0, norm, 1.0))[:, None]
