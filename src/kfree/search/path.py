@@ -14,7 +14,8 @@ from kfree.search.valleys import Valleys, valleys
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The ladder goes a third beyond max_k, because its last rungs are not as good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 100
-_STEPS_JUDGED = 10
+# Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide as those.
+_WIDEST_JUDGED, _FEW = 10, 15
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
 
@@ -35,8 +36,8 @@ def staircase(
         ladder, micro = _ladder(engine, order, objective, rng, reach)
     cost = ladder.costs(reach + reach // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
-    widest = np.argsort(-path.score[:reach], kind="stable")[:_STEPS_JUDGED]
-    candidates = [int(path.k[j]) for j in widest if path.score[j] > 0]
+    widest = np.argsort(-path.score[:reach], kind="stable")[:_WIDEST_JUDGED]
+    candidates = [int(path.k[j]) for j in np.union1d(widest, np.arange(min(_FEW, reach))) if path.score[j] > 0]
     return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
 
 
