@@ -25,6 +25,8 @@ def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
 
 
+# On a machine that is busy with other things, what takes half a second may take more than one.
+@pytest.mark.filterwarnings("ignore:DPMeans did not converge within time_budget")
 @pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDES], ids=lambda page: page.name)
 def test_examples_of_a_page(page):
     text = page.read_text()

@@ -59,6 +59,8 @@ def test_squared_distances_that_overflow(as_input):
         KMeans(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"the cost overflows float64: .* Divide X by a constant"):
         DPMeans(lam=30.0).fit(X)
+    with pytest.raises(ValueError, match=r"the cost overflows float64: .* Divide X by a constant"):
+        farthest_first_lambda(X, 2)
     swept = DPMeans(lam=30.0, search="sweep").fit(X)
     assert swept.n_clusters_ == 4  # infinitely far is farther than lam
 
@@ -87,6 +89,7 @@ BAD_PARAMETERS = [
     (DPMeans, {"lam": np.nan}, "lam=nan is not allowed"),
     (DPMeans, {"lam": np.inf}, "lam=inf is not allowed"),
     (DPMeans, {"lam": True}, "lam=True is not allowed"),
+    (DPMeans, {"lam": 10**400}, "lam=10*0 is not allowed; give a finite number > 0"),
     (DPMeans, {"lam": "farthest_first"}, "lam='farthest_first' is not allowed; give .* 'farthest-first'"),
     (DPMeans, {"lam": [1.0]}, r"lam=\[1.0\] is not allowed"),
     (DPMeans, {"target_k": 0}, "target_k=0 is not allowed; give a whole number ≥ 1"),

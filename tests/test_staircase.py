@@ -67,6 +67,9 @@ def test_what_cannot_be_answered_is_said():
         path.at(lam=0.5)
     with pytest.raises(ValueError, match="lam=-1 is not allowed"):
         path.at(lam=-1)
+    for bad in ("a", True, [1.0]):
+        with pytest.raises(ValueError, match="is not allowed; give a number > 0"):
+            path.at(lam=bad)
 
 
 def test_equal_rows_are_one_cluster_at_any_price():
@@ -82,6 +85,11 @@ def test_repr_says_what_matters():
     assert "1 to 3 clusters" in text
     assert "suggested: k=3 for lam between 10 and 100, say 31.6" in text
     assert "also wide: k=2 for lam between 100 and 500; valleys between 50% of neighbours" in text
+
+
+def test_plot_of_equal_rows_says_nothing():
+    figure = pytest.importorskip("matplotlib.figure")
+    Staircase.of_merges(np.array([0.0])).plot(figure.Figure().add_subplot()).figure.canvas.draw()
 
 
 def test_plot_marks_the_suggested_step():

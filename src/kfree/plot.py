@@ -55,7 +55,9 @@ def staircase(path, ax=None):
     ax : matplotlib axes
     """
     ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
-    best, steps = path.suggest(), np.flatnonzero(path.width > 0)
+    # Where all rows are equal, one cluster is best at any price, and there is nothing to draw.
+    anywhere = (path.lam_low == 0) & np.isinf(path.lam_high)
+    best, steps = path.suggest(), np.flatnonzero((path.width > 0) & ~anywhere)
     # The first step has no upper end and a last one no lower end: draw as much of them as of a step of width log 4.
     low = np.where(path.lam_low == 0, path.lam_high / 4, path.lam_low)[steps]
     high = np.where(np.isfinite(path.lam_high), path.lam_high, path.lam_low * 4)[steps]
@@ -66,7 +68,8 @@ def staircase(path, ax=None):
         span = high[chosen[0]], low[chosen[0]]
         ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
         ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
-    ax.set(xscale=path.scale, yscale="log")
+    if len(steps):
+        ax.set(xscale=path.scale, yscale="log")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
     ax.spines[["top", "right"]].set_visible(False)

@@ -1,7 +1,7 @@
 """What is accepted, and what is said about the rest: what was given, what is allowed, what to do."""
 
 import difflib
-import math
+import sys
 from numbers import Integral, Real
 
 import numpy as np
@@ -119,7 +119,7 @@ def require_count(name, value, or_none=False, least=1):
 
 def is_positive_number(value):
     """Whether ``value`` is a finite number above zero (a bool is not a number here)."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, Real) and not isinstance(value, bool) and 0 < value <= sys.float_info.max
 
 
 def _canonical_csr(X):

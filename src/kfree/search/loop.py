@@ -82,7 +82,12 @@ def descend(
 
 def require_finite(state: Costed) -> None:
     """Raise if no search can go on from here."""
-    if not math.isfinite(state.cost):
+    require_finite_cost(state.cost)
+
+
+def require_finite_cost(cost: float) -> None:
+    """Raise unless a cost is a number."""
+    if not math.isfinite(cost):
         raise ValueError(
             "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."
         )

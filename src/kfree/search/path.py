@@ -14,7 +14,7 @@ from kfree.search.valleys import Valleys, valleys
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The ladder goes a third beyond max_k, because its last rungs are not as good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 100
-# Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide as those.
+# Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
@@ -36,8 +36,9 @@ def staircase(
         ladder, micro = _ladder(engine, order, objective, rng, reach)
     cost = ladder.costs(reach + reach // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
-    widest = np.argsort(-path.score[:reach], kind="stable")[:_WIDEST_JUDGED]
-    candidates = [int(path.k[j]) for j in np.union1d(widest, np.arange(min(_FEW, reach))) if path.score[j] > 0]
+    score = path.score[:reach]
+    judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
+    candidates = [int(path.k[j]) for j in judged if score[j] > 0]
     return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from kfree.engines.base import Engine, Index, row_weights
+from kfree.search.loop import require_finite_cost
 from kfree.search.state import Objective, one_cluster
 from kfree.stats import Floats
 
@@ -57,6 +58,7 @@ def farthest_first(engine: Engine, objective: Objective, target_k: int) -> float
         saving = weight * sq_dist
         farthest = int(np.argmax(saving))
         lam = float(saving[farthest])
+        require_finite_cost(lam)
         if lam == 0.0:
             raise ValueError(
                 f"farthest-first cannot find {target_k} clusters: after {found} round(s) every row of X "

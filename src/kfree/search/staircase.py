@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,7 @@ class Staircase:
         return f"k={self.k[j]} for {bounds}; valleys between {self.valleys[j]:.0%} of neighbours"
 
     def _index_of_price(self, lam: float) -> int:
-        if not lam > 0:
+        if not isinstance(lam, Real) or isinstance(lam, bool) or not lam > 0:
             raise ValueError(f"lam={lam!r} is not allowed; give a number > 0, the price of a cluster.")
         enough = np.flatnonzero(self.lam_low <= lam)
         if not len(enough):
