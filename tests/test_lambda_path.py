@@ -261,6 +261,15 @@ def test_price_for_a_wished_number(rng):
         staircase_to(engine, objective, seeded(), 401).at(k=401)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_few_clusters_of_very_unlike_sizes(seed):
+    """Noise cuts the largest in ways that make wider steps than the true one."""
+    rng = np.random.default_rng(seed)
+    sizes = [5000, 500, 50]
+    X = np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], sizes, axis=0) + rng.normal(size=(sum(sizes), 2))
+    assert lambda_path(X).suggest().k == 3
+
+
 @pytest.mark.parametrize("exponent", [-90, -60, 60, 90])
 def test_units_do_not_matter(exponent, rng):
     X, _ = blobs(rng, n=120, d=3, k=3, spread=9.0)
