@@ -5,10 +5,9 @@ Families: a round Gaussian; one with an axis ten times as long as the others; tw
 
 import argparse
 import json
-from pathlib import Path
 
 import numpy as np
-from ratio import versions
+from ratio import RESULTS, versions
 
 from kfree import lambda_path
 
@@ -44,8 +43,7 @@ def main():
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="numbers of rows (default: all)")
     parser.add_argument("--draws", type=int, help="draws per cell (default: fewer where there are more rows)")
     options = parser.parse_args()
-    folder = Path(__file__).parent / "results"
-    file = folder / "no_clusters.json"
+    file = RESULTS / "no_clusters.json"
     cells = json.loads(file.read_text())["cells"] if file.exists() else {}
     for n in options.rows:
         for family in FAMILIES:
@@ -54,13 +52,13 @@ def main():
                 share, others = share_of_one(family, n, d, draws)
                 cells[f"{family} | {n} | {d}"] = {"draws": draws, "k = 1": share, "other k": others}
                 print(f"{family}, {n:,} × {d}: {share:.0%} of {draws}", *others, flush=True)
-        write(folder, cells)
+        write(file, cells)
 
 
-def write(folder, cells):
+def write(file, cells):
     """JSON and a table: one line per family and number of rows, one column per number of columns."""
     facts = versions("kfree", "numpy")
-    (folder / "no_clusters.json").write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
+    file.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     lines = [
         ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\nShare of draws without clusters for which `lambda_path` suggests k = 1 (goal: at least 95 %).\n",
@@ -73,7 +71,7 @@ def write(folder, cells):
             if all(row):
                 shares = " | ".join(f"{cell['k = 1']:.0%}" for cell in row)
                 lines.append(f"| {family} | {n:,} | {row[0]['draws']} | {shares} |")
-    (folder / "no_clusters.md").write_text("\n".join(lines) + "\n")
+    file.with_suffix(".md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -55,12 +55,11 @@ def _from_arrays(A):
 
 def _from_edges(edges):
     """Rows (a, b) or (a, b, weight) of an undirected graph; equal rows add up, and names are kept sorted."""
-    columns = list(edges.T) if isinstance(edges, np.ndarray) else [list(column) for column in zip(*edges, strict=True)]
-    if len({isinstance(name, str) for column in columns[:2] for name in column}) > 1:
-        raise ValueError(
-            "the list of edges names some nodes by numbers and some by texts, and 1 and '1' may mean the same "
-            "or not; name all in one way."
-        )
+    if isinstance(edges, np.ndarray):
+        columns = list(edges.T)
+    else:
+        columns = [list(column) for column in zip(*edges, strict=True)]
+        _require_names_of_one_kind(columns[:2])
     ends = [np.asarray(column) for column in columns[:2]]
     weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
@@ -74,6 +73,14 @@ def _from_edges(edges):
     a, b = index[: len(weight)], index[len(weight) :]
     half = sp.coo_array((np.where(a == b, weight / 2, weight), (a, b)), shape=(len(names), len(names)))
     return sp.csr_array(half + half.T), names
+
+
+def _require_names_of_one_kind(ends):
+    if len({isinstance(name, str) for names in ends for name in names}) > 1:
+        raise ValueError(
+            "the list of edges names some nodes by numbers and some by texts, and 1 and '1' may mean the same "
+            "or not; name all in one way."
+        )
 
 
 def _from_networkx(graph):

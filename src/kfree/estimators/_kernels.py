@@ -1,7 +1,5 @@
 """What is accepted as a kernel and as a matrix of its values, and what is said about the rest."""
 
-from numbers import Real
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
@@ -9,7 +7,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
 from kfree.engines.base import generic_direction
 from kfree.engines.gram import Kernel
-from kfree.estimators._validation import is_positive_number, require, require_choice, validated_rows
+from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
 _ROUNDING = 1e-7
@@ -35,8 +33,7 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
     takes_gamma = isinstance(name, str) and "gamma" in KERNEL_PARAMS.get(name, ())
     require(gamma is None or takes_gamma, "gamma", gamma, f"None with kernel={name!r}, which takes no gamma")
     require(is_positive_number(degree), "degree", degree, "a finite number > 0")
-    is_number = isinstance(coef0, Real) and not isinstance(coef0, bool) and np.isfinite(coef0)
-    require(is_number, "coef0", coef0, "a finite number")
+    require(is_number(coef0), "coef0", coef0, "a finite number")
     is_for_function = "a dict of arguments if kernel is a function, else None"
     require(params is None or (callable(name) and isinstance(params, dict)), "kernel_params", params, is_for_function)
 

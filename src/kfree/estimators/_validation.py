@@ -117,9 +117,14 @@ def require_count(name, value, or_none=False, least=1):
     require(ok or (or_none and value is None), name, value, allowed)
 
 
+def is_number(value):
+    """Whether ``value`` is a finite number, as float64 knows them (a bool is not a number here)."""
+    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
 def is_positive_number(value):
-    """Whether ``value`` is a finite number above zero (a bool is not a number here)."""
-    return isinstance(value, Real) and not isinstance(value, bool) and 0 < value <= sys.float_info.max
+    """Whether ``value`` is a finite number above zero."""
+    return is_number(value) and value > 0
 
 
 def _canonical_csr(X):

@@ -1,7 +1,6 @@
 """GraphDPMeans: clusters of a graph by penalised normalised or ratio cuts (Kulis & Jordan 2012, §5.2)."""
 
 import warnings
-from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfree.engines.graph import GRAPH_ENGINES, Graph, in_order_of_first
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
-from kfree.estimators._validation import require_choice, require_count
+from kfree.estimators._validation import is_number, require_choice, require_count
 from kfree.objectives.cut import CUTS, CutStats, shares
 from kfree.search.cut_path import cut_path
 from kfree.search.multilevel import grown, search
@@ -166,7 +165,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         if isinstance(self.lam, str) and self.lam == "auto":
             return
-        if not isinstance(self.lam, Real) or isinstance(self.lam, bool) or not np.isfinite(self.lam):
+        if not is_number(self.lam):
             raise ValueError(f"lam={self.lam!r} is not allowed; give a number below 0 or 'auto'.")
         if self.lam >= 0:
             raise ValueError(
