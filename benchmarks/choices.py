@@ -1,5 +1,5 @@
 """What the engine's choices are worth: KMeans to convergence with and without sites parted by speed and glances, over
-the number of columns. ``Bounds::PARTED_COLUMNS`` and ``GLANCED_COLUMNS`` (bounds.hpp) come from here.
+the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` (bounds.hpp) come from here.
 """
 
 import warnings
@@ -8,11 +8,12 @@ import numpy as np
 from k_means import MAX_ITER, blobs
 from ratio import arguments, chosen, race, report
 
-from kfree.engines import Sites, open_engine
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
 from kfree.native import _core
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.moves import Lloyd
 from kfree.search.loop import descend
-from kfree.search.moves import Lloyd
 
 SHAPES = [
     (200_000, 2, 100),
@@ -27,8 +28,8 @@ CHOICES = {
     "kfree": {},
     "parted": {"parted_columns": 10**9},
     "not parted": {"parted_columns": 0},
-    "glances": {"glanced_columns": 0},
-    "no glances": {"glanced_columns": 10**9},
+    "glances": {"prefiltered_columns": 0},
+    "no glances": {"prefiltered_columns": 10**9},
 }
 
 

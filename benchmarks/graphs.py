@@ -1,6 +1,6 @@
 """Real graphs with known groups: NMI, penalised cut and time against Leiden and spectral clustering.
 
-Everybody's clusters are scored by kfree's own objective at the price that kfree chose without being told anything.
+Everybody's clusters are scored by kfree's own objective at the penalty that kfree chose without being told anything.
 Leiden (leidenalg: GPL, for comparison only) maximises modularity, or the constant Potts model with the density of the
 graph as resolution; SpectralClustering is told the true number of groups, and runs where its dense matrix is small.
 Edges are taken as undirected, repeated ones add up, and all contestants see the same weights. Nodes without links take

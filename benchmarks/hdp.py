@@ -20,12 +20,12 @@ LARGE = {"n_groups": 1000, "n_rows": 1000, "d": 16, "n_clusters": 30, "n_used": 
 
 
 def paper(rounds):
-    """Prices as ``HardHDP()`` finds them on these data."""
+    """RowCosts as ``HardHDP()`` finds them on these data."""
     X, _, group = data_sets(0)
     found = HardHDP().fit(X, groups=group)
     contestants = {
         "kfree": lambda: HardHDP(found.lam_local_, found.lam_global_).fit(X, groups=group),
-        "kfree, no price given": lambda: HardHDP().fit(X, groups=group),
+        "kfree, no penalty given": lambda: HardHDP().fit(X, groups=group),
         "kfree, sweeps": lambda: HardHDP(found.lam_local_, found.lam_global_, search="sweep").fit(X, groups=group),
         "k-means, kfree": lambda: KMeans(15, n_init=10, random_state=0).fit(X),
         "k-means, scikit-learn": lambda: SklearnKMeans(15, n_init=10, random_state=0).fit(X),
@@ -50,7 +50,7 @@ def many_groups(n_groups, n_rows, d, n_clusters, n_used):
 
 
 def large():
-    """Sweeps with prices near the right ones; one k-means iteration of scikit-learn's with as many clusters beside."""
+    """Sweeps with penalties near the right ones, beside an iteration of scikit-learn's k-means with as many clusters."""
     X, group = many_groups(**LARGE)
     before = peak_bytes()
     started = time.process_time()
@@ -69,12 +69,12 @@ def large():
 
 
 def large_search():
-    """The whole default search on the same rows, prices found and given."""
+    """The whole default search on the same rows, penalties found and given."""
     X, group = many_groups(**LARGE)
     row = Row("a fit of 1,000 groups of 1,000 rows × 16, CPU time")
-    for name, prices in {"kfree": (60.0, 200.0), "kfree, no price given": ()}.items():
+    for name, penalties in {"kfree": (60.0, 200.0), "kfree, no penalty given": ()}.items():
         started = time.process_time()
-        model = HardHDP(*prices).fit(X, groups=group)
+        model = HardHDP(*penalties).fit(X, groups=group)
         row.seconds[name] = time.process_time() - started
         row.notes[name] = f"{model.n_global_clusters_} global, {model.n_local_clusters_.mean():.2f} local clusters"
     return row

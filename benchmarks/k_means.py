@@ -17,8 +17,8 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from kfree import KMeans, datasets
-from kfree.engines import open_engine
-from kfree.search.seeding import greedy_k_means_plus_plus
+from kfree.engines.registry import open_engine
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
 
 BLOBS = [(200_000, 2, 100, 5.0), (200_000, 16, 500, 8.0), (100_000, 128, 1000, 3.0), (50_000, 768, 1000, 1.5)]
 REAL = [("mnist", 100), ("sift", 256), ("usgs", 150)]

@@ -12,7 +12,7 @@ from ratio import arguments, chosen, race, report
 
 from kfree import BayesianKMeans
 from kfree.datasets import make_gaussians
-from kfree.engines.gaussian_rows import GaussianRows
+from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.native import _core
 
 DEFAULT = {"n_rows": 20_000, "n_features": 2, "separation": 3.0}

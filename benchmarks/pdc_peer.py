@@ -1,4 +1,4 @@
-"""pdc-dp-means in a process of its own. Arguments: file of rows, price, settings as JSON, file for the answer.
+"""pdc-dp-means in a process of its own. Arguments: file of rows, penalty, settings as JSON, file for the answer.
 
 Run by an interpreter that has pdc-dp-means. Tells its versions, then fits once for every line that it is sent, and
 answers with what that took and the number of iterations. Its ``delta`` is compared with squared distances and paid once

@@ -1,4 +1,4 @@
-"""What the best clustering and the best price cost in time, measured in k-means fits of scikit-learn.
+"""What the best clustering and the best penalty cost in time, measured in k-means fits of scikit-learn.
 
 MNIST in 10 whitened components: a split-merge search at lam=1000 and the lam path, against one KMeans(65) fit. Growth:
 10⁶ × 16 rows in 100 blobs without any parameter, against one KMeans(100) fit. Fewer is better here: the goal is the

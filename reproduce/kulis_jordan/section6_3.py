@@ -45,7 +45,7 @@ def _separate(make):
     return labels
 
 
-# Prices for a wished number of clusters by farthest-first, as in the paper, where DP-means needs one.
+# RowCosts for a wished number of clusters by farthest-first, as in the paper, where DP-means needs one.
 METHODS = {
     DEFAULT: lambda X, group: HardHDP().fit(X, groups=group).labels_,
     "k-means, k=15, pooled": lambda X, group: KMeans(N_GAUSSIANS, n_init=10, random_state=0).fit(X).labels_,

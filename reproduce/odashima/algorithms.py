@@ -1,4 +1,4 @@
-"""The paper's four algorithms and kfree's default, all as functions of rows and price."""
+"""The paper's four algorithms and kfree's default, all as functions of rows and penalty."""
 
 import time
 import warnings
@@ -32,7 +32,7 @@ def split_merge(X, lam):
 
 
 def default(X, lam):
-    """What kfree does with this price when nothing else is said."""
+    """What kfree does with this penalty when nothing else is said."""
     return DPMeans(lam).fit(X)
 
 

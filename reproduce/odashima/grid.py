@@ -1,4 +1,4 @@
-"""A grid over k: the best that scikit-learn's k-means reaches for a price, against kfree's default.
+"""A grid over k: the best that scikit-learn's k-means reaches for a penalty, against kfree's default.
 
 The grid takes hours, so its fits are kept in ``grid.json`` beside this file. ``python -m reproduce.odashima.grid``
 makes those that are missing, one after the other, and may be stopped and started again. Everything runs in one thread,
@@ -27,7 +27,8 @@ from reproduce.table import Line
 
 KEPT = Path(__file__).with_name("grid.json")
 
-# For each set and price, about the best number of clusters; the grid covers 0.6 to 1.6 times as many. Light fits first.
+# For each set and penalty, about the best number of clusters; the grid covers 0.6 to 1.6 times as many. Light fits
+# first.
 MIDDLE = {
     ("mnist-pca10", 1000.0): 56,
     ("mnist-pca10", 200.0): 170,
@@ -96,7 +97,7 @@ def machine():
 def best(kept, name, lam, middle):
     """The lowest cost, its k, and the seconds of the twelve fits; None if some of these are missing.
 
-    Fits that were made for another price count as well if they are better, but not their seconds.
+    Fits that were made for another penalty count as well if they are better, but not their seconds.
     """
     by_k = {one["k"]: one for one in kept["fits"].get(name, [])}
     wanted = numbers_of_clusters(middle)

@@ -37,7 +37,7 @@ def demo(output):
 
     print(f"{len(X)} settlements on a map. How many islands? Nobody said.")
     print(
-        f"Found {model.n_clusters_} clusters in {1000 * seconds:.0f} ms, at a price of lam = {model.lam_:.0f} km² each."
+        f"Found {model.n_clusters_} clusters in {1000 * seconds:.0f} ms, with a penalty of {model.lam_:.0f} km² each."
     )
     print(f"Cost {model.cost_:.0f} = {model.inertia_:.0f} (squared distances) + {model.n_clusters_} × lam.\n")
     print("cluster  settlements   east  north   radius (km)")

@@ -41,7 +41,7 @@ def clusters(X, model, ax=None):
 
 
 def staircase(path, ax=None):
-    """Draw a staircase: the best number of clusters over the price of a cluster, the suggested step marked.
+    """Draw a staircase: the best number of clusters over the penalty of a cluster, the suggested step marked.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def staircase(path, ax=None):
     ax : matplotlib axes
     """
     ax = axes(_matplotlib("pyplot").figure) if ax is None else ax
-    # Where all rows are equal, one cluster is best at any price, and there is nothing to draw.
+    # Where all rows are equal, one cluster is best at any penalty, and there is nothing to draw.
     anywhere = (path.lam_low == 0) & np.isinf(path.lam_high)
     best, steps = path.suggest(), np.flatnonzero((path.width > 0) & ~anywhere)
     # The first step has no upper end and a last one no lower end: draw as much of them as of a step of width log 4.
@@ -71,7 +71,7 @@ def staircase(path, ax=None):
     if len(steps):
         ax.set(xscale=path.scale, yscale="log")
     ax.yaxis.set_major_formatter("{x:g}")
-    ax.set(xlabel="lam, the price of a cluster", ylabel="k, the best number of clusters")
+    ax.set(xlabel="lam, the penalty of a cluster", ylabel="k, the best number of clusters")
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 

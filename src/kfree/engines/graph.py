@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.engines import ENGINES
-from kfree.engines.base import Index, Labels
-from kfree.stats import Floats, totals
-
-# Name → module of compiled functions or of their twins.
-GRAPH_ENGINES = ENGINES | {"reference": "kfree.native.reference_cut"}
+from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.native.implementations import implementation
 
 
 @dataclass(frozen=True)
@@ -43,7 +38,7 @@ class Graph:
         links.sort_indices()
         begin, neighbour = links.indptr.astype(np.int64), links.indices.astype(np.int32)
         out = _sums(begin, links.data)
-        kernels = import_module(GRAPH_ENGINES[engine])
+        kernels = implementation(engine, "graph")
         return cls(begin, neighbour, links.data, out, out + loops, np.ones(len(out)), kernels)
 
     @property

@@ -1,23 +1,22 @@
 """What the models of Bayesian clustering need of data and user: rows, hyper-parameters, engines. One class a model."""
 
 import warnings
-from importlib import import_module
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
 
-from kfree.engines import ENGINES, Frame
-from kfree.engines.count_rows import CountRows
-from kfree.engines.gaussian_rows import GaussianRows
+from kfree.core.frame import Frame
+from kfree.engines.cost_rules.counts import CountRows
+from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.estimators._counts import validated_binary, validated_counts
 from kfree.estimators._validation import is_positive_number, require, validated_rows
+from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
 
-PASSES = ENGINES | {"reference": "kfree.native.reference_quadratic"}
 PRIORS = ["data", "uninformative"]
 # Beyond this size, or below its inverse, squares of squares leave float64.
 _LARGEST = 1e70
@@ -62,7 +61,7 @@ class GaussianData:
         return self._explicit(given, default), _positive("phi0", given.get("phi0", DATA_PHI0))
 
     def open(self, engine, algorithm, n_threads):
-        return GaussianRows(import_module(PASSES[engine]), self.rows, algorithm, n_threads)
+        return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads)
 
     def prior_of(self, model, phi0):
         """Hyper-parameters by name, in the coordinates of the user."""

@@ -5,7 +5,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.engines import ENGINES, Frame, Sites, open_engine
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -57,7 +59,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def score(self, X, y=None, sample_weight=None):
         """Minus the cost of the rows under this model: −J for DPMeans, minus the inertia for KMeans.
 
-        Costs are comparable only between models with one price per cluster.
+        Costs are comparable only between models with one penalty per cluster.
 
         Parameters
         ----------

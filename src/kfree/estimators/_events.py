@@ -1,8 +1,8 @@
-"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the price."""
+"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the penalty."""
 
 import numpy as np
 
-KINDS = np.array(["birth", "split", "merge", "death", "price"])
+KINDS = np.array(["birth", "split", "merge", "death", "penalty"])
 _MERGE = KINDS.tolist().index("merge")
 EVENT = np.dtype([("row", np.int64), ("kind", KINDS.dtype), ("id", np.int64), ("other", np.int64)])
 # Events that are kept. A stream may go on for ever, its log may not.
@@ -41,14 +41,14 @@ class EventLog:
 
 def followed(ids, events):
     """What clusters have become through the merges among ``events``."""
-    heir = {}
+    successor = {}
     for _, kind, stays, goes in events[::-1].tolist():
         if kind == _MERGE:
-            heir[goes] = heir.get(stays, stays)
-    if not heir:
+            successor[goes] = successor.get(stays, stays)
+    if not successor:
         return ids
     distinct, places = np.unique(ids, return_inverse=True)
-    return np.array([heir.get(i, i) for i in distinct.tolist()], dtype=np.int64)[places]
+    return np.array([successor.get(i, i) for i in distinct.tolist()], dtype=np.int64)[places]
 
 
 def places_of(ids, living):

@@ -3,13 +3,13 @@
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.spaces import spanned
 from kfree.estimators._kernels import (
     require_kernel_settings,
     require_positive_semidefinite,
     validated_kernel,
     validated_matrix,
 )
-from kfree.spaces import spanned
 
 
 class FeatureSpace:

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.engines.grouped import numbered
+from kfree.engines.local.grouped import numbered
 from kfree.estimators._validation import validated_rows
 
 

@@ -5,8 +5,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
-from kfree.engines.base import generic_direction
-from kfree.engines.gram import Kernel
+from kfree.engines.contract import generic_direction
+from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.

@@ -4,9 +4,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.engines import ENGINES, Frame, Sites
-from kfree.engines.base import Pass
-from kfree.engines.grouped import GroupedEngine, SharedSites
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.engines.contract import Pass
+from kfree.engines.local.grouped import GroupedEngine, SharedSites
+from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._validation import require_choice, require_count, validated_weights
@@ -19,7 +21,7 @@ class SharedClusterer(CentreClusterer):
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
         A row of a known group goes to its nearest centre, those that its group does not use being lam_local_ farther
-        off. The rows of a new group choose together which of the clusters they use, at the same price.
+        off. The rows of a new group choose together which of the clusters they use, at the same penalty.
 
         Parameters
         ----------
@@ -106,7 +108,7 @@ class SharedClusterer(CentreClusterer):
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         engine = GroupedEngine(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
-        return engine.priced(self._objective_.lam_local), centres
+        return engine.penalised(self._objective_.lam_local), centres
 
     def _with_old_clusters(self, rows, group, weight):
         """Further rows together with the old clusters, each of which is one heavy row and a group of its own.
@@ -138,7 +140,7 @@ class SharedClusterer(CentreClusterer):
         self.n_distances_ = engine.n_distances
 
     def _describe(self, group):
-        """What follows from labels, prices and who uses what; ``group`` (n,) is that of each labelled row."""
+        """What follows from labels, penalties and who uses what; ``group`` (n,) is that of each labelled row."""
         objective = self._objective_
         self.lam_local_, self.lam_global_ = objective.lam_local, objective.lam
         self.n_global_clusters_ = len(self.cluster_centers_)

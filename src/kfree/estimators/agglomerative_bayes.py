@@ -6,13 +6,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot
-from kfree.engines.local import available_cpus
-from kfree.estimators._bayesian import DATA, PASSES, TakesModels
+from kfree.estimators._bayesian import DATA, TakesModels
 from kfree.estimators._validation import require, require_choice, require_count
+from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.native.processor import available_cpus
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
-from kfree.search.tree import grow, merging_passes, refined
+from kfree.search.evidence.tree import grow, merging_passes, refined
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
 # How the hyper-parameters of Gaussians are read off the data.
@@ -217,7 +218,7 @@ class AgglomerativeBayes(TakesModels, ClusterMixin, BaseEstimator):
         known = isinstance(self.prior, dict) or (isinstance(self.prior, str) and self.prior in PRIORS)
         require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
-        require_choice("engine", self.engine, list(PASSES))
+        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("n_threads", self.n_threads, or_none=True)
 
     def _open(self, data):

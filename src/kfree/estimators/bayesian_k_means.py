@@ -8,12 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from kfree.estimators._bayesian import DATA, PASSES, TakesModels, require_prior
+from kfree.estimators._bayesian import DATA, TakesModels, require_prior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
-from kfree.search.bayesian import bayesian_k_means
+from kfree.search.evidence.bayesian import bayesian_k_means
 
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
@@ -162,7 +163,7 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_count("max_iter", self.max_iter)
         require_count("max_clusters", self.max_clusters, or_none=True)
-        require_choice("engine", self.engine, list(PASSES))
+        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("n_threads", self.n_threads, or_none=True)
 
     def _publish(self, X, data, engine, objective, descent):

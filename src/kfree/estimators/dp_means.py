@@ -1,13 +1,13 @@
-"""DPMeans: k-means with a price per cluster instead of k (Kulis & Jordan 2012)."""
+"""DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
-from kfree.engines import Sites
+from kfree.core.sites import Sites
 from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._priced import PricedSearch
+from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require
 from kfree.objectives.dp_means import OBJECTIVES
 
 
-class DPMeans(PricedSearch, CentreClusterer):
+class DPMeans(PenalisedSearch, CentreClusterer):
     """K-means that finds the number of clusters: each one costs ``lam``.
 
     Minimises J = Σ w·‖x − centre‖² + lam·k over clusterings with any number k of clusters
@@ -16,24 +16,24 @@ class DPMeans(PricedSearch, CentreClusterer):
     Parameters
     ----------
     lam : float > 0, "auto" or "farthest-first", default="auto"
-        The price of a cluster, in units of squared distance. With split-merge search it is what a cluster must save to
-        exist; as the saving grows with the rows, so does the best lam. With ``search="sweep"`` a row that is farther
-        than √lam from every centre opens a cluster of its own. ``"auto"`` takes the price that the data speak for
+        The penalty of a cluster, in units of squared distance. With split-merge search it is what a cluster must save
+        to exist; as the saving grows with the rows, so does the best lam. With ``search="sweep"`` a row that is farther
+        than √lam from every centre opens a cluster of its own. ``"auto"`` takes the penalty that the data speak for
         (:func:`kfree.lambda_path`), ``"farthest-first"`` the one at which a sweep opens about ``target_k`` clusters
         (:func:`kfree.farthest_first_lambda`).
     target_k : int or None, default=None
-        A wished number of clusters: with ``lam="auto"``, a price at which a search ends with that many. It begins with
-        the path's price, and if need be a few more prices are tried; if none gives that number, a warning says so. With
-        ``search="sweep"``, the price of ``"farthest-first"``.
+        A wished number of clusters: with ``lam="auto"``, a penalty at which a search ends with that many. It begins
+        with the path's penalty, and if need be a few more penalties are tried; if none gives that number, a warning
+        says so. With ``search="sweep"``, the penalty of ``"farthest-first"``.
     search : {"split-merge", "sweep"}, default="split-merge"
         ``"split-merge"`` ends where no merge of two clusters, no cut of one by 2-means, no birth, no exchange of rows
         and no death, its rows going to the next centres as they are, lowers the cost; nor cutting up to three in ten
-        clusters in two and thinning them out. ``"sweep"`` is the published algorithm: rows are visited in order, means
+        clusters in two and pruning them out. ``"sweep"`` is the published algorithm: rows are visited in order, means
         are recomputed after each sweep.
     patience : int, default=0
         For split-merge: go on with random cuts until so many in a row were in vain.
     time_budget : float or None, default=None
-        For split-merge: seconds, from when the price is known, after which no move is begun. The search then begins
+        For split-merge: seconds, from when the penalty is known, after which no move is begun. The search then begins
         with samples of the rows, which are copied, and ends where it stands when the time is up. If time is left over,
         it goes to random cuts, without end unless there is a ``patience``. Answers may differ from run to run.
     order : {"given", "random"}, default="given"
@@ -62,7 +62,7 @@ class DPMeans(PricedSearch, CentreClusterer):
         Numbers that clusters keep from birth on; gaps are clusters that died.
     n_clusters_ : int
     lam_ : float
-        The price that was used.
+        The penalty that was used.
     path_ : Staircase or None
         The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
     inertia_ : float
@@ -153,7 +153,7 @@ class DPMeans(PricedSearch, CentreClusterer):
         """
         self._check_parameters()
         engine = self._open(X, sample_weight)
-        lam, path = self._price(engine, OBJECTIVES[self.metric](0.0))
+        lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
         objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
         self._publish(X, engine, objective, state, descent)
         self.lam_, self.path_ = objective.lam, path

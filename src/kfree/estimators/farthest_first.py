@@ -1,17 +1,17 @@
-"""farthest_first_lambda: a price from a wished number of clusters (Kulis & Jordan 2012, §6.1)."""
+"""farthest_first_lambda: a penalty from a wished number of clusters (Kulis & Jordan 2012, §6.1)."""
 
-from kfree.engines import open_engine
+from kfree.engines.registry import open_engine
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.seeding import farthest_first
+from kfree.search.centres.seeding import farthest_first
 
 
 def farthest_first_lambda(X, k, sample_weight=None, metric="euclidean"):
-    """The price ``lam`` at which a DP-means sweep opens about k clusters.
+    """The penalty ``lam`` at which a DP-means sweep opens about k clusters.
 
-    Starting from the mean of X, the row farthest from all points taken so far is taken, k times; the price is the
+    Starting from the mean of X, the row farthest from all points taken so far is taken, k times; the penalty is the
     squared distance (times the row's weight) that the last of them lay off. It suits ``search="sweep"``: the best
-    number of clusters for a fixed price grows with the number of rows.
+    number of clusters for a fixed penalty grows with the number of rows.
 
     Parameters
     ----------

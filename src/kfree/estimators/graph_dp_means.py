@@ -9,15 +9,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kfree.engines.graph import GRAPH_ENGINES, Graph, in_order_of_first
+from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
 from kfree.estimators._validation import is_number, require_choice, require_count
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
-from kfree.search.cut_path import cut_path
-from kfree.search.multilevel import grown, search
+from kfree.search.graph.cut_path import cut_path
+from kfree.search.graph.multilevel import grown, search
 
-# The price where there is nothing to cut.
-_ANY_PRICE = -0.5
+# The penalty where there is nothing to cut.
+_ANY_PENALTY = -0.5
 
 
 class GraphDPMeans(ClusterMixin, BaseEstimator):
@@ -29,9 +30,9 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     lam : float between −2 and 0 or "auto", default="auto"
-        The price of a cluster, negative because every cluster cuts links and must gain something to exist. 1 + lam is
+        The penalty of a cluster, negative because every cluster cuts links and must gain something to exist. 1 + lam is
         the share of its links that a cluster must keep inside to pay for itself: with lam = −0.4, 60 %. So useful
-        prices lie between −1 (any share will do: very small clusters) and 0 (all links: only unconnected parts).
+        penalties lie between −1 (any share will do: very small clusters) and 0 (all links: only unconnected parts).
         From −2 on only single nodes are best, from 0 on only the whole. For ``cut="ratio"`` −lam is the number of
         links per node that a cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` takes the
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
@@ -54,7 +55,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
         Clusters, numbered in the order of their first nodes.
     n_clusters_ : int
     lam_ : float
-        The price that was used.
+        The penalty that was used.
     cut_ : float
         The cut, Σ_c links leaving c / degree of c (or number of nodes of c).
     cost_ : float
@@ -160,7 +161,7 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
 
     def _check_parameters(self):
         require_choice("cut", self.cut, list(CUTS))
-        require_choice("engine", self.engine, list(GRAPH_ENGINES))
+        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
         if isinstance(self.lam, str) and self.lam == "auto":
@@ -169,15 +170,15 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
             raise ValueError(f"lam={self.lam!r} is not allowed; give a number below 0 or 'auto'.")
         if self.lam >= 0:
             raise ValueError(
-                f"lam={self.lam!r} is not allowed: the whole graph cuts no links, so that with a price ≥ 0 one cluster "
+                f"lam={self.lam!r} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one cluster "
                 "is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links inside) or "
                 "'auto'."
             )
 
     def _search(self, graph):
-        """The price, the staircase that it was read from, if it was, and what the search found."""
+        """The penalty, the staircase that it was read from, if it was, and what the search found."""
         if graph is None or not graph.out.any():
-            return (_ANY_PRICE if self.lam == "auto" else float(self.lam)), None, None
+            return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
         if self.lam == "auto":
             path = cut_path(graph, cut, rng)
@@ -185,16 +186,16 @@ class GraphDPMeans(ClusterMixin, BaseEstimator):
             objective = cut(staircase.suggest().lam)
         else:
             objective, staircase = cut(float(self.lam)), None
-            self._require_price_above(objective.lowest_lam(graph))
+            self._require_penalty_above(objective.lowest_lam(graph))
             start = grown(graph, objective)
         patience = _usual_patience(graph) if self.patience is None else self.patience
         return objective.lam, staircase, search(start, graph, objective, rng, patience, self.max_iter)
 
-    def _require_price_above(self, lowest):
+    def _require_penalty_above(self, lowest):
         if self.lam <= lowest:
             raise ValueError(
                 f"lam={self.lam!r} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with a "
-                f"price of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
+                f"penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
                 + (", better above -1." if self.cut == "normalized" else ".")
             )
 

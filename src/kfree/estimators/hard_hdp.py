@@ -1,4 +1,4 @@
-"""HardHDP: clusters shared between groups of rows, with a price per local and per global cluster."""
+"""HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from kfree.engines.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
@@ -20,9 +20,9 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.objectives.hdp import HDPObjective
-from kfree.search.hdp import at_rest, shared_split_merge, sweeps
-from kfree.search.hdp_prices import fitting_prices
-from kfree.search.split_merge import Budget
+from kfree.search.centres.split_merge import Budget
+from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
+from kfree.search.groups.penalties import fitting_penalties
 
 SEARCHES = ["split-merge", "sweep"]
 
@@ -37,7 +37,7 @@ class HardHDP(SharedClusterer):
     Parameters
     ----------
     lam_local : float > 0 or "auto", default="auto"
-        What it costs a group to use a global cluster, in units of squared distance. ``"auto"`` finds the prices that
+        What it costs a group to use a global cluster, in units of squared distance. ``"auto"`` finds the penalties that
         suit the clusters they lead to.
     lam_global : float > 0 or "auto", default="auto"
         What a global cluster costs once for all groups.
@@ -58,7 +58,7 @@ class HardHDP(SharedClusterer):
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed for ``patience`` and for the sample of more than 20,000 rows from which ``"auto"`` prices are found; the
+        Seed for ``patience`` and for the sample of more than 20,000 rows from which ``"auto"`` penalties are found; the
         latter has the seed 0 if None.
 
     Attributes
@@ -75,7 +75,7 @@ class HardHDP(SharedClusterer):
     cluster_centers_ : ndarray of shape (n_global_clusters_, n_features), float64
         With a kernel, in coordinates of an orthonormal basis of what the images of the rows span.
     lam_local_, lam_global_ : float
-        The prices that were used.
+        The penalties that were used.
     cost_ : float
         J, the sum of the next three.
     inertia_, local_cost_, global_cost_ : float
@@ -91,7 +91,7 @@ class HardHDP(SharedClusterer):
 
     Notes
     -----
-    With one group this is DP-means with the price lam_local + lam_global.
+    With one group this is DP-means with the penalty lam_local + lam_global.
 
     Beyond X a fit takes about 100 bytes per row, and a byte for each pair of a group and a global cluster.
 
@@ -167,7 +167,7 @@ class HardHDP(SharedClusterer):
         points = rows if space is None else space.fitted
         engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
-        engine = engine.priced(objective.lam_local)
+        engine = engine.penalised(objective.lam_local)
         state, descent = self._search(engine, objective, None)
         self._publish(rows if is_list(X) else X, engine, objective, state, descent)
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
@@ -176,7 +176,8 @@ class HardHDP(SharedClusterer):
         return self
 
     def partial_fit(self, X, y=None, groups=None, sample_weight=None):
-        """Take further groups, at the prices of the first ones. Old clusters may move and merge, and new ones be born.
+        """Take further groups, at the penalties of the first ones. Old clusters may move and merge, and new ones be
+        born.
 
         The rows seen so far are not needed again: every global cluster stands for its own.
 
@@ -223,7 +224,7 @@ class HardHDP(SharedClusterer):
                 is_positive_number(value) or (isinstance(value, str) and value == "auto"),
                 name,
                 value,
-                "a finite number > 0 (the price of a cluster in squared-distance units) or 'auto'",
+                "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'",
             )
         require_choice("search", self.search, SEARCHES)
         require_count("patience", self.patience, least=0)
@@ -236,11 +237,11 @@ class HardHDP(SharedClusterer):
         require_count("max_iter", self.max_iter)
 
     def _objective(self, engine):
-        """The objective with the prices that were given, or else found."""
+        """The objective with the penalties that were given, or else found."""
         local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
         if local is None or global_ is None:
             rng = check_random_state(0 if self.random_state is None else self.random_state)
-            local, global_ = fitting_prices(engine, local, global_, rng)
+            local, global_ = fitting_penalties(engine, local, global_, rng)
         return HDPObjective(global_, local)
 
     def _search(self, engine, objective, sites):

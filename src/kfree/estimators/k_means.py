@@ -7,14 +7,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from kfree.engines import Sites
+from kfree.core.sites import Sites
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._validation import require, require_count
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
+from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
-from kfree.search.moves import Lloyd
-from kfree.search.seeding import greedy_k_means_plus_plus
-from kfree.search.state import one_cluster
 
 
 class KMeans(CentreClusterer):

@@ -5,19 +5,19 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.engines.gram import Gram
-from kfree.engines.kernel import KernelEngine
+from kfree.core.spaces import DUAL
+from kfree.engines.kernel.engine import KernelEngine
+from kfree.engines.kernel.gram import Gram
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
-from kfree.estimators._priced import PricedSearch
+from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.spaces import DUAL
 
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
 
-class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
+class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
     """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
 
     Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which
@@ -26,7 +26,7 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     lam : float > 0, "auto" or "farthest-first", default="auto"
-        The price of a cluster, in units of squared distance in feature space. ``"auto"`` takes the price that the
+        The penalty of a cluster, in units of squared distance in feature space. ``"auto"`` takes the penalty that the
         data speak for, judged there as in :func:`kfree.lambda_path`.
     target_k : int or None, default=None
         A wished number of clusters, as in :class:`DPMeans`.
@@ -58,7 +58,7 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
         Numbers that clusters keep from birth on; gaps are clusters that died.
     n_clusters_ : int
     lam_ : float
-        The price that was used.
+        The penalty that was used.
     path_ : Staircase or None
         The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
     inertia_ : float
@@ -152,7 +152,7 @@ class KernelDPMeans(PricedSearch, ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
-        lam, path = self._price(engine, DPMeansObjective(0.0, space=DUAL))
+        lam, path = self._penalty(engine, DPMeansObjective(0.0, space=DUAL))
         objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
         self._publish(X, rows, kernel, engine, state, descent)
         self.lam_, self.path_ = objective.lam, path

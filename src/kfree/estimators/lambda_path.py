@@ -2,10 +2,10 @@
 
 from sklearn.utils import check_random_state
 
-from kfree.engines import ENGINES, open_engine
+from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.path import staircase
+from kfree.search.path.lam_path import staircase
 
 
 def lambda_path(
@@ -18,7 +18,7 @@ def lambda_path(
     n_threads=None,
     random_state=0,
 ):
-    """The number of clusters for every price ``lam`` of a cluster, and which number the data speak for.
+    """The number of clusters for every penalty ``lam`` of a cluster, and which number the data speak for.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def lambda_path(
     Notes
     -----
     The rows are condensed to a few hundred micro-clusters, and for every k the best clustering of these is sought. Of
-    the costs, the lower convex hull says which k is best for which price; a true number of clusters shows as a wide
-    step. A wide step is believed only if there are valleys between its clusters: one half of the rows is clustered,
-    and the other half, which knows nothing of that, is looked at along the line between each centre and its nearest
-    one. Data without clusters, however elongated, have their mass in the middle of such a line. For them the answer
-    is one cluster.
+    the costs, the lower convex hull says which k is best for which penalty; a true number of clusters shows as a wide
+    step. A wide step is believed only if there are density dips between its clusters: one half of the rows is
+    clustered, and the other half, which knows nothing of that, is looked at along the line between each centre and its
+    nearest one. Data without clusters, however elongated, have their mass in the middle of such a line. For them the
+    answer is one cluster.
 
     Beyond 20,000 rows, micro-clusters are seeded and steps are judged on a random sample; all rows then join the
     micro-clusters.

@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from kfree.engines import ENGINES, Sites
-from kfree.engines.stream import RowStream
+from kfree.core.sites import Sites
+from kfree.engines.local.stream import RowStream
+from kfree.engines.registry import ENGINES
 from kfree.estimators._events import EventLog, followed, places_of
 from kfree.estimators._streaming import StreamClusterer, has_no_rows
 from kfree.estimators._validation import (
@@ -33,14 +34,14 @@ class OnlineDPMeans(StreamClusterer):
     Parameters
     ----------
     lam : float > 0
-        The price of a cluster, in units of squared distance: a row that is farther than √lam from every centre opens
-        a cluster. A stream cannot be searched for a price beforehand, so this one has no default;
+        The penalty of a cluster, in units of squared distance: a row that is farther than √lam from every centre opens
+        a cluster. A stream cannot be searched for a penalty beforehand, so this one has no default;
         :func:`kfree.farthest_first_lambda` finds one for a sample.
     split : bool, default=True
         Whether clusters are split (Algorithm 3) or only opened (Algorithm 2).
     max_clusters : int or None, default=None
-        When a cluster more would be needed, the price doubles, clusters that are cheaper as one at the new price are
-        merged, and the row is looked at again. ``lam_`` is the present price.
+        When a cluster more would be needed, the penalty doubles, clusters that are cheaper as one at the new penalty
+        are merged, and the row is looked at again. ``lam_`` is the present penalty.
     half_life : float ≥ 1 or None, default=None
         After so many rows a row weighs half, so that old ones are forgotten; None forgets nothing. A cluster
         that no row has joined for ten half-lives dies.
@@ -62,7 +63,7 @@ class OnlineDPMeans(StreamClusterer):
         Weight of the rows of each cluster, less what is forgotten. A split shares it out as if rows were spread evenly.
     n_clusters_ : int
     lam_ : float
-        The present price.
+        The present penalty.
     labels_ : ndarray of shape (n_samples,), int32
         After ``fit``, the nearest centre of each row. After ``partial_fit``, the cluster that each row of the last
         chunk joined, or what that has become, as a place in ``cluster_centers_``; −1 if it is gone, or if the row has
@@ -71,7 +72,7 @@ class OnlineDPMeans(StreamClusterer):
         The ids of the clusters that the rows of the last chunk joined, as they were then.
     events_ : ndarray with fields "row", "kind", "id", "other"
         What happened, and how many rows had come before: "birth" of ``id``; "split" of ``id``, whose right half is
-        ``other``; "merge" of ``other`` into ``id``; "death" of ``id``; "price", when it doubled. The last 100,000.
+        ``other``; "merge" of ``other`` into ``id``; "death" of ``id``; "penalty", when it doubled. The last 100,000.
     n_events_ : int
         Number of all events, whether still in ``events_`` or not.
     n_rows_seen_ : int
@@ -184,7 +185,7 @@ class OnlineDPMeans(StreamClusterer):
         return self
 
     def merge(self):
-        """Merge clusters, cheapest pair first, as long as that lowers the cost at the present price (Algorithm 4).
+        """Merge clusters, cheapest pair first, as long as that lowers the cost at the present penalty (Algorithm 4).
 
         Returns
         -------
@@ -206,7 +207,7 @@ class OnlineDPMeans(StreamClusterer):
             is_positive_number(self.lam),
             "lam",
             self.lam,
-            "a finite number > 0, the price of a cluster in squared-distance units; a stream cannot be searched for "
+            "a finite number > 0, the penalty of a cluster in squared-distance units; a stream cannot be searched for "
             "one beforehand, but kfree.farthest_first_lambda finds one for a sample",
         )
         require(isinstance(self.split, bool | np.bool_), "split", self.split, "True or False")

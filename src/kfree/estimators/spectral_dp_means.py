@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.engines.gram import blocks
+from kfree.engines.kernel.gram import blocks
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
@@ -30,7 +30,7 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     lam : float > 0 or "auto", default="auto"
-        The price of a cluster, in units of eigenvalues. A normalised affinity has eigenvalues up to one, and about as
+        The penalty of a cluster, in units of eigenvalues. A normalised affinity has eigenvalues up to one, and about as
         many close to one as there are clusters. ``"auto"`` takes the middle of the widest step of the spectrum.
     affinity : {"rbf", "nearest_neighbors", "precomputed", "linear"}, default="rbf"
         How much two rows belong together:
@@ -57,7 +57,7 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
     n_clusters_ : int
         The number of eigenvalues above ``lam_``, or 1.
     lam_ : float
-        The price that was used.
+        The penalty that was used.
     eigenvalues_ : ndarray
         All eigenvalues above ``lam_``, falling.
     eigenvectors_ : ndarray of shape (n_samples, number of eigenvalues)

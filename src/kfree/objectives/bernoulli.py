@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, psi
 
-from kfree.rules import LinearRule
-from kfree.stats import CountStats, Floats
+from kfree.core.rules import LinearRule
+from kfree.core.stats import CountStats, Floats
 
 
 @dataclass(frozen=True)

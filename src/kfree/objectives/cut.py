@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.stats import Floats, totals
+from kfree.core.stats import Floats, totals
 
 Labels = NDArray[np.int32]
 
@@ -50,7 +50,7 @@ class CutStats:
 class NormalizedCut:
     """J = Σ_c links(c, rest) / degree(c) + lam·k, with lam < 0.
 
-    One cluster has no cut, so that only a negative price makes two worth while. With share = links inside / degree,
+    One cluster has no cut, so that only a negative penalty makes two worth while. With share = links inside / degree,
     J = Σ_c ((1 + lam) − share_c): a cluster pays for itself if it keeps more than the share 1 + lam of its links.
     """
 
@@ -61,7 +61,7 @@ class NormalizedCut:
         return clusters.degree
 
     def lowest_lam(self, clusters: Clusters) -> float:
-        """A price at which single nodes are best, whatever their links: no merge saves more."""
+        """A penalty at which single nodes are best, whatever their links: no merge saves more."""
         return -2.0
 
     def rates(self, clusters: Clusters) -> Floats:
@@ -106,7 +106,7 @@ class RatioCut(NormalizedCut):
     """J = Σ_c links(c, rest) / nodes(c) + lam·k, with lam < 0."""
 
     def lowest_lam(self, clusters: Clusters) -> float:
-        """A price at which single nodes are best: no merge saves more."""
+        """A penalty at which single nodes are best: no merge saves more."""
         return -2.0 * float(clusters.degree.max())
 
     def volume(self, clusters: Clusters) -> Floats:

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from kfree.prices import DirectionPrices, MeanPrices, Prices
-from kfree.spaces import EUCLIDEAN, Space
-from kfree.stats import Floats, Stats
+from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, RowCosts
+from kfree.core.spaces import EUCLIDEAN, Space
+from kfree.core.stats import Floats, Stats
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class DPMeansObjective:
 
     lam: float
     space: Space = field(default=EUCLIDEAN, kw_only=True)
-    prices: ClassVar[type[Prices]] = MeanPrices
+    row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
 
     def cost(self, stats: Stats) -> float:
         """J of rows held against the sites that ``stats`` is about; the sum is exact, so no order can show."""
@@ -34,8 +34,8 @@ class DPMeansObjective:
         return np.where(weighted[:, None], stats.sum / np.where(weighted, stats.n, 1.0)[:, None], previous)
 
     def sizes(self, stats: Stats) -> Floats:
-        """How hard each cluster is to move: what ``prices`` are about."""
-        return self.prices.size(stats.n, stats.sum)
+        """How hard each cluster is to move: what ``row_costs`` are about."""
+        return self.row_costs.size(stats.n, stats.sum)
 
     def least_cost(self, stats: Stats, sites: Floats) -> Floats:
         """Σ w·‖x − μ‖² of each cluster about its best centre, where ``stats`` is about ``sites``."""
@@ -58,7 +58,7 @@ class DPMeansObjective:
         return np.full(len(stats.n), self.lam)
 
     @property
-    def birth_price(self) -> float:
+    def birth_penalty(self) -> float:
         """What a row pays for a cluster of its own."""
         return self.lam
 
@@ -75,7 +75,7 @@ class DPMeansObjective:
 class CosineObjective(DPMeansObjective):
     """J = Σ_i w_i (2 − 2 cos(x_i, μ_{z_i})) + lam·k: the same cost between unit vectors."""
 
-    prices = DirectionPrices
+    row_costs = DirectionRowCosts
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """Mean directions. Rows that cancel out have none, and the previous centre stays."""

@@ -8,8 +8,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from kfree.core.stats import Floats
 from kfree.objectives.mixtures import Mixture
-from kfree.stats import Floats
 
 # Merged statistics of more numbers than this are made for one cluster at a time, which takes less memory.
 _WIDE = 2**20

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, psi
 
-from kfree.rules import QuadraticRule
-from kfree.stats import Floats, GaussianStats
+from kfree.core.rules import QuadraticRule
+from kfree.core.stats import Floats, GaussianStats
 
 # A scatter matrix, scaled to a unit diagonal, with a smaller eigenvalue than this counts as singular.
 _SINGULAR = 1e-12

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfree.core.stats import Floats, Stats, shared
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.stats import Floats, Stats, shared
 
 
 @dataclass(frozen=True)
 class HDPObjective(DPMeansObjective):
     """J = Σ_i w_i ‖x_i − μ_{z_i}‖² + lam_local·(number of local clusters) + lam·g   (Kulis & Jordan 2012, Eq. 2).
 
-    A local cluster is a group together with one of the g global clusters that its rows are in. ``lam`` is the price of
-    a global cluster, which is what the moves of DP-means know as the price of a cluster.
+    A local cluster is a group together with one of the g global clusters that its rows are in. ``lam`` is the penalty
+    of a global cluster, which is what the moves of DP-means know as the penalty of a cluster.
     """
 
     lam_local: float
@@ -37,6 +37,6 @@ class HDPObjective(DPMeansObjective):
         return saved
 
     @property
-    def birth_price(self) -> float:
+    def birth_penalty(self) -> float:
         """A row that leaves its local cluster needs a new one."""
         return self.lam + self.lam_local

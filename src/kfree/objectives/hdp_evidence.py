@@ -1,8 +1,8 @@
 """How likely a clustering of groups is under the model whose limit hard HDP is: an HDP mixture of round Gaussians.
 
-The objective of hard HDP cannot choose its own prices: what a cluster should cost depends on the width σ of clusters,
-which the limit σ → 0 throws away. The mixture itself (Teh, Jordan, Beal & Blei 2006) keeps it, and gives every
-clustering an evidence, in which prices have no part.
+The objective of hard HDP cannot choose its own penalties: what a cluster should cost depends on the width σ of
+clusters, which the limit σ → 0 throws away. The mixture itself (Teh, Jordan, Beal & Blei 2006) keeps it, and gives
+every clustering an evidence, in which penalties have no part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from kfree.stats import Floats, GroupStats
+from kfree.core.stats import Floats, GroupStats
 
 # Fixed-point equations for the width and the concentrations are solved to this share, or given up after so many rounds.
 _CLOSE, _ROUNDS = 1e-3, 50
@@ -47,7 +47,7 @@ class HDPEvidence:
             + _restaurants(tables, np.array([float(len(local_sizes))]))
         )
 
-    def prices(
+    def penalties(
         self, stats: GroupStats, local_sizes: Floats, row_share: float = 1.0, group_share: float = 1.0
     ) -> tuple[float, float]:
         """What a local and a global cluster should cost beside clusters like these.

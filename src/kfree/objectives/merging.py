@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
 
+from kfree.core.stats import Floats
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.mixtures import Mixture
 from kfree.objectives.multinomial import MultinomialModel
-from kfree.stats import Floats
 
 # Evidences of counts are measured in units of which this many fit into a whole number of 64 bits, with room to add.
 _UNITS = 2.0**60

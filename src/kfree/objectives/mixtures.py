@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import gammaln, psi
 
-from kfree.stats import Floats
+from kfree.core.stats import Floats
 
 
 class Mixture(Protocol):

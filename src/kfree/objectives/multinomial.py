@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
-from kfree.rules import LinearRule
-from kfree.stats import CountStats, Floats
+from kfree.core.rules import LinearRule
+from kfree.core.stats import CountStats, Floats
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from kfree.stats import Floats, totals
+from kfree.core.stats import Floats, totals
 
 Labels = NDArray[np.int32]
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from kfree.core.stats import Floats, GaussianStats
 from kfree.objectives.gaussian import GaussianModel
-from kfree.stats import Floats, GaussianStats
 
 # φ0 of Eq. 21 and 22.
 DATA_PHI0 = 2.0

@@ -7,8 +7,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from kfree.engines.base import Index
-from kfree.stats import Floats
+from kfree.core.stats import Floats, Index
 
 
 class Mergeable(Protocol):
@@ -101,31 +100,31 @@ class _ClosestPairs(Generic[S]):
         self._alive = np.ones(n_clusters, dtype=bool)
         self._widowed = np.zeros(n_clusters, dtype=bool)
         self._partner = np.zeros(n_clusters, dtype=np.int64)
-        self._price = np.full(n_clusters, np.inf)
+        self._penalty = np.full(n_clusters, np.inf)
         for begin in range(0, n_clusters, _AT_ONCE):
             block = objective.merge_costs(stats, slice(begin, begin + _AT_ONCE))
             clusters = np.arange(begin, begin + len(block))
             block[np.arange(n_clusters) <= clusters[:, None]] = np.inf
             self._partner[clusters] = block.argmin(axis=1)
-            self._price[clusters] = block.min(axis=1)
+            self._penalty[clusters] = block.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""
-        a = int(np.argmin(self._price))
+        a = int(np.argmin(self._penalty))
         while self._widowed[a]:
             self._look(a, self._costs(a))
-            a = int(np.argmin(self._price))
-        return a, int(self._partner[a]), float(self._price[a])
+            a = int(np.argmin(self._penalty))
+        return a, int(self._partner[a]), float(self._penalty[a])
 
     def merge(self, a: int, b: int, cost: float) -> None:
         self._stats.absorb(a, b, cost)
-        self._alive[b], self._price[b] = False, np.inf
+        self._alive[b], self._penalty[b] = False, np.inf
         costs = self._costs(a)
-        earlier, price = slice(a), self._price[:a]
-        better = (costs[earlier] < price) | ((costs[earlier] == price) & (a <= self._partner[earlier]))
+        earlier, penalty = slice(a), self._penalty[:a]
+        better = (costs[earlier] < penalty) | ((costs[earlier] == penalty) & (a <= self._partner[earlier]))
         won = np.flatnonzero(better & self._alive[earlier])
         self._widowed |= (self._partner == a) | (self._partner == b)
-        self._partner[won], self._price[won], self._widowed[won] = a, costs[won], False
+        self._partner[won], self._penalty[won], self._widowed[won] = a, costs[won], False
         self._look(a, costs)
 
     def _costs(self, cluster: int) -> Floats:
@@ -139,4 +138,4 @@ class _ClosestPairs(Generic[S]):
         later = costs[cluster + 1 :]
         if len(later):
             nearest = int(np.argmin(later))
-            self._partner[cluster], self._price[cluster] = cluster + 1 + nearest, later[nearest]
+            self._partner[cluster], self._penalty[cluster] = cluster + 1 + nearest, later[nearest]

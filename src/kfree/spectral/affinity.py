@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
-from kfree.engines.gram import KEPT_BYTES, blocks
+from kfree.core.stats import Floats
+from kfree.engines.kernel.gram import KEPT_BYTES, blocks
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
-from kfree.stats import Floats
 
 RowsOf = Callable[[slice], Floats]
 

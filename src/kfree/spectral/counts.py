@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigvalsh_tridiagonal, ldl
 from scipy.sparse.linalg import splu
 
-from kfree.stats import Floats
+from kfree.core.stats import Floats
 
 # Steps of Lanczos that a bound may take, and the risk that is small enough.
 _MOST_STEPS, _SMALL_RISK = 600, 1e-12

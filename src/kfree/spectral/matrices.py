@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from kfree.engines.base import Index, generic_direction
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import generic_direction
 from kfree.spectral.counts import (
     Certificate,
     by_dense_inertia,
@@ -19,7 +20,6 @@ from kfree.spectral.counts import (
     by_sparse_inertia,
     symmetric_lu,
 )
-from kfree.stats import Floats
 
 # Matrices of up to this many rows have their whole spectrum computed at once, which is fast and leaves no doubt.
 SMALL = 400

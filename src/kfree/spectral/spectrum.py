@@ -1,4 +1,4 @@
-"""All eigenpairs above a price, and the price that the spectrum itself suggests: its widest step."""
+"""All eigenpairs above a penalty, and the penalty that the spectrum itself suggests: its widest step."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kfree.core.stats import Floats
 from kfree.spectral.counts import Certificate
 from kfree.spectral.matrices import Blocks, Matrix
-from kfree.stats import Floats
 
 # Eigenvalues looked at to begin with.
 _FIRST_LOOK = 20
@@ -51,7 +51,7 @@ def above(matrix: Matrix, lam: float, at_least: int = _FIRST_LOOK) -> Spectrum:
 
 
 def at_widest_step(matrix: Matrix, normalised: bool) -> Spectrum:
-    """The same for the price in the middle of the widest step that the spectrum has."""
+    """The same for the penalty in the middle of the widest step that the spectrum has."""
     k = steps_above(matrix) if normalised else widest_fall(matrix.leading(min(_FIRST_LOOK, matrix.n_rows))[0])
     values = matrix.leading(min(k + 1, matrix.n_rows))[0]
     return above(matrix, _middle(values, k, normalised), k + 1)
@@ -94,7 +94,7 @@ def widest_fall(values: Floats) -> int:
 
 
 def _middle(values: Floats, k: int, normalised: bool) -> float:
-    """A price well between the k-th value and the next, which may be missing."""
+    """A penalty well between the k-th value and the next, which may be missing."""
     if normalised:
         off = np.maximum(1.0 - values, _NOISE)
         low = float(off[k]) if len(off) > k else 1.0

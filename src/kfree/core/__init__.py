@@ -1,0 +1,1 @@
+"""What every layer writes its formulas in: statistics of clusters, distances, costs of rows."""

@@ -1,0 +1,34 @@
+"""Coordinates that engines compute in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.core.stats import Floats
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The coordinates that engines compute in: z = (x − anchor) − shift, or x over its length when ``unit``.
+
+    With the anchor a row of the data, x − anchor is the same for ``X`` and ``X + 1e6``, and so is every label.
+    """
+
+    anchor: Floats
+    shift: Floats
+    unit: bool = False
+
+    @classmethod
+    def plain(cls, n_features: int, unit: bool = False) -> Frame:
+        """No shift: for sparse rows, which centring would fill up, and for unit vectors."""
+        return cls(np.zeros(n_features), np.zeros(n_features), unit)
+
+    def inward(self, points: Floats) -> Floats:
+        """From the user's coordinates to the engine's."""
+        return (points - self.anchor) - self.shift
+
+    def outward(self, z: Floats) -> Floats:
+        """From the engine's coordinates to the user's."""
+        return (z + self.shift) + self.anchor

@@ -1,0 +1,54 @@
+"""What a row costs in each cluster: quadratic or linear functions, which objectives make and engines use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfree.core.stats import Floats
+
+
+@dataclass(frozen=True)
+class QuadraticRule:
+    """cost_c(x) = ‖factor_c·(x − centre_c)‖² + offset_c, with lower triangular factors (k, d, d)."""
+
+    centre: Floats
+    factor: Floats
+    offset: Floats
+
+    def raised(self, by: Floats) -> QuadraticRule:
+        """The same with other offsets."""
+        return QuadraticRule(self.centre, self.factor, self.offset + by)
+
+    def take(self, clusters: Any) -> QuadraticRule:
+        """The same for some clusters."""
+        return QuadraticRule(self.centre[clusters], self.factor[clusters], self.offset[clusters])
+
+    def costs(self, rows: Any) -> Floats:
+        """All costs (n, k) of dense rows."""
+        clusters = zip(self.centre, self.factor, strict=True)
+        sq_dist = [(((rows - centre) @ factor.T) ** 2).sum(axis=1) for centre, factor in clusters]
+        return np.stack(sq_dist, axis=1) + self.offset
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """cost_c(x) = slope_c·x + offset_c."""
+
+    slope: Floats
+    offset: Floats
+
+    def raised(self, by: Floats) -> LinearRule:
+        """The same with other offsets."""
+        return LinearRule(self.slope, self.offset + by)
+
+    def take(self, clusters: Any) -> LinearRule:
+        """The same for some clusters."""
+        return LinearRule(self.slope[clusters], self.offset[clusters])
+
+    def costs(self, rows: Any) -> Floats:
+        """All costs (n, k) of dense or CSR rows."""
+        costs: Floats = np.asarray(rows @ self.slope.T) + self.offset
+        return costs

@@ -1,0 +1,191 @@
+"""Additive statistics of clusters: what every objective is written in and every engine returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+Index = NDArray[np.int64]
+
+
+def totals(labels: NDArray[Any], values: Floats, n_clusters: int = 0) -> Floats:
+    """Sums of values over each cluster, added in order."""
+    return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Per cluster: total weight ``n`` (k,), weighted ``sum`` of coordinates (k, d), and ``sse`` (k,).
+
+    ``sse`` is the weighted sum of squared distances to the site that the rows were held against, which is the
+    mean only once the mean has stopped moving.
+    """
+
+    n: Floats
+    sum: Floats
+    sse: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Stats:
+        """Statistics of clusters without rows, also the memory that engines fill in place."""
+        return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
+
+    def copy(self) -> Stats:
+        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy())
+
+    def take(self, clusters: NDArray[Any]) -> Stats:
+        """Statistics of some clusters."""
+        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters])
+
+    def put(self, clusters: NDArray[Any], new: Stats) -> None:
+        """Replace those of some clusters, in place."""
+        self.n[clusters], self.sum[clusters], self.sse[clusters] = new.n, new.sum, new.sse
+
+    def followed_by(self, other: Stats) -> Stats:
+        """These clusters and, after them, the other ones."""
+        joined = (np.concatenate(pair) for pair in ((self.n, other.n), (self.sum, other.sum), (self.sse, other.sse)))
+        return Stats(*joined)
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse."""
+        self.n[a] += self.n[b]
+        self.sum[a] += self.sum[b]
+        self.sse[a] += self.sse[b] + merge_cost
+        self.n[b] = self.sum[b] = self.sse[b] = 0.0
+
+
+@dataclass(frozen=True)
+class GaussianStats:
+    """Per cluster: number of rows ``n`` (k,), their ``sum`` (k, d) and ``scatter`` Σ(x − mean)(x − mean)ᵀ (k, d, d).
+
+    The scatter is about the cluster's own mean, because Σxxᵀ − n·mean·meanᵀ has no digits left for tight clusters that
+    lie far out. Formulas may have more axes before these.
+    """
+
+    n: Floats
+    sum: Floats
+    scatter: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Self:
+        """Statistics of clusters without rows, also the memory that engines fill in place."""
+        shapes = (n_clusters,), (n_clusters, n_features), (n_clusters, n_features, n_features)
+        return cls(*map(np.zeros, shapes))
+
+    @property
+    def mean(self) -> Floats:
+        """Means of the clusters, zero where there are no rows."""
+        return self.sum / np.maximum(self.n, 1.0)[..., None]
+
+    def copy(self) -> Self:
+        return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())
+
+    def take(self, clusters: Any) -> Self:
+        """Statistics of some clusters."""
+        return type(self)(self.n[clusters], self.sum[clusters], self.scatter[clusters])
+
+    def followed_by(self, other: Self) -> Self:
+        """These clusters and, after them, the other ones."""
+        joined = (np.concatenate(pair) for pair in zip(self._parts, other._parts, strict=True))
+        return type(self)(*joined)
+
+    def joined(self, other: Self) -> Self:
+        """What clusters here and their partners in ``other`` are together; the same bits the other way round."""
+        n = self.n + other.n
+        gap = self.mean - other.mean
+        shared = self.n * other.n / np.maximum(n, 1.0)
+        between = shared[..., None, None] * (gap[..., :, None] * gap[..., None, :])
+        return type(self)(n, self.sum + other.sum, self.scatter + other.scatter + between)
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
+        both = self.take([a]).joined(self.take([b]))
+        for part, new in zip(self._parts, both._parts, strict=True):
+            part[a], part[b] = new[0], 0.0
+
+    @property
+    def _parts(self) -> tuple[Floats, Floats, Floats]:
+        return self.n, self.sum, self.scatter
+
+
+@dataclass(frozen=True)
+class CountStats:
+    """Per cluster: number of rows ``n`` (k,), ``sum`` of their counts (k, d), and ``log_ways`` (k,).
+
+    ``log_ways`` is Σ log(W!/Πx!) over the rows, where W is the total of a row: in how many orders its events can have
+    come. It is zero for rows of zeros and ones that are no counts. Formulas may have more axes before these.
+    """
+
+    n: Floats
+    sum: Floats
+    log_ways: Floats
+
+    @classmethod
+    def empty(cls, n_clusters: int, n_features: int) -> Self:
+        """Statistics of clusters without rows."""
+        return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
+
+    def copy(self) -> Self:
+        return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())
+
+    def take(self, clusters: Any) -> Self:
+        """Statistics of some clusters."""
+        return type(self)(self.n[clusters], self.sum[clusters], self.log_ways[clusters])
+
+    def followed_by(self, other: Self) -> Self:
+        """These clusters and, after them, the other ones."""
+        pairs = (self.n, other.n), (self.sum, other.sum), (self.log_ways, other.log_ways)
+        return type(self)(*map(np.concatenate, pairs))
+
+    def joined(self, other: Self) -> Self:
+        """What clusters here and their partners in ``other`` are together."""
+        return type(self)(self.n + other.n, self.sum + other.sum, self.log_ways + other.log_ways)
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty. ``merge_cost`` is not needed for that."""
+        for part in (self.n, self.sum, self.log_ways):
+            part[a] += part[b]
+            part[b] = 0.0
+
+
+@dataclass(frozen=True)
+class GroupStats(Stats):
+    """The same of clusters that groups share: ``used`` (k, number of groups) says whose rows of weight are where."""
+
+    used: NDArray[np.bool_]
+
+    @property
+    def n_local(self) -> int:
+        """Local clusters: pairs of a group and a cluster that it uses."""
+        return int(np.count_nonzero(self.used))
+
+    def copy(self) -> GroupStats:
+        return GroupStats(self.n.copy(), self.sum.copy(), self.sse.copy(), self.used.copy())
+
+    def take(self, clusters: NDArray[Any]) -> GroupStats:
+        return GroupStats(self.n[clusters], self.sum[clusters], self.sse[clusters], self.used[clusters])
+
+    def put(self, clusters: NDArray[Any], new: Stats) -> None:
+        super().put(clusters, new)
+        self.used[clusters] = shared(new).used
+
+    def followed_by(self, other: Stats) -> GroupStats:
+        joined = super().followed_by(other)
+        return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, shared(other).used]))
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """``merge_cost`` may count what groups save that use both, so that sse is no longer one of distances alone."""
+        super().absorb(a, b, merge_cost)
+        self.used[a] |= self.used[b]
+        self.used[b] = False
+
+
+def shared(stats: Stats) -> GroupStats:
+    """Statistics that come from an engine of groups."""
+    assert isinstance(stats, GroupStats)
+    return stats

@@ -1,0 +1,1 @@
+"""Rows under one cost function per cluster."""

@@ -1,0 +1,68 @@
+"""Dense rows under quadratic costs: all of them one by one, or boxes of a kd-tree at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kfree.core.rules import QuadraticRule
+from kfree.core.stats import Floats, GaussianStats, Index, Labels
+from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, halves_along
+from kfree.native.processor import available_cpus
+
+# Rows in a leaf of the tree: fewer make the tree larger, more leave less to save.
+LEAF_SIZE = 32
+# "auto" takes the tree up to so many columns, and from so many rows on.
+TREE_FEATURES, TREE_ROWS = 4, 2000
+
+
+class GaussianRows:
+    """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or its NumPy twin."""
+
+    def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None):
+        self.n_rows, self.n_features = z.shape
+        self.n_evaluations = 0
+        self._passes, self._n_threads = passes, n_threads or available_cpus()
+        small = self.n_features > TREE_FEATURES or self.n_rows < TREE_ROWS
+        self.algorithm = ("brute" if small else "kd-tree") if algorithm == "auto" else algorithm
+        self._tree = passes.KdTree(z, LEAF_SIZE) if self.algorithm == "kd-tree" else None
+        self._order = None if self._tree is None else np.array(self._tree.order)
+        self._z = z if self._order is None else np.ascontiguousarray(z[self._order])
+
+    def assign(self, rule: QuadraticRule) -> tuple[Labels, GaussianStats]:
+        labels = np.empty(self.n_rows, dtype=np.int32)
+        costs = rule.centre, rule.factor, rule.offset
+        if self._tree is None:
+            self.n_evaluations += self.n_rows * len(rule.offset)
+            self._passes.cheapest(self._z, *costs, self._n_threads, labels)
+            return labels, self.stats_of(labels, len(rule.offset))
+        stats = GaussianStats.empty(len(rule.offset), self.n_features)
+        out = labels, stats.n, stats.sum, stats.scatter
+        self.n_evaluations += self._tree.assign(self._z, *costs, self._n_threads, *out)
+        return labels, stats
+
+    def stats_of(self, labels: Labels, n_clusters: int) -> GaussianStats:
+        stats = GaussianStats.empty(n_clusters, self.n_features)
+        self._passes.moments(self._z, labels, self._n_threads, stats.n, stats.sum, stats.scatter)
+        return stats
+
+    def among(self, rows: Index) -> GaussianRows:
+        return GaussianRows(self._passes, self._z[rows], "brute", self._n_threads)
+
+    def halved(self) -> Labels:
+        together = self.stats_of(np.zeros(self.n_rows, dtype=np.int32), 1)
+        axis = np.linalg.eigh(together.scatter[0])[1][:, -1]
+        return halves_along((self._z - together.mean[0]) @ axis)
+
+    def blocks(self) -> Iterator[Floats]:
+        for begin in range(0, self.n_rows, ROWS_AT_ONCE):
+            yield self._z[begin : begin + ROWS_AT_ONCE]
+
+    def outward(self, labels: Labels) -> Labels:
+        if self._order is None:
+            return labels
+        outward = np.empty_like(labels)
+        outward[self._order] = labels
+        return outward

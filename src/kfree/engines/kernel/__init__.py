@@ -1,0 +1,1 @@
+"""Rows in the feature space of a kernel."""

@@ -1,0 +1,108 @@
+"""Values of a kernel between rows: computed in blocks of rows when they are needed, never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import generic_direction
+
+# A block of kernel values takes at most this many bytes.
+BLOCK_BYTES = 2**24
+# Kernel values between all rows are kept if they take no more than this: up to 4096 rows.
+KEPT_BYTES = 2**27
+# Rows held against each other to find the diagonal.
+_DIAGONAL = 64
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that scikit-learn knows by name, or a function of two rows; ``params`` go with it.
+
+    ``"precomputed"`` takes rows for what their kernel values are.
+    """
+
+    name: str | Callable[[Floats, Floats], float]
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def precomputed(self) -> bool:
+        return isinstance(self.name, str) and self.name == "precomputed"
+
+    def between(self, left: Any, right: Any) -> Floats:
+        """κ of each row on the left with each on the right."""
+        by_name = isinstance(self.name, str)
+        values = left
+        if not self.precomputed:
+            values = pairwise_kernels(left, right, metric=self.name, filter_params=by_name, **self.params)
+        return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+
+    def with_itself(self, rows: Any) -> Floats:
+        """κ of each row with itself, from small blocks on the diagonal."""
+        at_once = _DIAGONAL if isinstance(self.name, str) else 1
+        parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
+        return np.concatenate([self.between(part, part).diagonal() for part in parts])
+
+    def to_all(self, new: Any, rows: Any, n_rows: int) -> Iterator[tuple[slice, Floats]]:
+        """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
+        for places in blocks(new.shape[0], n_rows):
+            yield places, self.between(new[places], rows)
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Rows a few at a time, so that a block of as many columns is small."""
+    at_once = max(1, BLOCK_BYTES // (8 * n_columns))
+    for begin in range(0, n_rows, at_once):
+        yield slice(begin, min(begin + at_once, n_rows))
+
+
+class Gram:
+    """κ(x_i, x_j) between all rows of X. ``n_values`` counts the values computed."""
+
+    def __init__(self, X: Any, kernel: Kernel):
+        self._X = X.astype(np.float64, copy=False)
+        self._kernel = kernel
+        self._kept: Floats | None = self._X if kernel.precomputed else None
+        self.n_rows = int(X.shape[0])
+        self.n_values = 0
+        if self._kept is None and 8 * self.n_rows**2 <= KEPT_BYTES:
+            self._kept = self._between(self._X, self._X)
+        self.diagonal: Floats = self._diagonal()
+
+    def rows(self, index: Index | slice) -> Floats:
+        """Values between some rows and all, (m, n)."""
+        return self._between(self._X[index], self._X) if self._kept is None else self._kept[index]
+
+    def combined(self, factors: sp.csr_array, index: Index) -> Floats:
+        """Σ_j factors[c, j]·κ(x_index[j], ·) for each row c of ``factors`` (k, m): (k, n)."""
+        total = np.zeros((factors.shape[0], self.n_rows))
+        by_column = sp.csc_array(factors)
+        for places in blocks(len(index), self.n_rows):
+            total += by_column[:, places].tocsr() @ self.rows(index[places])
+        return total
+
+    def generic(self, weight: Floats) -> Floats:
+        """Coefficients (n,) of a direction that is not orthogonal to anything that rows are likely to lie along.
+
+        For the linear kernel the direction is that of ``LocalEngine``, so that both find the same clusters.
+        """
+        n_rows, n_features = self._X.shape
+        if self._kernel.name == "linear" and isinstance(self._X, np.ndarray) and n_features <= n_rows:
+            return np.asarray(np.linalg.pinv(self._X.T) @ generic_direction(n_features))
+        return weight * generic_direction(n_rows)
+
+    def _between(self, left: Any, right: Any) -> Floats:
+        self.n_values += left.shape[0] * right.shape[0]
+        return self._kernel.between(left, right)
+
+    def _diagonal(self) -> Floats:
+        if self._kept is not None:
+            return self._kept.diagonal().copy()
+        self.n_values += self.n_rows
+        return self._kernel.with_itself(self._X)

@@ -1,0 +1,93 @@
+"""Sums over clusters in a kernel's feature space, brought up to date where rows have changed hands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.core.stats import Floats, Index, Labels
+from kfree.engines.kernel.gram import Gram
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Known:
+    """``sums`` (k, n) of weighted kernel rows over clusters ``labels``; ``n_patched`` rows were added or taken away."""
+
+    labels: Labels
+    sums: Floats
+    n_patched: int = 0
+
+
+@dataclass(frozen=True)
+class Patch:
+    """How to get sums from known ones: each old cluster goes to ``successor`` (k,), and ``rows`` are put right."""
+
+    known: Known
+    successor: Index
+    rows: Index
+
+    @property
+    def n_patched(self) -> int:
+        """Rows put right since the sums were last made afresh."""
+        return self.known.n_patched + len(self.rows)
+
+
+class KernelSums:
+    """Σ_{i∈c} w_i·κ(x_i, ·) for clusters c of the rows in ``index``, (k, n).
+
+    Two results are remembered: of passes over all rows, and of lists of rows. A split then costs the kernel rows of
+    the smaller half, a merge none.
+    """
+
+    def __init__(self, gram: Gram, index: Index, weight: Floats):
+        self._gram, self._index, self._weight = gram, index, weight
+        self._known: dict[str, Known] = {}
+
+    def of(self, labels: Labels, n_clusters: int, kind: str) -> Floats:
+        """Sums for ``labels`` (m,), where some rows may be ``NOWHERE``; ``kind`` names what is remembered."""
+        listed = np.flatnonzero(labels != NOWHERE)
+        patches = [patch_from(known, labels, n_clusters) for known in self._known.values()]
+        # Rounding adds up, so that patches may not go on for longer than it takes to begin anew.
+        patches = [patch for patch in patches if patch.n_patched < len(listed)]
+        if patches:
+            patch = min(patches, key=lambda patch: len(patch.rows))
+            known = Known(labels.copy(), self._patched(patch, labels, n_clusters), patch.n_patched)
+        else:
+            known = Known(labels.copy(), self.weighted(listed, labels[listed], self._weight[listed], n_clusters))
+        self._known[kind] = known
+        return known.sums
+
+    def weighted(self, rows: Index, labels: Labels, weight: Floats, n_clusters: int) -> Floats:
+        """The same for listed rows with weights of their own; nothing is remembered."""
+        factors = sp.csr_array((weight, (labels, np.arange(len(rows)))), shape=(n_clusters, len(rows)))
+        return self._gram.combined(factors, self._index[rows])
+
+    def _patched(self, patch: Patch, labels: Labels, n_clusters: int) -> Floats:
+        old, successor, rows = patch.known, patch.successor, patch.rows
+        kept = np.flatnonzero(successor != NOWHERE)
+        taken_over = sp.csr_array((np.ones(len(kept)), (successor[kept], kept)), shape=(n_clusters, len(successor)))
+        came = labels[rows] != NOWHERE
+        left = successor_of(successor, old.labels[rows]) != NOWHERE
+        places = np.concatenate([labels[rows][came], successor_of(successor, old.labels[rows])[left]])
+        columns = np.concatenate([np.flatnonzero(came), np.flatnonzero(left)])
+        signed = np.concatenate([self._weight[rows][came], -self._weight[rows][left]])
+        factors = sp.csr_array((signed, (places, columns)), shape=(n_clusters, len(rows)))
+        sums: Floats = taken_over @ old.sums
+        return sums + self._gram.combined(factors, self._index[rows]) if len(rows) else sums
+
+
+def patch_from(known: Known, labels: Labels, n_clusters: int) -> Patch:
+    """Each old cluster goes over to the new one that holds most of its rows, or nowhere if none holds any."""
+    both = (known.labels != NOWHERE) & (labels != NOWHERE)
+    ones, shape = np.ones(int(both.sum())), (len(known.sums), n_clusters)
+    overlap = sp.csr_array((ones, (known.labels[both], labels[both])), shape=shape)
+    successor = np.where(overlap.sum(axis=1) > 0, overlap.argmax(axis=1), NOWHERE)
+    return Patch(known, successor, np.flatnonzero(successor_of(successor, known.labels) != labels))
+
+
+def successor_of(successor: Index, labels: Labels) -> Index:
+    return np.where(labels == NOWHERE, NOWHERE, successor[labels])

@@ -1,0 +1,1 @@
+"""Rows in the memory of this process."""

@@ -1,0 +1,120 @@
+"""Rows that come in chunks, handed to a compiled stream or to its NumPy twin in coordinates that outlast the chunk."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import first_row_that_counts
+from kfree.native.implementations import implementation
+from kfree.native.processor import chosen_instruction_set
+
+# Rows that must be copied, being sparse or out of order, are copied about so many values at a time.
+_VALUES_AT_ONCE = 1 << 18
+# When no row has joined a cluster for so many half-lives, it has lost all but a thousandth of its weight.
+_HALF_LIVES_OF_A_CLUSTER = 10
+
+
+class RowStream:
+    """Online clustering of rows seen as z = x − anchor, the anchor being the first row of the stream that counts.
+
+    So coordinates do not depend on how the rows were cut into chunks, nor on a large offset of all of them.
+    """
+
+    def __init__(
+        self, name: str, n_features: int, lam: float, split: bool, max_clusters: int | None, half_life: float | None
+    ):
+        self._name, self._n_features = name, n_features
+        self._anchor: Floats | None = None
+        growth_per_row = 1.0 if half_life is None else 2.0 ** (1.0 / half_life)
+        lifetime = np.inf if half_life is None else _HALF_LIVES_OF_A_CLUSTER * half_life
+        stream = implementation(name, "stream").Stream
+        self._stream: Any = stream(n_features, lam, split, max_clusters, growth_per_row, lifetime)
+
+    def copy(self) -> RowStream:
+        new = copy.copy(self)
+        new._stream = self._stream.copy()
+        return new
+
+    def advance(self, X: Any, weight: Floats | None, order: Index | None = None) -> tuple[Index, Index]:
+        """Take validated rows, in ``order`` or as they stand: the id that each joined, and events (m, 4).
+
+        A row of no weight that comes before any cluster gets −1.
+        """
+        self._drop_anchor(X, weight, order)
+        joined, events = np.empty(X.shape[0], dtype=np.int64), []
+        for index, rows in _blocks(X, order):
+            some = np.empty(rows.shape[0], dtype=np.int64)
+            events.append(self._stream.advance(self._hold(rows, None if weight is None else weight[index]), some))
+            joined[index] = some
+        return joined, np.concatenate(events)
+
+    def merge(self) -> Index:
+        """Make one what the present penalty makes one; returns events."""
+        events: Index = self._stream.merge()
+        return events
+
+    @property
+    def frame(self) -> Frame:
+        plain = Frame.plain(self._n_features)
+        return plain if self._anchor is None else Frame(self._anchor, plain.shift)
+
+    @property
+    def sites(self) -> Sites:
+        """Centres in the coordinates of ``frame``, oldest first; an id beyond the last has never been used."""
+        return Sites(self._stream.centres, self.ids, self._stream.next_id)
+
+    @property
+    def ids(self) -> Index:
+        """Ascending, one for each cluster."""
+        ids: Index = self._stream.ids
+        return ids
+
+    @property
+    def weights(self) -> Floats:
+        """Total weight of each cluster, less what is forgotten."""
+        weights: Floats = self._stream.weights / self._stream.growth
+        return weights
+
+    @property
+    def lam(self) -> float:
+        return float(self._stream.lam)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self._stream.n_rows)
+
+    def _drop_anchor(self, X: Any, weight: Floats | None, order: Index | None) -> None:
+        if self._anchor is not None or (weight is not None and not weight.any()):
+            return
+        visits = np.arange(X.shape[0]) if order is None else order
+        first = visits[first_row_that_counts(None if weight is None else weight[visits])]
+        self._anchor = _dense(X[[first]])[0].astype(np.float64)
+
+    def _hold(self, rows: Any, weight: Floats | None) -> Any:
+        passes = implementation(self._name, "rows")
+        isa, frame = chosen_instruction_set(passes.instruction_sets()), self.frame
+        return passes.dense_rows(rows, frame.anchor, frame.shift, frame.unit, weight, isa)
+
+
+def _blocks(X: Any, order: Index | None) -> Iterator[tuple[Any, Any]]:
+    """Rows in order of visit, dense, and where they stand in X; all at once where nothing must be copied."""
+    n_rows, n_features = X.shape
+    if order is None and not sp.issparse(X):
+        yield slice(None), X
+        return
+    at_once = max(1, _VALUES_AT_ONCE // n_features)
+    for begin in range(0, n_rows, at_once):
+        index = slice(begin, begin + at_once) if order is None else order[begin : begin + at_once]
+        yield index, _dense(X[index])
+
+
+def _dense(rows: Any) -> Any:
+    return rows.toarray() if sp.issparse(rows) else rows

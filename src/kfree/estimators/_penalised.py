@@ -1,0 +1,167 @@
+"""What estimators with a penalty per cluster share: parameters, where the penalty comes from, and both searches."""
+
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.search.centres.moves import Sweep
+from kfree.search.centres.seeding import farthest_first
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.centres.state import one_cluster, settle
+from kfree.search.centres.target import nearest_to
+from kfree.search.loop import descend
+from kfree.search.path.lam_path import staircase, staircase_to
+
+SEARCHES = ["split-merge", "sweep"]
+ORDERS = ["given", "random"]
+PENALTIES = ["auto", "farthest-first"]
+
+
+class PenalisedSearch:
+    """Searches for clusters that cost ``lam`` each, for estimators with the parameters of :class:`kfree.DPMeans`."""
+
+    def _check_search_parameters(self):
+        by_name = isinstance(self.lam, str) and self.lam in PENALTIES
+        require(
+            by_name or is_positive_number(self.lam),
+            "lam",
+            self.lam,
+            "a finite number > 0 (the penalty of a cluster in squared-distance units), 'auto' or 'farthest-first'",
+        )
+        require_count("target_k", self.target_k, or_none=True)
+        require(
+            self.target_k is None or by_name,
+            "target_k",
+            self.target_k,
+            "None with a lam that is a number",
+        )
+        require(
+            self.target_k is not None or self.lam != "farthest-first",
+            "target_k",
+            self.target_k,
+            "the wished number of clusters with lam='farthest-first'",
+        )
+        require_choice("search", self.search, SEARCHES)
+        require_choice("order", self.order, ORDERS)
+        swept = self.search == "sweep"
+        require(
+            swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
+        )
+        require_count("patience", self.patience, least=0)
+        require(
+            not (swept and self.patience),
+            "patience",
+            self.patience,
+            "0 with search='sweep', which is over when it is over",
+        )
+        require(
+            self.time_budget is None or is_positive_number(self.time_budget),
+            "time_budget",
+            self.time_budget,
+            "a number of seconds > 0 or None",
+        )
+        require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
+        require_count("max_clusters", self.max_clusters, or_none=True)
+        require(
+            None in (self.max_clusters, self.target_k) or self.max_clusters >= self.target_k,
+            "max_clusters",
+            self.max_clusters,
+            f"None or at least target_k={self.target_k}",
+        )
+
+    def _penalty(self, engine, plain):
+        """The penalty to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
+        if is_positive_number(self.lam):
+            return float(self.lam), None
+        swept = self.search == "sweep"
+        if self.lam == "farthest-first" or (swept and self.target_k is not None):
+            return farthest_first(engine, plain, self.target_k), None
+        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        if self.target_k is not None:
+            path = staircase_to(engine, plain, rng, self.target_k)
+            if self.target_k > len(path):
+                end = f"{len(path)} distinct rows of X" if path.complete else f"{len(path)} that are found on a sample"
+                raise ValueError(
+                    f"target_k={self.target_k} is more than the {end}; give at most that many, or lam as a number."
+                )
+            return path.at(k=self.target_k).lam, None
+        path = staircase(engine, plain, rng)
+        step = path.suggest()
+        # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
+        by_row = swept and path.cost[0] > 0
+        return farthest_first(engine, plain, step.k) if by_row else step.lam, path
+
+    def _searched(self, engine, objective):
+        """The objective, whose penalty ``target_k`` may change, where a search ends, and the state to publish."""
+        if self.search == "sweep":
+            descent = self._swept(engine, objective)
+        elif self.target_k is None or self.lam != "auto":
+            descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget())
+        else:
+            objective, descent = self._with_target_k(engine, objective)
+        return objective, descent, self._finished(descent, engine, objective)
+
+    def _with_target_k(self, engine, objective):
+        given, budget = self._given_sites(engine), self._budget()
+
+        def search(lam, sites):
+            return self._split_merge(engine, replace(objective, lam=lam), given if sites is None else sites, budget)
+
+        lam, descent = nearest_to(self.target_k, objective.lam, search, budget.in_time)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k:
+            warnings.warn(
+                f"{type(self).__name__} found no penalty at which target_k={self.target_k} clusters are best; "
+                f"lam_={lam:g} gives {n_found}. KMeans({self.target_k}) takes the number as given.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return replace(objective, lam=lam), descent
+
+    def _split_merge(self, engine, objective, sites, budget):
+        return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
+
+    def _budget(self):
+        """Time that is left over goes to random cuts, unless the number of clusters matters more."""
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
+        return Budget(check_random_state(self.random_state), patience, deadline)
+
+    def _swept(self, engine, objective):
+        rng = check_random_state(self.random_state)
+        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        sites = self._given_sites(engine) or one_cluster(engine, objective)
+        return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
+
+    def _given_sites(self, engine):
+        """Sites to start from; none unless an estimator has a parameter for them."""
+        return None
+
+    def _finished(self, descent, engine, objective):
+        """The last state, with every row at its nearest centre even if the search was cut short."""
+        state = descent.state
+        limit = "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
+        # Once random cuts have begun, which come last, running out of time is what was asked for.
+        if not descent.converged and not (limit == "time_budget" and descent.reached_last):
+            warnings.warn(
+                f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
+                f"valid but a longer search may improve it. Raise {limit}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if state.was_full:
+            warnings.warn(
+                f"max_clusters={self.max_clusters} kept clusters from opening that would have been worth "
+                f"lam={objective.lam:g} each. Raise max_clusters, or lam.",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not state.settled or not np.all(state.stats.n > 0):
+            state = settle(state, engine, objective)
+            descent.cost_history.append(state.cost)
+        return state

@@ -1,0 +1,131 @@
+#include "assign/bounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "core/pairs.hpp"
+
+namespace kfree {
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
+// them in a fraction of the time that ranking takes.
+size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
+
+}  // namespace
+
+void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
+  const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
+  up_ = 1.0 + rounding;
+  down_ = 1.0 - rounding;
+  if (!complete_) std::fill(label_.begin(), label_.end(), -1);
+  complete_ = false;
+  const std::vector<double> drift = measure_drift(sites, uids);
+  set_fastest_apart(sites, drift);
+  part_by_speed(sites, drift);
+  centre_ = sites.centre;
+  uids_.assign(uids, uids + sites.k);
+}
+
+void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
+  std::copy(label_.data() + begin, label_.data() + end, label);
+  if (same_numbers_) return;
+  for (int64_t i = 0; i < end - begin; ++i)
+    if (label[i] >= 0) label[i] = renumbered_[label[i]];
+}
+
+int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
+  // Locals, because the compiler must think that what is written may be a member; two rows at a time, without branches.
+  const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
+  const Surroundings* around = around_.data();
+  const int n_levels = n_levels_;
+  float* lower = lower_.data() + begin;
+  const int64_t n = end - begin;
+  int64_t n_open = 0;
+  if (!same_numbers_) std::copy(label, label + n, label_.data() + begin);
+  for (int64_t i = 0; i < n; i += 2) {
+    const int64_t j = i + 1 < n ? i + 1 : i;
+    const Pair known = down * Pair{lower[i], lower[j]};
+    // A bound for the first part is one for all while it is less than half the way to the second: a row nearer than
+    // that to its own site is farther than that from those.
+    const Level *own_i = around[label[i]].level, *own_j = around[label[j]].level;
+    Pair near = {};
+    for (int l = 0; l < n_levels; ++l) {
+      const Pair a = pair_at(&own_i[l].drift), b = pair_at(&own_j[l].drift);
+      near = higher_of(near, lower_of(known - firsts(a, b), seconds(a, b)));
+    }
+    // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave
+    // more than twice as much, the row is left open.
+    const Pair left = higher_of(known - lasting, near);
+    const PairMask sure = (left > LEAST) & (left * left > up * Pair{sq_dist[i], sq_dist[j]});
+    const Pair kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : Pair{lower[i], lower[j]};
+    lower[i] = static_cast<float>(kept[0]);
+    lower[j] = static_cast<float>(kept[1]);
+    open[n_open] = begin + i;
+    n_open += 1 + sure[0];
+    open[n_open] = begin + j;
+    n_open += (j - i) + (sure[1] & (i - j));
+  }
+  return n_open;
+}
+
+// How far each present site has come, at most; no bound holds for a newborn one.
+std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids) {
+  std::unordered_map<int64_t, int32_t> old_number;
+  for (size_t j = 0; j < uids_.size(); ++j) old_number[uids_[j]] = static_cast<int32_t>(j);
+  renumbered_.assign(uids_.size(), -1);
+  std::vector<double> drift(sites.k, INFINITE);
+  for (int64_t j = 0; j < sites.k; ++j) {
+    const auto old = old_number.find(uids[j]);
+    if (old == old_number.end()) continue;
+    renumbered_[old->second] = static_cast<int32_t>(j);
+    const double *now = sites[j], *before = centre_.data() + old->second * sites.d;
+    drift[j] = up_ * dist_between(now, before, sites.d);
+  }
+  same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);
+  for (size_t j = 0; same_numbers_ && j < renumbered_.size(); ++j)
+    same_numbers_ = renumbered_[j] == static_cast<int32_t>(j);
+  return drift;
+}
+
+// The slow sites, and the 2, 8 or 32 fastest, if that is a small part of all.
+void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
+  around_.assign(sites.k, {});
+  n_levels_ = 0;
+  if (sites.d > parted_columns_) return;
+  std::vector<double> gap(sites.k, INFINITE);  // to the nearest of the fast ones
+  size_t n_seen = 0;
+  for (const size_t n_fast : {2, 8, 32}) {
+    if (4 * n_fast > drift.size()) return;
+    for (; n_seen < n_fast; ++n_seen)
+      for (int32_t j = 0; j < sites.k; ++j)
+        if (j != by_speed_[n_seen])
+          gap[j] = std::min(gap[j], dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
+    for (int64_t j = 0; j < sites.k; ++j) around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], half(gap[j])};
+    ++n_levels_;
+  }
+}
+
+void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {
+  std::vector<int32_t> order(sites.k);
+  std::iota(order.begin(), order.end(), 0);
+  const size_t n = n_fastest(sites.k);
+  const size_t n_sorted = 2 * PANEL + 2;  // more than are set apart or parted from the rest
+  std::partial_sort(order.begin(), order.begin() + std::min(n_sorted, order.size()), order.end(),
+                    [&](int32_t a, int32_t b) { return drift[a] > drift[b] || (drift[a] == drift[b] && a < b); });
+  fastest_ = order[0];
+  largest_drift_ = drift[order[0]];
+  second_drift_ = order.size() > 1 ? drift[order[1]] : 0.0;
+  slow_drift_ = drift[order[n]];
+  // bound − lasting ≥ dist  ⇔  bound − largest − dist ≥ ½ (bound − slow − dist)
+  lasting_drift_ = slow_drift_ == INFINITE ? INFINITE : 2.0 * largest_drift_ - slow_drift_;
+  fastest_sites_.take(sites, order.data(), static_cast<int64_t>(n));
+  order.resize(std::min(n_sorted, order.size()));
+  by_speed_ = std::move(order);
+}
+
+}  // namespace kfree

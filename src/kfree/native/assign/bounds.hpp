@@ -1,0 +1,102 @@
+// What one pass knows about the next, in the manner of Hamerly (2010): for each row, a distance that no other site is
+// nearer than. Sites may come, go and move in any way; whoever calls tells nothing but where they are now and who they
+// are, and what moved is measured here. The few fastest sites would spoil the bound of every row, so they are set apart.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "rows/sites.hpp"
+
+namespace kfree {
+
+class Bounds {
+ public:
+  // Up to how many columns other sites are parted by speed (part_by_speed), and from how many on rows are glanced at. What
+  // that is worth is measured by benchmarks/choices.py and kept in its results.
+  static constexpr int64_t PARTED_COLUMNS = 128, PREFILTERED_COLUMNS = 12;
+
+  Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
+      : parted_columns_(parted_columns), glanced_columns_(prefiltered_columns), label_(n_rows, -1), lower_(n_rows) {}
+
+  // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
+  void turn_to(const Sites& sites, const int64_t* uids);
+  // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
+  void finish() { complete_ = true; }
+
+  // out label (end − begin,): the site that each row was with, under its present number; −1 if it has died or there was
+  // none.
+  void labels(int64_t begin, int64_t end, int32_t* label) const;
+  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, NaN if it means nothing.
+  // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is written to `open`,
+  // which has room for all. Returns their number.
+  int64_t settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
+  // Whether a bound shows that no other site is as near.
+  bool exceeds(double lower, double sq_dist) const { return lower > 0.0 && lower * lower > up_ * sq_dist; }
+
+  // No site but `label` is nearer to the row than this; the second, no slow site.
+  double lower(int64_t row, int32_t label) const {
+    return down_ * static_cast<double>(lower_[row]) - (label == fastest_ ? second_drift_ : largest_drift_);
+  }
+  double lower_of_slow(int64_t row) const { return down_ * static_cast<double>(lower_[row]) - slow_drift_; }
+
+  // From now on the row is with `label`, and no other site is nearer to it than `lower`.
+  void keep(int64_t row, int32_t label, double lower) {
+    label_[row] = label;
+    lower_[row] = stored(lower);
+  }
+
+  const Subset& fastest() const { return fastest_sites_; }
+
+  // Of `n_prefiltered` rows, glances have decided n_seen. If they were tried on rows from everywhere and helped few, they are
+  // not tried again.
+  void judge_prefilter(int64_t n_prefiltered, int64_t n_seen) {
+    if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) glances_pay_ = false;
+  }
+  bool prefilter_pays(int64_t d) const { return glances_pay_ && d >= glanced_columns_; }
+  static bool worthwhile(int64_t n_prefiltered, int64_t n_seen) { return 5 * n_seen >= 2 * n_prefiltered; }
+
+ private:
+  // Bounds are stored in half the space, and surely not more than they are; below LEAST they are given up. The share
+  // that rounding down gives away also covers the roundings of sparse distances, which are larger than dense ones'.
+  static constexpr double ROUNDED_DOWN = 1.0 - 0x1p-23, LEAST = 1e-30;
+  static float stored(double lower) {
+    return lower > LEAST ? static_cast<float>(std::min(lower * ROUNDED_DOWN, 3e38)) : 0.0f;
+  }
+  std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
+  void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
+  void part_by_speed(const Sites& sites, const std::vector<double>& drift);
+  double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
+
+  const int64_t parted_columns_, glanced_columns_;
+  std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
+  std::vector<float> lower_;
+  bool complete_ = false, glances_pay_ = true;
+  // The sites that the bounds hold for.
+  std::vector<double> centre_;
+  std::vector<int64_t> uids_;
+  // From those to the present ones.
+  std::vector<int32_t> renumbered_;
+  bool same_numbers_ = false;
+  Subset fastest_sites_;
+  std::vector<int32_t> by_speed_;  // the fastest sites and a few more, fastest first
+  int32_t fastest_ = -1;
+  // How far the fastest site has come, the next one, and those that are not among the fastest; and the drift that a
+  // bound must outlast to be worth keeping (set_fastest_apart).
+  double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
+  // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
+  // come, and half the distance between the row's site and the nearest of the second part.
+  static constexpr int MOST_LEVELS = 3;
+  struct Level {
+    double drift, half_reach;  // in this order: they are loaded together
+  };
+  struct Surroundings {
+    Level level[MOST_LEVELS];
+  };
+  std::vector<Surroundings> around_;
+  int n_levels_ = 0;
+  // A little more and a little less than one: all roundings of distances and of the sums made with them.
+  double up_ = 1.0, down_ = 1.0;
+};
+
+}  // namespace kfree

@@ -1,0 +1,44 @@
+// The kernels of a glance (glance.hpp): rows and sites as bytes, ranked by dot products of bytes.
+#pragma once
+#include <cstdint>
+
+#include "assign/rank.hpp"
+
+namespace kfree {
+
+// Sites lie in panels of this many, four coordinates of each together.
+constexpr int NARROW_PANEL = 8;
+// A row that a glance leaves open is held against up to so many sites one by one.
+constexpr int MOST_CANDIDATES = 16;
+// Scores are shifted by so many bits to fit in 16. What has more columns than that allows gets no glance.
+constexpr int LEAST_SHIFT = 2, MOST_SHIFT = 10;
+// A score that means "or more".
+constexpr int16_t HIGHEST_SCORE = 32767;
+
+// Kernels for a glance; only some instruction sets have dot products of bytes.
+struct Int8Kernel {
+  // out q (stride,): (z − centre)/step, rounded and no larger than 127, zeros after the first d
+  // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
+  float (*narrow)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+                  int32_t* sq_norm);
+  // score = (half the squared norm of the site − row · site) / 2^shift, rounded down, and HIGHEST_SCORE at most
+  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, NARROW_PANEL, 4), d a multiple of 4;
+  //     half_norm (n_panels·NARROW_PANEL,)
+  // One kernel for each shift, and at the end one for 16 columns.
+  static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
+  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal
+  void (*rank[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
+                                const int32_t* half_norm, int64_t n_panels, int16_t* best, int16_t* second,
+                                int32_t* index);
+  // in limit (TILE,); out candidate (TILE, MOST_CANDIDATES), ascending: the sites with scores up to the limit;
+  //     n_candidates (TILE,): how many they are, even if there was no room for all
+  void (*list[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
+                                const int32_t* half_norm, int64_t n_panels, const int16_t* limit, int32_t* candidate,
+                                int32_t* n_candidates);
+};
+
+#if defined(KFREE_DOTPROD)
+extern const Int8Kernel int8_dotprod;
+#endif
+
+}  // namespace kfree

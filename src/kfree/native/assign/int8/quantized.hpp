@@ -1,0 +1,58 @@
+// A glance: rows and sites in eight bits, ranked by dot products of bytes, several times as fast as in float32.
+// What eight bits leave out is measured for each row and each site, so the triangle inequality says which rows a glance
+// has decided and how near any other site can be. The rest is ranked as ever.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "assign/int8/kernel.hpp"
+#include "rows/sites.hpp"
+
+namespace kfree {
+
+// A row as a glance sees it: it lies within `off` of step·q, and sq_norm = Σ q².
+struct NarrowRow {
+  double off;
+  int32_t sq_norm;
+};
+
+// Sites as a glance sees them: multiples of `step` in every coordinate.
+class QuantizedSites {
+ public:
+  // All sites, or those of a subset if that is not null. Coordinates of rows are seldom larger than `reach`.
+  QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8);
+  // Whether there is anything to see: neither too many columns nor numbers that float32 cannot hold.
+  bool usable() const { return usable_; }
+
+  float step() const { return step_; }
+  int64_t stride() const { return stride_; }
+  void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index) const {
+    glancer_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index);
+  }
+  void list(const int8_t* q, int n_rows, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) const {
+    glancer_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, candidate,
+                           n_candidates);
+  }
+
+  // No site with a score of at least this is nearer to the row than this distance.
+  double lower(const NarrowRow& row, int16_t score) const;
+  // Site j, which has this score, is no farther.
+  double upper(const NarrowRow& row, int16_t score, int32_t j) const;
+  // A score above which no site is as near as `upper`; the highest if there is none.
+  int16_t limit(const NarrowRow& row, double upper) const;
+
+ private:
+  double distance(const NarrowRow& row, double score) const;
+
+  const Int8Kernel& glancer_;
+  bool usable_ = false;
+  int64_t d_, stride_, n_panels_;  // d_ in whole fours, stride_ in whole sixteens
+  float step_ = 0.0f;
+  int shift_ = LEAST_SHIFT, kernel_ = 0;
+  std::vector<int8_t> panels_;
+  std::vector<int32_t> half_norm_;
+  std::vector<double> off_;  // how far each site is from what a glance sees of it
+  double most_off_ = 0.0, rounding_;
+};
+
+}  // namespace kfree

@@ -1,0 +1,212 @@
+// The pass that everything turns on: every row to its nearest site, with as few distances as the bounds allow.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "assign/int8/prefilter.hpp"
+#include "rows/block_stats.hpp"
+#include "core/parallel.hpp"
+
+namespace kfree {
+namespace {
+
+// Rows are read up to three times, so they are taken in parts of a block that a second-level cache holds.
+int64_t rows_at_once(int64_t d) {
+  constexpr int64_t CACHED_VALUES = 1 << 16;
+  return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, BLOCK);
+}
+
+// What was done for a block: distances computed, rows glanced at, and those of them that were decided by that.
+struct Tally {
+  int64_t n_distances = 0, n_prefiltered = 0, n_seen = 0;
+
+  void add(const Tally& other) {
+    n_distances += other.n_distances;
+    n_prefiltered += other.n_prefiltered;
+    n_seen += other.n_seen;
+  }
+};
+
+// The sites of a pass for glances, or nulls.
+struct Quantized {
+  std::unique_ptr<const QuantizedSites> all, fastest;
+
+  Quantized(const Rows& rows, const Sites& sites, const Bounds& bounds) {
+    if (bounds.prefilter_pays(rows.d)) all = rows.quantized(sites, nullptr);
+    if (all) fastest = rows.quantized(sites, &bounds.fastest());
+  }
+};
+
+// Labels some rows of a block after the other, on one thread.
+class BlockAssignment {
+ public:
+  BlockAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, Bounds& bounds, Worker& worker,
+                  int32_t* label, double* sq_dist)
+      : rows_(rows), sites_(sites), quantized_(narrow), bounds_(bounds), worker_(worker), label_(label),
+        sq_dist_(sq_dist), open_(BLOCK) {}
+
+  // To be called before the first rows of a block: what is tried must not depend on other blocks.
+  void start_block() { tally_ = {}; }
+  const Tally& tally() const { return tally_; }
+
+  // Labels the rows begin…end−1, BLOCK of them at most.
+  void assign(int64_t begin, int64_t end) {
+    doubtful_.clear();
+    unknown_.clear();
+    unseen_.clear();
+    keep_settled(begin, end);
+    for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
+    for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { glance(rows, n_rows); });
+    for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
+  }
+
+ private:
+  // Rows that stay where they were; the others are sorted out.
+  void keep_settled(int64_t begin, int64_t end) {
+    bounds_.labels(begin, end, label_ + begin);
+    int32_t signs = 0;  // negative if any label is
+    for (int64_t row = begin; row < end; ++row) signs |= label_[row];
+    for (int64_t row = begin; row < end && signs < 0; ++row)
+      if (label_[row] < 0) unknown_.push_back(row);
+    const int64_t n_known = end - begin - static_cast<int64_t>(unknown_.size());
+    if (n_known == 0) return;
+    tally_.n_distances += n_known;
+    for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
+    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+    for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::quiet_NaN();
+    const int64_t n_open = bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_.data());
+    for (int64_t i = 0; i < n_open; ++i)
+      if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
+  }
+
+  // Where to look for the nearest site of a row that may have another one as near: among the fastest sites, if only they
+  // bring it into doubt; nowhere, if the own one is the fastest and the rest leaves no doubt; among all.
+  void sort_out(int64_t row) {
+    const int32_t label = label_[row];
+    const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
+    if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
+      doubtful_.push_back(row);
+    else if (bounds_.exceeds(lower, sq_dist))
+      bounds_.keep(row, label, lower);
+    else
+      unknown_.push_back(row);
+  }
+
+  void hold_against_fastest(const int64_t* rows, int n_rows) {
+    int32_t label[TILE];
+    double fast[TILE];
+    for (int i = 0; i < n_rows; ++i) label[i] = label_[rows[i]];
+    if (quantized_.fastest)
+      lower_by_prefilter(rows_, {rows, 0}, n_rows, bounds_.fastest(), *quantized_.fastest, label, scratch_, fast);
+    else
+      rows_.lower_among({rows, 0}, n_rows, sites_, bounds_.fastest(), label, scratch_, fast);
+    tally_.n_distances += n_rows * static_cast<int64_t>(bounds_.fastest().id.size());
+    for (int i = 0; i < n_rows; ++i) {
+      const double lower = std::min(fast[i], bounds_.lower_of_slow(rows[i]));
+      if (bounds_.exceeds(lower, sq_dist_[rows[i]]))
+        bounds_.keep(rows[i], label[i], lower);
+      else
+        unknown_.push_back(rows[i]);
+    }
+  }
+
+  // Rows that a glance decides; the others are ranked later. So are all once glances turn out not to pay.
+  void glance(const int64_t* rows, int n_rows) {
+    if (!quantized_.all || !Bounds::worthwhile(tally_.n_prefiltered, tally_.n_seen)) {
+      unseen_.insert(unseen_.end(), rows, rows + n_rows);
+      return;
+    }
+    const int64_t n_unseen = unseen_.size();
+    label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
+      const RowSet tile = {rows, 0};
+      tally_.n_distances +=
+          sites_.k * nearest_by_prefilter(rows_, tile, n_rows, sites_, *quantized_.all, scratch_, label, sq_dist, lower, known);
+    });
+    tally_.n_prefiltered += n_rows;
+    tally_.n_seen += n_rows - (static_cast<int64_t>(unseen_.size()) - n_unseen);
+  }
+
+  void rank_among_all(const int64_t* rows, int n_rows) {
+    label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
+      rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower, known);
+    });
+  }
+
+  // Holds a tile of rows against all sites by `look`, and keeps what it finds.
+  template <class Look>
+  void label_tile(const int64_t* rows, int n_rows, Look look) {
+    int32_t label[TILE], old_label[TILE];
+    double sq_dist[TILE], lower[TILE], old_sq_dist[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      // NaN and, in a first pass, a label of −1: nothing is known.
+      old_label[i] = std::isnan(sq_dist_[rows[i]]) ? -1 : label_[rows[i]];
+      old_sq_dist[i] = sq_dist_[rows[i]];
+    }
+    look(label, sq_dist, lower, Known{old_label, old_sq_dist});
+    tally_.n_distances += n_rows * sites_.k;
+    for (int i = 0; i < n_rows; ++i)
+      if (label[i] >= 0)
+        keep(rows[i], label[i], sq_dist[i], lower[i]);
+      else
+        unseen_.push_back(rows[i]);
+  }
+
+  void keep(int64_t row, int32_t label, double sq_dist, double lower) {
+    label_[row] = label;
+    sq_dist_[row] = sq_dist;
+    bounds_.keep(row, label, lower);
+  }
+
+  template <class Visit>
+  void for_tiles(const std::vector<int64_t>& rows, Visit visit) {
+    for (size_t i = 0; i < rows.size() && worker_.go_on(); i += TILE)
+      visit(rows.data() + i, static_cast<int>(std::min<size_t>(TILE, rows.size() - i)));
+  }
+
+  const Rows& rows_;
+  const Sites& sites_;
+  const Quantized& quantized_;
+  Bounds& bounds_;
+  Worker& worker_;
+  int32_t* label_;
+  double* sq_dist_;
+  Scratch scratch_;
+  std::vector<int64_t> open_, doubtful_, unknown_, unseen_;
+  Tally tally_;
+};
+
+}  // namespace
+
+int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+                int32_t* label, double* sq_dist, StatsOut stats, bool* far) {
+  Tally done;
+  BlockStats::clear(stats, rows.d);
+  const int64_t at_once = rows_at_once(rows.d);
+  bounds.turn_to(sites, uids);
+  const Quantized narrow(rows, sites, bounds);
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    BlockAssignment assignment(rows, sites, narrow, bounds, worker, label, sq_dist);
+    BlockStats block(rows, sites.k);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t block_end = std::min(rows.n, (b + 1) * BLOCK);
+      block.reset();
+      assignment.start_block();
+      for (int64_t begin = b * BLOCK, end; begin < block_end; begin = end) {
+        end = std::min(block_end, begin + at_once);
+        assignment.assign(begin, end);
+        if (!worker.go_on()) return;
+        for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
+        block.add({nullptr, begin}, end - begin, label + begin, sq_dist + begin);
+      }
+      worker.in_turn(b, [&] {
+        block.join(stats);
+        done.add(assignment.tally());
+      });
+    }
+  });
+  bounds.finish();
+  bounds.judge_prefilter(done.n_prefiltered, done.n_seen);
+  return done.n_distances;
+}
+
+}  // namespace kfree

@@ -1,0 +1,88 @@
+// Passes over the rows: each is one call from Python with a twin of the same name in reference/passes.py.
+// Sums are made in fixed blocks of the global row number and joined in block order, so the number of threads
+// never shows in a result.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "assign/bounds.hpp"
+#include "rows/rows.hpp"
+
+namespace kfree {
+
+// Rows of one block of summation; part of what a result *is*, not of how fast it comes.
+constexpr int64_t BLOCK = 1024;
+
+// Per cluster: total weight (k,), weighted sum of coordinates (k, d), weighted squared distances (k,).
+struct StatsOut {
+  int64_t k;
+  double* n;
+  double* sum;
+  double* sse;
+};
+
+// Some rows, each with the number of its cluster; row, cluster (n,).
+struct RowList {
+  const int64_t* row;
+  const int32_t* cluster;
+  int64_t n;
+};
+
+// Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
+// out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
+// Returns the number of distances between a row and a site that were computed.
+int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
+                int32_t* label, double* sq_dist, StatsOut stats, bool* far);
+
+// in label, sq_dist (n,); out stats
+void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
+
+// Rows `far` (n_far,) in visiting order: each joins what is nearest or, beyond lam, opens a cluster centred on itself,
+// which the later ones may join at once; no more than `room` are opened, numbered from first_label.
+// in-out label, sq_dist (n,)
+struct Opened {
+  std::vector<int64_t> founders;  // as positions in `far`
+  int64_t n_refused;              // rows that would have opened a cluster but found no room
+};
+Opened open_clusters(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam, int64_t room,
+             int n_threads, int32_t* label, double* sq_dist);
+
+// Rows visited after a birth join the newborn cluster where it is strictly nearer.
+// in order (n,) or null: the visiting order; newborn sites, born_at (newborn.k,) their places in it, ascending
+// in-out label, sq_dist (n,)
+void join_newborn(const Rows& rows, const int64_t* order, const Sites& newborn, const int64_t* born_at, int32_t first_label,
+           int n_threads, int32_t* label, double* sq_dist);
+
+// in-out sq_dist (n,): lowered to the squared distance to the one site where that is less
+void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist);
+
+// The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
+int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
+
+// Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
+// out label (list.n,), stats (sites.k,) about the sites
+void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
+
+// Per cluster Σ s and Σ s·z over the listed rows, with s = weight·(squared distance to the second site − to the first):
+// how far a row leans to the first. out stats (sites.k / 2,), of which sse means nothing
+void scatter_product(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut stats);
+
+// The nearest site of each listed row apart from its cluster's own, the first one on ties.
+// out rival, sq_dist (list.n,); sites.k ≥ 2
+void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
+
+// Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the
+// one where it would cost least at the start. They are visited in order, up to 100 times, until none moves; a row moves,
+// or moves back, if that saves more than least_gain. What leaving and joining do to both centres is counted, and done at
+// once.
+// in-out label (n,), stats, of which sse is not touched. Returns how many moves there were.
+int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
+                 StatsOut stats);
+
+// Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)
+void distances_to_own(const Rows& rows, RowList list, const Sites& sites, int n_threads, double* sq_dist);
+
+// out sq_dist (n, k)
+void distances(const Rows& rows, const Sites& sites, int n_threads, double* sq_dist);
+
+}  // namespace kfree

@@ -1,0 +1,125 @@
+// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_INT8, KFREE_VECTOR_BYTES and
+// KFREE_GROUP).
+// Multiplications and additions may fuse here, and numbers are taken to be finite: outside float32's range nobody
+// looks at the answer. No std templates: their weak symbols would be shared between the copies, and the linker could
+// keep one that this machine cannot run.
+#include "assign/int8/kernel.hpp"
+
+#if !defined(__GNUC__)
+#error "kfree needs GCC or Clang: the kernels use their vector types"
+#endif
+
+namespace kfree {
+namespace {
+
+constexpr int LANES = KFREE_VECTOR_BYTES / 4;
+constexpr int VECTORS = PANEL / LANES;
+constexpr int GROUP = KFREE_GROUP;
+// 32 KiB: as much as the smallest first-level caches hold, half of the larger ones.
+constexpr int64_t CACHED_FLOATS = 8192;
+static_assert(PANEL % LANES == 0 && TILE % GROUP == 0, "tiles must divide evenly");
+
+typedef float Floats __attribute__((vector_size(KFREE_VECTOR_BYTES)));
+typedef int32_t Ints __attribute__((vector_size(KFREE_VECTOR_BYTES)));
+typedef float Loaded __attribute__((vector_size(KFREE_VECTOR_BYTES), aligned(4), may_alias));
+
+inline Floats load(const float* p) { return *reinterpret_cast<const Loaded*>(p); }
+inline void store(float* p, Floats values) { *reinterpret_cast<Loaded*>(p) = values; }
+inline Floats spread(float value) { return value - Floats{}; }
+inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
+inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
+
+typedef Floats Sums[GROUP][VECTORS];
+
+// Minus the scores of one group of rows and the sites of one panel.
+inline void sum_panel(const float* z, int64_t d, const float* panel, const float* half_norm, float lowered,
+                      Sums& sum) {
+  // Starting from the norm saves a subtraction at the end.
+  for (int v = 0; v < VECTORS; ++v) {
+    const Floats norm = load(half_norm + v * LANES) * -lowered;
+    for (int r = 0; r < GROUP; ++r) sum[r][v] = norm;
+  }
+  for (int64_t t = 0; t < d; ++t) {
+    Floats sites[VECTORS];
+    for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
+#if defined(__aarch64__)
+    // One load for four rows; the multiplication picks its lane.
+    static_assert(GROUP == LANES, "a group of rows fills a register");
+    const Floats rows = load(z + t * GROUP);
+#else
+    const float* rows = z + t * GROUP;
+#endif
+    for (int r = 0; r < GROUP; ++r)
+      for (int v = 0; v < VECTORS; ++v) sum[r][v] += rows[r] * sites[v];
+  }
+}
+
+// The two highest sums seen by each lane of one row, and whose the highest was.
+struct Leaders {
+  Floats best, second;
+  Ints index;
+};
+
+inline void offer(Leaders& row, Floats sum, Ints site) {
+  const Ints better = sum > row.best;
+  row.second = higher(row.second, lower(row.best, sum));
+  row.best = higher(row.best, sum);
+  row.index = better ? site : row.index;
+}
+
+// Across lanes a tie goes to the smaller site number, which is the older site.
+inline void finish(const Leaders& row, float* best, float* second, int32_t* index) {
+  int winner = 0;
+  for (int lane = 1; lane < LANES; ++lane) {
+    const bool better = row.best[lane] > row.best[winner];
+    const bool older = row.best[lane] == row.best[winner] && row.index[lane] < row.index[winner];
+    if (better || older) winner = lane;
+  }
+  float runner_up = row.second[winner];
+  for (int lane = 0; lane < LANES; ++lane)
+    if (lane != winner && row.best[lane] > runner_up) runner_up = row.best[lane];
+  *best = -row.best[winner];
+  *second = -runner_up;
+  *index = row.index[winner];
+}
+
+void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+          int64_t n_panels, float* best, float* second, int32_t* index) {
+  const Floats worst = spread(-FARTHEST);
+  Ints lane_number;
+  for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
+  Leaders leaders[TILE];
+  for (Leaders& row : leaders) row = {worst, worst, lane_number};
+  // As many panels at a time as stay in the first-level cache while the rows of the tile pass by.
+  int64_t chunk = CACHED_FLOATS / (d * PANEL);
+  if (chunk < 1) chunk = 1;
+  for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
+    const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
+    for (int r = 0; r < n_rows; r += GROUP)
+      for (int64_t p = p0; p < p1; ++p) {
+        Sums sum;
+        sum_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, lowered, sum);
+        for (int v = 0; v < VECTORS; ++v) {
+          const Ints site = lane_number + static_cast<int32_t>(p * PANEL + v * LANES);
+          for (int i = 0; i < GROUP; ++i) offer(leaders[r + i], sum[i][v], site);
+        }
+      }
+  }
+  for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
+}
+
+void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
+           float* score) {
+  for (int r = 0; r < n_rows; r += GROUP) {
+    Sums sum;
+    sum_panel(z + r * d, d, panel, half_norm, lowered, sum);
+    for (int i = 0; i < GROUP; ++i)
+      for (int v = 0; v < VECTORS; ++v) store(score + (r + i) * PANEL + v * LANES, -sum[i][v]);
+  }
+}
+
+}  // namespace
+
+const Ranker KFREE_RANKER = {GROUP, rank, score, KFREE_INT8};
+
+}  // namespace kfree

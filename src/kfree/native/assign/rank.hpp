@@ -1,0 +1,42 @@
+// The ranking kernels: which site is nearest and by how much, in float32.
+// A fast guess with a proven error; exact.hpp decides where the guess is too close to call.
+#pragma once
+#include <cstdint>
+
+namespace kfree {
+
+struct Int8Kernel;
+
+// Sites are packed in panels of this many, coordinate by coordinate, for every instruction set.
+constexpr int PANEL = 16;
+// Rows are ranked in tiles of up to this many.
+constexpr int TILE = 48;
+// The half norm of a place in a panel that holds no site: finite, so that the kernels need not know infinities.
+constexpr float FARTHEST = 3e38f;
+
+// score = half the squared norm of the site − row · site: orders sites as the squared distance does. The half norm is
+// taken times `lowered`, a little less than one: see exact::RankError.
+// in  z (TILE/group, d, group) float32, n_rows ≤ TILE of them wanted; panels (n_panels, d, PANEL);
+//     half_norm (n_panels·PANEL,)
+struct Ranker {
+  // Rows whose coordinates lie together in z; divides TILE.
+  int group;
+  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
+  void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+               int64_t n_panels, float* best, float* second, int32_t* index);
+  // For a single panel. out score (TILE, PANEL)
+  void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
+                float* score);
+  // For a glance before that (int8.hpp), or null.
+  const Int8Kernel* int8;
+};
+
+extern const Ranker ranker_baseline;
+#if defined(KFREE_X86)
+extern const Ranker ranker_avx2, ranker_avx512;
+#endif
+#if defined(KFREE_DOTPROD)
+extern const Ranker ranker_dotprod;
+#endif
+
+}  // namespace kfree

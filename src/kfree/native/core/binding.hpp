@@ -1,0 +1,46 @@
+// What the parts of the binding share: array types that refuse conversions, rows with their owners, the released lock.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "rows/rows.hpp"
+
+namespace kfree::binding {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The rows, and the Python arrays whose memory they read.
+struct HeldRows {
+  std::unique_ptr<Rows> rows;
+  std::vector<nb::object> owners;
+};
+
+// Runs without the interpreter lock; an interrupt becomes the exception that Python has already set.
+template <class Work>
+auto unlocked(Work work) {
+  try {
+    nb::gil_scoped_release release;
+    return work();
+  } catch (const Interrupted&) {
+    throw nb::python_error();
+  }
+}
+
+// The parts beyond binding.cpp.
+void bind_online(nb::module_& m);
+void bind_cut(nb::module_& m);
+void bind_agglomerate(nb::module_& m);
+void bind_quadratic(nb::module_& m);
+void bind_hdp(nb::module_& m);
+
+}  // namespace kfree::binding

@@ -1,0 +1,114 @@
+#include "core/parallel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace kfree {
+namespace {
+
+constexpr std::chrono::milliseconds POLL_EVERY{50};
+// The earlier block is nearly always done within a few microseconds, which is less than it takes to sleep and to wake up.
+constexpr int PATIENCE = 100;
+
+int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+bool (*interrupt_requested)() = nullptr;
+
+int64_t Worker::next() {
+  if (!go_on()) return -1;
+  const int64_t block = blocks_.next_.fetch_add(1);
+  return block < blocks_.n_ ? block : -1;
+}
+
+bool Worker::go_on() {
+  if (is_caller_) blocks_.poll();
+  return !blocks_.stopped_.load(std::memory_order_relaxed);
+}
+
+void Worker::in_turn(int64_t block, const std::function<void()>& join) {
+  for (int i = 0; i < PATIENCE && blocks_.turn_ != block; ++i) std::this_thread::yield();
+  std::unique_lock lock(blocks_.mutex_);
+  // Blocks are handed out in order, so the earliest one not yet joined is always in some thread's hands.
+  while (blocks_.turn_ != block) {
+    blocks_.changed_.wait_for(lock, POLL_EVERY);
+    lock.unlock();
+    if (!go_on()) return;
+    lock.lock();
+  }
+  join();
+  ++blocks_.turn_;
+  lock.unlock();
+  blocks_.changed_.notify_all();
+}
+
+void Blocks::poll() {
+  if (!interrupt_requested) return;
+  // Kept between calls, so that many short ones are polled like one long one.
+  static thread_local int64_t polled_at_ms = 0;
+  const int64_t now = now_ms();
+  if (now - polled_at_ms < POLL_EVERY.count()) return;
+  polled_at_ms = now;
+  if (!interrupted_ && interrupt_requested()) {
+    interrupted_ = true;
+    stop();
+  }
+}
+
+void Blocks::stop() {
+  stopped_.store(true);
+  changed_.notify_all();
+}
+
+void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
+  try {
+    Worker worker(*this, is_caller);
+    work(worker);
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    stop();
+  }
+}
+
+void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
+  const int n_helpers = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
+  std::vector<std::thread> helpers;
+  running_ = 0;
+  try {
+    for (int i = 0; i < n_helpers; ++i) {
+      {
+        std::lock_guard lock(mutex_);
+        ++running_;
+      }
+      helpers.emplace_back([this, &work] {
+        guarded(work, false);
+        std::lock_guard lock(mutex_);
+        --running_;
+        changed_.notify_all();
+      });
+    }
+  } catch (...) {
+    // No more threads, or no memory for them: those that started, and this one, do the work.
+    std::lock_guard lock(mutex_);
+    --running_;
+  }
+  guarded(work, true);
+  for (std::unique_lock lock(mutex_); running_ > 0;) {
+    changed_.wait_for(lock, POLL_EVERY);
+    lock.unlock();
+    poll();
+    lock.lock();
+  }
+  for (std::thread& helper : helpers) helper.join();
+  if (error_) std::rethrow_exception(error_);
+  if (interrupted_) throw Interrupted();
+}
+
+}  // namespace kfree

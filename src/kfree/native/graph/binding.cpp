@@ -1,0 +1,69 @@
+// The Python face of graphs under a penalised cut; its twin is reference/cut.py.
+#include "core/binding.hpp"
+#include "graph/cut.hpp"
+
+using namespace nanobind::literals;
+
+namespace kfree::binding {
+namespace {
+
+// Runs without the interpreter lock and hands over a question to be asked now and then.
+template <class Work>
+int64_t interruptible(Work work) {
+  return unlocked([&] {
+    int64_t result = 0;
+    Blocks(1).run(1, [&](Worker& worker) {
+      while (worker.next() >= 0) result = work([&] { return worker.go_on(); });
+    });
+    return result;
+  });
+}
+
+// The arrays that every function takes first.
+using Begin = Vector<const int64_t>;
+using Neighbour = Vector<const int32_t>;
+using Values = Vector<const double>;
+
+Graph graph_of(const Begin& begin, const Neighbour& neighbour, const Values& weight, const Values& out,
+               const Values& volume) {
+  return {static_cast<int64_t>(out.size()), begin.data(), neighbour.data(), weight.data(), out.data(), volume.data()};
+}
+
+}  // namespace
+
+void bind_cut(nb::module_& m) {
+  m.def("move_nodes", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume, double lam,
+                         double least_gain, bool thorough, Vector<const int64_t> order, Vector<const int32_t> block,
+                         Vector<int32_t> label) {
+    const Graph graph = graph_of(begin, neighbour, weight, out, volume);
+    const MoveRules rules{lam, least_gain, thorough};
+    return interruptible([&](const GoOn& go_on) {
+      return move_nodes(graph, rules, order.data(), block.data(), label.data(), go_on);
+    });
+  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
+     "volume"_a.noconvert(), "lam"_a, "least_gain"_a, "thorough"_a, "order"_a.noconvert(), "block"_a.noconvert(),
+     "label"_a.noconvert());
+
+  m.def("contract", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume,
+                       Vector<const int32_t> label, Vector<int64_t> new_begin, Vector<int32_t> new_neighbour,
+                       Vector<double> new_weight, Vector<double> new_out) {
+    const Graph graph = graph_of(begin, neighbour, weight, out, volume);
+    unlocked([&] {
+      contract(graph, label.data(), static_cast<int64_t>(new_out.size()), new_begin.data(), new_neighbour.data(),
+               new_weight.data(), new_out.data());
+    });
+  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
+     "volume"_a.noconvert(), "label"_a.noconvert(), "new_begin"_a.noconvert(), "new_neighbour"_a.noconvert(),
+     "new_weight"_a.noconvert(), "new_out"_a.noconvert());
+
+  m.def("merge_neighbours", [](Begin begin, Neighbour neighbour, Values weight, Values out, Values volume,
+                               double below, Matrix<int64_t> pairs, Vector<double> cost) {
+    const Graph graph = graph_of(begin, neighbour, weight, out, volume);
+    return interruptible([&](const GoOn& go_on) {
+      return merge_neighbours(graph, below, pairs.data(), cost.data(), go_on);
+    });
+  }, "begin"_a.noconvert(), "neighbour"_a.noconvert(), "weight"_a.noconvert(), "out"_a.noconvert(),
+     "volume"_a.noconvert(), "below"_a, "pairs"_a.noconvert(), "cost"_a.noconvert());
+}
+
+}  // namespace kfree::binding

@@ -1,0 +1,61 @@
+// The Python face of the passes over groups; twins in reference/hdp.py.
+#include <utility>
+
+#include <nanobind/stl/optional.h>
+
+#include "core/binding.hpp"
+#include "groups/hdp.hpp"
+
+using namespace nanobind::literals;
+
+namespace kfree::binding {
+namespace {
+
+Groups groups_of(const Vector<const int64_t>& member, const Vector<const int64_t>& begin) {
+  return {member.data(), begin.data(), static_cast<int64_t>(begin.shape(0)) - 1};
+}
+
+Sites sites_of(const Matrix<const double>& centres) {
+  return Sites(centres.data(), centres.shape(0), centres.shape(1));
+}
+
+}  // namespace
+
+void bind_hdp(nb::module_& m) {
+  m.def("allot", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
+                    Matrix<const double> centres, double lam_local, int n_threads, Matrix<bool> used,
+                    Vector<int32_t> label, Vector<double> sq_dist, std::optional<Vector<double>> cost,
+                    std::optional<Matrix<bool>> successor) {
+    const Closings closings = {cost ? cost->data() : nullptr, successor ? successor->data() : nullptr};
+    unlocked([&] {
+      allot(*r.rows, groups_of(member, begin), sites_of(centres), lam_local, n_threads, used.data(), label.data(),
+            sq_dist.data(), closings);
+    });
+  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "lam_local"_a, "n_threads"_a,
+     "used"_a.noconvert(), "label"_a.noconvert(), "sq_dist"_a.noconvert(), "cost"_a.noconvert().none(),
+     "successor"_a.noconvert().none());
+
+  m.def("visit", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
+                    Matrix<const double> centres, double lam_local, double lam_global, int n_threads,
+                    Matrix<const bool> used, Vector<int32_t> label, Vector<double> sq_dist) {
+    auto* founders = new std::vector<int64_t>(unlocked([&] {
+      return visit(*r.rows, groups_of(member, begin), sites_of(centres), lam_local, lam_global, n_threads, used.data(),
+                   label.data(), sq_dist.data());
+    }));
+    nb::capsule free(founders, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+    return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(founders->data(), {founders->size()}, free);
+  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "lam_local"_a, "lam_global"_a,
+     "n_threads"_a, "used"_a.noconvert(), "label"_a.noconvert(), "sq_dist"_a.noconvert());
+
+  m.def("seconds", [](const HeldRows& r, Vector<const int64_t> member, Vector<const int64_t> begin,
+                      Matrix<const double> centres, int n_threads, Matrix<const bool> used,
+                      Vector<const int32_t> label, Vector<int32_t> second, Vector<double> sq_dist) {
+    unlocked([&] {
+      seconds(*r.rows, groups_of(member, begin), sites_of(centres), n_threads, used.data(), label.data(),
+              second.data(), sq_dist.data());
+    });
+  }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "used"_a.noconvert(), "label"_a.noconvert(), "second"_a.noconvert(), "sq_dist"_a.noconvert());
+}
+
+}  // namespace kfree::binding

@@ -1,0 +1,139 @@
+// Where a row would go if its own cluster were gone.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "rows/block_stats.hpp"
+#include "core/parallel.hpp"
+
+namespace kfree {
+namespace {
+
+// The sites without a few of them, whose places the last ones take, so that what is left can be ranked as it is.
+class Others {
+ public:
+  explicit Others(const Sites& all) : all_(all), some_(all), number_(all.k), place_(all.k) {
+    std::iota(number_.begin(), number_.end(), 0);
+    std::iota(place_.begin(), place_.end(), 0);
+  }
+
+  const Sites& without(const std::vector<int32_t>& hidden) {
+    for (int64_t p : moved_) put(p, p);
+    moved_.clear();
+    while (some_.k < all_.k) {
+      place_[some_.k] = static_cast<int32_t>(some_.k);
+      some_.append(all_[some_.k]);
+    }
+    int64_t n_visible = all_.k;
+    for (const int32_t j : hidden) {
+      const int64_t p = place_[j];
+      if (p != --n_visible) {
+        put(p, number_[n_visible]);
+        moved_.push_back(p);
+      }
+    }
+    some_.truncate(n_visible);
+    return some_;
+  }
+  int32_t number(int32_t place) const { return number_[place]; }
+
+ private:
+  void put(int64_t p, int32_t number) {
+    some_.place(p, all_[number]);
+    number_[p] = number;
+    place_[number] = static_cast<int32_t>(p);
+  }
+
+  const Sites& all_;
+  Sites some_;
+  std::vector<int32_t> number_, place_;
+  std::vector<int64_t> moved_;
+};
+
+// Replaces the rival by site j if that is nearer, or as near and older.
+void consider(int32_t j, double sq_dist, int32_t& rival, double& least) {
+  if (sq_dist < least || (sq_dist == least && j < rival)) {
+    rival = j;
+    least = sq_dist;
+  }
+}
+
+// One tile of rows after the other, on one thread.
+class RivalSearch {
+ public:
+  RivalSearch(const Rows& rows, const Sites& sites) : rows_(rows), sites_(sites), others_(sites) {}
+
+  // in row, own (n_rows ≤ TILE,); out rival, sq_dist (n_rows,)
+  void find(const int64_t* row, const int32_t* own, int n_rows, int32_t* rival, double* sq_dist) {
+    own_.assign(own, own + n_rows);
+    std::sort(own_.begin(), own_.end());
+    own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
+    const Sites& others = others_.without(own_);
+    double lower[TILE];
+    std::fill_n(sq_dist, n_rows, std::numeric_limits<double>::infinity());
+    std::fill_n(rival, n_rows, std::numeric_limits<int32_t>::max());
+    if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, rival, sq_dist, lower);
+    for (int i = 0; i < n_rows; ++i) {
+      if (others.k > 0) rival[i] = others_.number(rival[i]);
+      // Places are not ages: where a second site may be as near, all are looked at again.
+      if (others.k > 1 && !(lower[i] * lower[i] > (1.0 + 1e-9) * sq_dist[i])) scan(row[i], own[i], rival[i], sq_dist[i]);
+      for (const int32_t j : own_)
+        if (j != own[i]) consider(j, rows_.sq_dist(row[i], sites_, j), rival[i], sq_dist[i]);
+    }
+  }
+
+ private:
+  void scan(int64_t row, int32_t own, int32_t& rival, double& least) {
+    double panel[PANEL];
+    rows_.focus(row, scratch_);
+    for (int64_t p = 0; p < sites_.n_panels(); ++p) {
+      rows_.sq_dist_panel(scratch_, sites_, p, panel);
+      for (int64_t j = p * PANEL; j < std::min(sites_.k, (p + 1) * PANEL); ++j)
+        if (j != own) consider(static_cast<int32_t>(j), panel[j - p * PANEL], rival, least);
+    }
+  }
+
+  const Rows& rows_;
+  const Sites& sites_;
+  Others others_;
+  std::vector<int32_t> own_;
+  Scratch scratch_;
+};
+
+// Positions in the list, rows of a cluster together: one choice of sites then serves a whole tile.
+std::vector<int64_t> by_cluster(RowList list, int64_t k) {
+  std::vector<int64_t> next(k + 1, 0), position(list.n);
+  for (int64_t i = 0; i < list.n; ++i) ++next[list.cluster[i] + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  for (int64_t i = 0; i < list.n; ++i) position[next[list.cluster[i]]++] = i;
+  return position;
+}
+
+}  // namespace
+
+void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist) {
+  const std::vector<int64_t> position = by_cluster(list, sites.k);
+  Blocks(n_blocks(list.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    RivalSearch search(rows, sites);
+    int64_t row[TILE];
+    int32_t own[TILE], found[TILE];
+    double near[TILE];
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t block_end = std::min(list.n, (b + 1) * BLOCK);
+      for (int64_t begin = b * BLOCK; begin < block_end && worker.go_on(); begin += TILE) {
+        const int m = static_cast<int>(std::min<int64_t>(TILE, block_end - begin));
+        for (int i = 0; i < m; ++i) {
+          row[i] = list.row[position[begin + i]];
+          own[i] = list.cluster[position[begin + i]];
+        }
+        search.find(row, own, m, found, near);
+        for (int i = 0; i < m; ++i) {
+          rival[position[begin + i]] = found[i];
+          sq_dist[position[begin + i]] = near[i];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace kfree

@@ -1,0 +1,65 @@
+// The Python face of quadratic costs and of the kd-tree; their twins are in reference/quadratic.py.
+#include "core/binding.hpp"
+#include "quadratic/kdtree.hpp"
+#include "quadratic/quadratic.hpp"
+
+using namespace nanobind::literals;
+
+namespace kfree::binding {
+namespace {
+
+template <class T>
+using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using In2 = Matrix<const double>;
+
+Quadratics quadratics(const In2& centre, const Cube<const double>& factor, const Vector<const double>& offset) {
+  return {centre.data(), factor.data(), offset.data(), static_cast<int64_t>(centre.shape(0)),
+          static_cast<int64_t>(centre.shape(1))};
+}
+
+MomentsOut moments_out(Vector<double>& n, Matrix<double>& sum, Cube<double>& scatter) {
+  return {n.data(), sum.data(), scatter.data(), static_cast<int64_t>(sum.shape(0)),
+          static_cast<int64_t>(sum.shape(1))};
+}
+
+}  // namespace
+
+void bind_quadratic(nb::module_& m) {
+  m.def("cheapest",
+        [](In2 rows, In2 centre, Cube<const double> factor, Vector<const double> offset, int n_threads,
+           Vector<int32_t> label) {
+          const Quadratics q = quadratics(centre, factor, offset);
+          unlocked([&] { cheapest(rows.data(), rows.shape(0), q, n_threads, label.data()); });
+        },
+        "rows"_a.noconvert(), "centre"_a.noconvert(), "factor"_a.noconvert(), "offset"_a.noconvert(), "n_threads"_a,
+        "label"_a.noconvert());
+  m.def("moments",
+        [](In2 rows, Vector<const int32_t> label, int n_threads, Vector<double> n, Matrix<double> sum,
+           Cube<double> scatter) {
+          const MomentsOut out = moments_out(n, sum, scatter);
+          unlocked([&] { moments(rows.data(), rows.shape(0), label.data(), n_threads, out); });
+        },
+        "rows"_a.noconvert(), "label"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
+        "scatter"_a.noconvert());
+  nb::class_<KdTree>(m, "KdTree")
+      .def("__init__",
+           [](KdTree* self, In2 rows, int64_t leaf_size) {
+             unlocked([&] { new (self) KdTree(rows.data(), rows.shape(0), rows.shape(1), leaf_size); });
+           },
+           "rows"_a.noconvert(), "leaf_size"_a)
+      .def_prop_ro("order",
+                   [](const KdTree& tree) {
+                     return nb::ndarray<nb::numpy, const int64_t>(tree.order().data(), {tree.order().size()}).cast();
+                   })
+      .def("assign",
+           [](const KdTree& tree, In2 rows, In2 centre, Cube<const double> factor, Vector<const double> offset,
+              int n_threads, Vector<int32_t> label, Vector<double> n, Matrix<double> sum, Cube<double> scatter) {
+             const Quadratics q = quadratics(centre, factor, offset);
+             const MomentsOut out = moments_out(n, sum, scatter);
+             return unlocked([&] { return tree.assign(rows.data(), q, n_threads, label.data(), out); });
+           },
+           "rows"_a.noconvert(), "centre"_a.noconvert(), "factor"_a.noconvert(), "offset"_a.noconvert(), "n_threads"_a,
+           "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "scatter"_a.noconvert());
+}
+
+}  // namespace kfree::binding

@@ -1,0 +1,127 @@
+#include "quadratic/quadratic.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/parallel.hpp"
+
+namespace kfree {
+namespace {
+
+constexpr int64_t BLOCK = 1024;
+constexpr int LANES = Tile::LANES;
+
+int64_t n_blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
+
+// Sums that `gather(block's rows, own sums)` makes, added to `total` in the order of blocks.
+template <class Gather>
+void sum_blocks(int64_t n, int n_threads, int64_t size, double* total, Gather gather) {
+  std::fill(total, total + size, 0.0);
+  Blocks(n_blocks(n)).run(n_threads, [&](Worker& worker) {
+    std::vector<double> own(size);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      std::fill(own.begin(), own.end(), 0.0);
+      gather(b * BLOCK, std::min(n, (b + 1) * BLOCK), own.data());
+      worker.in_turn(b, [&] {
+        for (int64_t i = 0; i < size; ++i) total[i] += own[i];
+      });
+    }
+  });
+}
+
+}  // namespace
+
+void Tile::take(const double* rows, int64_t begin, int64_t m) {
+  for (int lane = 0; lane < LANES; ++lane) {
+    const double* row = rows + (begin + std::min<int64_t>(lane, m - 1)) * d_;
+    for (int64_t t = 0; t < d_; ++t) x_[t * PAIRS + lane / 2][lane % 2] = row[t];
+    best[lane] = std::numeric_limits<double>::infinity();
+    label[lane] = 0;
+  }
+}
+
+void Tile::hold_against(const Quadratics& q, int32_t c) {
+  const double *centre = q.centre + c * d_, *factor = q.factor + c * d_ * d_, offset = q.offset[c];
+  const Pair* x = x_.data();
+  Pair *gap = gap_.data(), sum[PAIRS] = {};
+  for (int64_t i = 0; i < d_; ++i) {
+    for (int p = 0; p < PAIRS; ++p) gap[i * PAIRS + p] = x[i * PAIRS + p] - centre[i];
+    Pair y[PAIRS] = {};
+    for (int64_t j = 0; j <= i; ++j)
+      for (int p = 0; p < PAIRS; ++p) y[p] += factor[i * d_ + j] * gap[j * PAIRS + p];
+    for (int p = 0; p < PAIRS; ++p) sum[p] += y[p] * y[p];
+    // Sums only grow: a cluster that already costs more than the best will not be better with the rest.
+    if (i % 4 != 3) continue;
+    bool hopeless = true;
+    for (int lane = 0; lane < LANES; ++lane) hopeless &= sum[lane / 2][lane % 2] + offset > best[lane];
+    if (hopeless) return;
+  }
+  for (int lane = 0; lane < LANES; ++lane) {
+    const double cost = sum[lane / 2][lane % 2] + offset;
+    if (cost < best[lane]) {
+      best[lane] = cost;
+      label[lane] = c;
+    }
+  }
+}
+
+void cheapest(const double* rows, int64_t n, const Quadratics& q, int n_threads, int32_t* label) {
+  Blocks(n_blocks(n)).run(n_threads, [&](Worker& worker) {
+    Tile tile(q.d);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t end = std::min(n, (b + 1) * BLOCK);
+      for (int64_t begin = b * BLOCK; begin < end && worker.go_on(); begin += LANES) {
+        const int64_t m = std::min<int64_t>(LANES, end - begin);
+        tile.take(rows, begin, m);
+        for (int64_t c = 0; c < q.k; ++c) tile.hold_against(q, static_cast<int32_t>(c));
+        std::copy(tile.label, tile.label + m, label + begin);
+      }
+    }
+  });
+}
+
+void moments(const double* rows, int64_t n, const int32_t* label, int n_threads, const MomentsOut& out) {
+  const int64_t k = out.k, d = out.d;
+  std::vector<double> sums(k * (d + 1)), mean(k * d);
+  sum_blocks(n, n_threads, k * (d + 1), sums.data(), [&](int64_t begin, int64_t end, double* own) {
+    for (int64_t i = begin; i < end; ++i) {
+      double* cluster = own + label[i] * (d + 1);
+      cluster[0] += 1.0;
+      for (int64_t t = 0; t < d; ++t) cluster[1 + t] += rows[i * d + t];
+    }
+  });
+  for (int64_t c = 0; c < k; ++c) {
+    out.n[c] = sums[c * (d + 1)];
+    for (int64_t t = 0; t < d; ++t) {
+      out.sum[c * d + t] = sums[c * (d + 1) + 1 + t];
+      mean[c * d + t] = out.sum[c * d + t] / std::max(out.n[c], 1.0);
+    }
+  }
+  sum_blocks(n, n_threads, k * d * d, out.scatter, [&](int64_t begin, int64_t end, double* own) {
+    std::vector<double> gap(d);
+    for (int64_t i = begin; i < end; ++i) {
+      double* scatter = own + label[i] * d * d;
+      for (int64_t t = 0; t < d; ++t) gap[t] = rows[i * d + t] - mean[label[i] * d + t];
+      for (int64_t s = 0; s < d; ++s)
+        for (int64_t t = 0; t < d; ++t) scatter[s * d + t] += gap[s] * gap[t];
+    }
+  });
+}
+
+void join_moments(const MomentsOut& to, int64_t a, const MomentsOut& from, int64_t b) {
+  const int64_t d = to.d;
+  double *sum = to.sum + a * d, *scatter = to.scatter + a * d * d;
+  const double *other_sum = from.sum + b * d, *other_scatter = from.scatter + b * d * d;
+  const double n = to.n[a], m = from.n[b];
+  if (m == 0.0) return;
+  const double shared = n * m / (n + m), per_n = 1.0 / std::max(n, 1.0), per_m = 1.0 / m;
+  for (int64_t s = 0; s < d; ++s) {
+    const double gap = sum[s] * per_n - other_sum[s] * per_m;
+    for (int64_t t = 0; t < d; ++t)
+      scatter[s * d + t] += other_scatter[s * d + t] + shared * (gap * (sum[t] * per_n - other_sum[t] * per_m));
+  }
+  for (int64_t t = 0; t < d; ++t) sum[t] += other_sum[t];
+  to.n[a] = n + m;
+}
+
+}  // namespace kfree

@@ -1,0 +1,260 @@
+"""What the compiled passes mean: the same functions in NumPy, same names, arguments and, for dense rows, bits.
+
+Coordinates are z = (x − anchor) − shift in float64, or x over its length when ``unit``. A squared distance is
+Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and over the blocks in order.
+``n_threads`` and ``isa`` are accepted because the compiled twins need them; here they change nothing.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
+
+BLOCK = 1024
+# Rounds of exchanges; rounding could make rows go back and forth for ever.
+MOST_ROUNDS = 100
+
+
+class Rows:
+    """The data as the passes see them."""
+
+    def __init__(self, X, anchor, shift, unit, weight):
+        self.shape = X.shape
+        self.weight = np.ones(X.shape[0]) if weight is None else weight
+        self._X, self._anchor, self._shift = X, anchor, shift
+        self.lengths = np.empty(0)
+        if unit:
+            self.lengths = np.concatenate([_lengths(self._values(block)) for block in self.blocks()])
+
+    def blocks(self):
+        """Row numbers of each block of summation."""
+        return _blocks(self.shape[0])
+
+    def z(self, index):
+        """Canonical coordinates of some rows."""
+        if len(self.lengths):
+            return self._values(index) / self.lengths[index, None]
+        return (self._values(index) - self._anchor) - self._shift
+
+    def _values(self, index):
+        x = self._X[index]
+        return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
+
+
+def dense_rows(X, anchor, shift, unit, weight, isa):
+    return Rows(X, anchor, shift, unit, weight)
+
+
+def csr_rows(data, indices, indptr, n_features, unit, weight):
+    X = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_features))
+    return Rows(X, 0.0, 0.0, unit, weight)
+
+
+def instruction_sets():
+    """None: NumPy chooses its own."""
+    return []
+
+
+class Bounds:
+    """What the compiled twin remembers between passes, to compute less. Here everything is computed."""
+
+    def __init__(self, n_rows, parted_columns=0, prefiltered_columns=0):
+        pass
+
+
+def copy(rows, index, z):
+    """out z (m, d): coordinates of the rows in ``index`` (m,)."""
+    z[:] = rows.z(index)
+
+
+def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum, sse, far):
+    """out label, sq_dist (n,), stats about the centres (k, d), and far (n,) or None: whether weight·sq_dist > lam.
+
+    Returns the number of distances computed.
+    """
+    for block in rows.blocks():
+        gaps = _sq_dists(rows.z(block), centres)
+        label[block] = gaps.argmin(axis=1)
+        sq_dist[block] = gaps.min(axis=1)
+    accumulate(rows, label, sq_dist, n_threads, n, sum, sse)
+    if far is not None:
+        far[:] = rows.weight * sq_dist > lam
+    return rows.shape[0] * len(centres)
+
+
+def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
+    """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
+    _sum_list(rows, np.arange(rows.shape[0]), label, rows.weight, sq_dist, n, sum, sse)
+
+
+def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):
+    """Rows ``far`` in visiting order join what is nearest or open a cluster.
+
+    in-out label, sq_dist (n,); clusters are numbered from first_label, no more than ``room`` are opened. Returns the
+    founders as positions in ``far``, and how many rows found no room.
+    """
+    newborn, founders, n_refused = np.empty((0, rows.shape[1])), [], 0
+    for position, row in enumerate(far):
+        z = rows.z([row])
+        _join_nearer(z, newborn, np.array([row]), first_label, label, sq_dist)
+        if not rows.weight[row] * sq_dist[row] > lam:
+            continue
+        if len(newborn) == room:
+            n_refused += 1
+        else:
+            label[row], sq_dist[row] = first_label + len(newborn), 0.0
+            newborn = np.vstack([newborn, z])
+            founders.append(position)
+    return np.array(founders, dtype=np.int64), n_refused
+
+
+def join_newborn(rows, order, newborn, born_at, first_label, n_threads, label, sq_dist):
+    """Rows visited after a birth join the newborn cluster where it is strictly nearer.
+
+    in order (n,) or None, newborn (b, d), born_at (b,) places in the order, ascending; in-out label, sq_dist (n,).
+    """
+    visited = np.arange(rows.shape[0]) if order is None else order
+    for j, place in enumerate(born_at):
+        later = visited[place + 1 :]
+        _join_nearer(rows.z(later), newborn[j : j + 1], later, first_label + j, label, sq_dist)
+
+
+def approach(rows, site, n_threads, sq_dist):
+    """in-out sq_dist (n,): lowered to the squared distance to the one site (1, d) where that is less."""
+    for block in rows.blocks():
+        sq_dist[block] = np.minimum(sq_dist[block], _sq_dists(rows.z(block), site)[:, 0])
+
+
+def best_candidate(rows, candidates, sq_dist, n_threads):
+    """The candidate with the smallest potential Σ weight·min(sq_dist, squared distance to it), the first on ties."""
+    potential = np.zeros(len(candidates))
+    for block in rows.blocks():
+        gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
+        potential += np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
+    return int(potential.argmin())
+
+
+def choose(rows, row, cluster, centres, n_threads, label, n, sum, sse):
+    """Each listed row to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
+
+    in row, cluster (m,), centres (2k, d); out label (m,), stats (2k,).
+    """
+    first, second = _pair_sq_dists(rows, row, cluster, centres)
+    label[:] = 2 * cluster + (second < first)
+    _sum_list(rows, row, label, rows.weight[row], np.minimum(first, second), n, sum, sse)
+
+
+def scatter_product(rows, row, cluster, centres, n_threads, n, sum, sse):
+    """Per cluster Σ s and Σ s·z over the listed rows, s = weight·(squared distance to the second site − to the first).
+
+    in row, cluster (m,), centres (2k, d); out n (k,), sum (k, d); sse (k,) means nothing.
+    """
+    first, second = _pair_sq_dists(rows, row, cluster, centres)
+    _sum_list(rows, row, cluster, rows.weight[row] * (second - first), first, n, sum, sse)
+
+
+def second_nearest(rows, row, cluster, centres, n_threads, rival, sq_dist):
+    """The nearest site of each listed row but its cluster's own; in row, cluster (m,); out rival, sq_dist (m,)."""
+    for block in _blocks(len(row)):
+        gaps = _sq_dists(rows.z(row[block]), centres)
+        gaps[np.arange(len(block)), cluster[block]] = np.inf
+        rival[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
+
+
+def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
+    """Squared distances of the listed rows to the sites of their clusters; in row, cluster (m,); out sq_dist (m,)."""
+    for block in _blocks(len(row)):
+        sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
+
+
+def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, sse):
+    """Rows that may change clusters, visited in order, again and again, until none moves.
+
+    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it would cost least at
+    the start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
+    centres is counted, and done at once; a cluster's last row stays.
+    in-out label (n,), n (k,), sum (k, d). Returns how many moves there were.
+    """
+    centres, other, n_moved = centres.copy(), other.copy(), 0
+    penalties = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
+    size, z = penalties.size(n, sum).copy(), rows.z(row)
+    for i in np.flatnonzero(other < 0):
+        joining = penalties.joining(size, rows.weight[row[i]], _sq_dists(z[i : i + 1], centres)[0])
+        joining[label[row[i]]] = np.inf
+        other[i] = joining.argmin()
+    for _ in range(MOST_ROUNDS):
+        n_before = n_moved
+        for i, r in enumerate(row):
+            pair, w = [label[r], other[i]], rows.weight[r]
+            now, then = _sq_dists(z[i : i + 1], centres[pair])[0]
+            if not w > 0 or not n[pair[0]] > w:
+                continue
+            if not penalties.joining(size[pair[1]], w, then) < penalties.leaving(size[pair[0]], w, now) - least_gain:
+                continue
+            for j, change in zip(pair, (-w, w), strict=True):
+                n[j] += change
+                sum[j] += change * z[i]
+                size[j] = penalties.size(n[j : j + 1], sum[j : j + 1])[0]
+                if size[j] > 0:
+                    centres[j] = sum[j] / size[j]
+            other[i], label[r] = pair
+            n_moved += 1
+        if n_moved == n_before:
+            break
+    return n_moved
+
+
+def distances(rows, centres, n_threads, sq_dist):
+    """out sq_dist (n, k)."""
+    for block in rows.blocks():
+        sq_dist[block] = _sq_dists(rows.z(block), centres)
+
+
+def _pair_sq_dists(rows, row, cluster, centres):
+    gaps = np.empty((2, len(row)))
+    for side in (0, 1):
+        distances_to_own(rows, row, 2 * cluster + side, centres, 1, gaps[side])
+    return gaps
+
+
+def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
+    """Statistics of listed rows, in blocks of the list."""
+    n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
+    for block in _blocks(len(row)):
+        _add_block(rows.z(row[block]), weight[block], label[block], sq_dist[block], n, sum, sse)
+
+
+def _add_block(z, weight, label, sq_dist, n, sum, sse):
+    n += np.bincount(label, weights=weight, minlength=len(n))
+    counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
+    sse += np.bincount(label, weights=counted, minlength=len(n))
+    for t in range(z.shape[1]):
+        sum[:, t] += np.bincount(label, weights=weight * z[:, t], minlength=len(n))
+
+
+def _blocks(n):
+    """Places of each block of summation."""
+    return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
+
+
+def _sq_dists(z, centres):
+    total = np.zeros((len(z), len(centres)))
+    for t in range(z.shape[1]):
+        gap = z[:, t, None] - centres[None, :, t]
+        total += gap * gap
+    return total
+
+
+def _join_nearer(z, centres, index, first_label, label, sq_dist):
+    if len(centres) and len(index):
+        gaps = _sq_dists(z, centres)
+        nearer = gaps.min(axis=1) < sq_dist[index]
+        label[index[nearer]] = first_label + gaps.argmin(axis=1)[nearer]
+        sq_dist[index[nearer]] = gaps.min(axis=1)[nearer]
+
+
+def _lengths(x):
+    """Row lengths, scaled by the largest value so that nothing overflows on the way."""
+    largest = np.abs(x).max(axis=1, initial=0.0)
+    shares = x / np.where(largest > 0, largest, 1.0)[:, None]
+    return largest * np.sqrt(row_sums(shares * shares))

@@ -1,0 +1,246 @@
+// Dense rows: coordinates are made on the fly from the caller's array, whatever its strides.
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "rows/dense_layouts.hpp"
+#include "rows/dense_loops.hpp"
+#include "assign/int8/quantize.hpp"
+#include "rows/scored.hpp"
+
+namespace kfree {
+namespace {
+
+template <class T>
+class DenseRows final : public Rows {
+ public:
+  DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
+            std::vector<double> shift, bool unit, const double* weight, const Ranker& ranker)
+      : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
+        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), rank_error_(d) {
+    if (unit)
+      measure_lengths([&](int64_t row) {
+        return exact::length([&](auto visit) {
+          for (int64_t t = 0; t < d; ++t) visit(t, static_cast<double>(X[row * row_stride + t * column_stride]));
+        });
+      });
+    if (ranker_.int8 && plain32())
+      narrowing_.emplace(*this, *ranker_.int8, anchor_.data(), shift_.data());
+    else if (ranker_.int8)
+      narrowing_.emplace(*this, *ranker_.int8);
+  }
+
+  void copy(int64_t row, double* z) const override {
+    with_coordinates([&](auto at) {
+      for (int64_t t = 0; t < d; ++t) z[t] = at(row, t);
+    });
+  }
+
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
+    with_coordinates([&](auto at) {
+      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, slot, sum); });
+    });
+  }
+
+  void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                double* sq_dist) const override {
+    with_coordinates([&](auto at) {
+      with_dimension([&](auto d) {
+        loops::sq_dists(at, d, rows, n_rows, sites, label, sq_dist);
+      });
+    });
+  }
+
+  void focus(int64_t row, Scratch& scratch) const override {
+    scratch.z.resize(d);
+    copy(row, scratch.z.data());
+  }
+
+  void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const override {
+    exact::sq_dist_panel(scratch.z.data(), sites.panel(p), d, sq_dist);
+  }
+
+  void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
+               double* sq_dist, double* lower, Known known) const override {
+    // Ranking takes whole panels; the youngest sites of a cut-off panel are held against the winner one by one.
+    const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
+    const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
+    Scored scored;
+    if (n_ranked > 1)
+      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm}, scratch,
+                 scored);
+    bool decided[TILE];
+    for (int i = 0; i < n_rows; ++i) {
+      decided[i] = n_ranked > 1 && scored.decided(i, sites, rank_error_);
+      label[i] = decided[i] ? scored.index[i] : 0;
+    }
+    if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
+    bool all_scored = false;
+    for (int i = 0; i < n_rows; ++i) {
+      double second = std::numeric_limits<double>::infinity();
+      if (n_ranked > 1) second = scored.second_sq_dist(i);
+      if (n_ranked == 0) sq_dist[i] = second;
+      if (n_ranked > 1 && !decided[i]) {
+        if (!all_scored) score_all(n_rows, sites, n_panels, scratch);
+        all_scored = true;
+        decide(i, rows[i], sites, n_ranked, scored, scratch, label[i], sq_dist[i], second);
+      }
+      if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second);
+      lower[i] = exact::safe_dist(second, d);
+    }
+  }
+
+  std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some) const override {
+    return narrowing_ ? narrowing_->quantized(sites, some) : nullptr;
+  }
+
+  NarrowRow narrow(int64_t row, const QuantizedSites& sites, Scratch& scratch, int8_t* q) const override {
+    if constexpr (std::is_same_v<T, float>)
+      if (plain32()) return narrowing_->narrow(X_ + row * row_stride_, sites, q);
+    focus(row, scratch);
+    scratch.z32.assign(scratch.z.begin(), scratch.z.end());
+    return narrowing_->narrow(scratch.z32.data(), sites, q);
+  }
+
+  void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
+                   Scratch& scratch, double* lower) const override {
+    Scored scored;
+    score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm}, scratch,
+               scored);
+    for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
+  }
+
+  void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
+                double* error) const override {
+    double sq_norm[TILE];
+    float score[TILE * PANEL];
+    pack(rows, n_rows, scratch, sq_norm);
+    ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), 1.0f, score);
+    const double site_error = rank_error_.of_site(sites.max_norm * sites.max_norm);
+    for (int i = 0; i < n_rows; ++i) {
+      error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], sites.max_norm) + site_error);
+      for (int j = 0; j < sites.k; ++j)
+        estimate[i * PANEL + j] = sq_norm[i] + 2.0 * static_cast<double>(score[i * PANEL + j]);
+    }
+  }
+
+ private:
+  // Sites to rank.
+  struct Ranked {
+    const float *panels, *half_norm;
+    int64_t n_panels;
+    double max_norm;
+  };
+
+  // Whether rows can be quantized as they lie; others are copied first.
+  bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && lengths_.empty(); }
+
+  // Loops over few columns are compiled for their number, and for eight.
+  template <class Body>
+  void with_dimension(Body body) const {
+    switch (d) {
+      case 1: return body(std::integral_constant<int64_t, 1>());
+      case 2: return body(std::integral_constant<int64_t, 2>());
+      case 3: return body(std::integral_constant<int64_t, 3>());
+      case 4: return body(std::integral_constant<int64_t, 4>());
+      case 8: return body(std::integral_constant<int64_t, 8>());
+      default: return body(d);
+    }
+  }
+
+  template <class Body>
+  void with_coordinates(Body body) const {
+    if (!lengths_.empty())
+      body(Unit<T>{X_, row_stride_, column_stride_, lengths_.data()});
+    else if (column_stride_ == 1)
+      body(Contiguous<T>{X_, row_stride_, anchor_.data(), shift_.data()});
+    else
+      body(Strided<T>{X_, row_stride_, column_stride_, anchor_.data(), shift_.data()});
+  }
+
+  // All scores of a packed tile, into scratch.scores (n_panels, TILE, PANEL).
+  void score_all(int n_rows, const Sites& sites, int64_t n_panels, Scratch& scratch) const {
+    scratch.scores.resize(n_panels * TILE * PANEL);
+    for (int64_t p = 0; p < n_panels; ++p)
+      ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data() + p * d * PANEL,
+                    sites.half_norm32.data() + p * PANEL, rank_error_.lowered(),
+                    scratch.scores.data() + p * TILE * PANEL);
+  }
+
+  // The canonical winner for row i of a tile in which one look left it open: only sites that may win, for all that is
+  // known of the row's error and their own, are held against it.
+  // out label, sq_dist; second: no other site is nearer than the root of this
+  void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, const Scored& scored, Scratch& scratch,
+              int32_t& label, double& sq_dist, double& second) const {
+    const double error = scored.error[i];
+    const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
+    double limit = std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < n_sites; ++j)
+      limit = std::min(limit, score(j) + 2.0 * (error + rank_error_.of_site(sites.sq_norm[j])));
+    sq_dist = second = std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < n_sites; ++j) {
+      if (score(j) > limit) {
+        second = std::min(second, exact::sq_dist_bound(score(j), scored.sq_norm[i], error));
+        continue;
+      }
+      const double gap = Rows::sq_dist(row, sites, static_cast<int32_t>(j));
+      if (gap < sq_dist) {
+        second = std::min(second, sq_dist);
+        sq_dist = gap;
+        label = static_cast<int32_t>(j);
+      } else {
+        second = std::min(second, gap);
+      }
+    }
+  }
+
+  void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
+    pack(rows, n_rows, scratch, scored.sq_norm);
+    ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
+                 sites.n_panels, scored.best, scored.second, scored.index);
+    for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm);
+  }
+
+  // The rows of a tile as the ranking kernels want them, and their squared norms.
+  void pack(RowSet rows, int n_rows, Scratch& scratch, double* sq_norm) const {
+    scratch.z32.resize(TILE * d);
+    with_coordinates([&](auto at) {
+      const auto packed = [&](auto group) {
+        loops::pack<group()>(at, d, rows, n_rows, scratch.z32.data(), sq_norm);
+      };
+      switch (ranker_.group) {
+        case 2: return packed(std::integral_constant<int, 2>());
+        case 4: return packed(std::integral_constant<int, 4>());
+        case 6: return packed(std::integral_constant<int, 6>());
+        default: return packed(std::integral_constant<int, 12>());
+      }
+    });
+  }
+
+  const T* X_;
+  int64_t row_stride_, column_stride_;
+  std::vector<double> anchor_, shift_;
+  const Ranker& ranker_;
+  const exact::RankError rank_error_;
+  std::optional<Narrowing> narrowing_;  // where there are kernels for glances
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
+                                 std::vector<double> anchor, std::vector<double> shift, bool unit,
+                                 const double* weight, const Ranker& ranker) {
+  return std::make_unique<DenseRows<T>>(X, n, d, row_stride, column_stride, std::move(anchor), std::move(shift), unit,
+                                        weight, ranker);
+}
+
+#define KFREE_DENSE(T)                                                                                       \
+  template std::unique_ptr<Rows> dense_rows<T>(const T*, int64_t, int64_t, int64_t, int64_t,                 \
+                                               std::vector<double>, std::vector<double>, bool, const double*, \
+                                               const Ranker&);
+KFREE_DENSE(float)
+KFREE_DENSE(double)
+
+}  // namespace kfree

@@ -1,0 +1,44 @@
+// How a coordinate, or two in a row, is made: for the three layouts that the loops over dense rows are compiled for.
+#pragma once
+#include <cstdint>
+
+#include "core/pairs.hpp"
+
+namespace kfree {
+
+template <class T>
+struct Contiguous {
+  const T* X;
+  int64_t row_stride;
+  const double *anchor, *shift;
+  double operator()(int64_t row, int64_t t) const {
+    return (static_cast<double>(X[row * row_stride + t]) - anchor[t]) - shift[t];
+  }
+  Pair pair(int64_t row, int64_t t) const {
+    return (pair_at(X + row * row_stride + t) - pair_at(anchor + t)) - pair_at(shift + t);
+  }
+};
+
+template <class T>
+struct Strided {
+  const T* X;
+  int64_t row_stride, column_stride;
+  const double *anchor, *shift;
+  double operator()(int64_t row, int64_t t) const {
+    return (static_cast<double>(X[row * row_stride + t * column_stride]) - anchor[t]) - shift[t];
+  }
+  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
+};
+
+template <class T>
+struct Unit {
+  const T* X;
+  int64_t row_stride, column_stride;
+  const double* length;
+  double operator()(int64_t row, int64_t t) const {
+    return static_cast<double>(X[row * row_stride + t * column_stride]) / length[row];
+  }
+  Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
+};
+
+}  // namespace kfree

@@ -1,0 +1,91 @@
+// The loops over dense rows. Each is given `at(row, t)`, which makes a coordinate, and is compiled for the layouts and
+// the small dimensions that deserve it.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "core/pairs.hpp"
+#include "rows/rows.hpp"
+
+namespace kfree::loops {
+
+// Adds coefficient·z of each row to sum (·, d) at the place that slot (n_rows,) names; coefficient null for ones.
+template <class At, class D>
+void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) {
+  for (int64_t i = 0; i < n_rows; ++i) {
+    double* into = sum + slot[i] * d;
+    const int64_t row = rows[i];
+    int64_t t = 0;
+    if (!coefficient) {
+      for (; t + 2 <= d; t += 2) put_pair(into + t, pair_at(into + t) + at.pair(row, t));
+      for (; t < d; ++t) into[t] += at(row, t);
+    } else {
+      const double w = coefficient[i];
+      for (; t + 2 <= d; t += 2) put_pair(into + t, pair_at(into + t) + w * at.pair(row, t));
+      for (; t < d; ++t) into[t] += w * at(row, t);
+    }
+  }
+}
+
+// out sq_dist (n_rows,): Σ_t (z_t − c_t)², t in order, c the site that label (n_rows,) names
+template <class At, class D>
+void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label, double* sq_dist) {
+  // Each sum is a chain of additions, so four rows go side by side. Two columns are made at once; a shuffle turns the
+  // squares of two rows into pairs of one column, which are added in order.
+  constexpr int ABREAST = 4;
+  const double* centre = sites.centre.data();
+  for (int64_t i = 0; i < n_rows; i += ABREAST) {
+    Pair sum[ABREAST / 2] = {};
+    const double* c[ABREAST];
+    int64_t row[ABREAST];
+    for (int r = 0; r < ABREAST; ++r) {
+      const int64_t which = std::min(i + r, n_rows - 1);
+      c[r] = centre + label[which] * d;
+      row[r] = rows[which];
+    }
+    int64_t t = 0;
+    for (; t + 2 <= d; t += 2)
+      for (int p = 0; p < ABREAST / 2; ++p) {
+        const Pair a = at.pair(row[2 * p], t) - pair_at(c[2 * p] + t);
+        const Pair b = at.pair(row[2 * p + 1], t) - pair_at(c[2 * p + 1] + t);
+        sum[p] += firsts(a * a, b * b);
+        sum[p] += seconds(a * a, b * b);
+      }
+    for (; t < d; ++t)
+      for (int p = 0; p < ABREAST / 2; ++p) {
+        const Pair gap = Pair{at(row[2 * p], t) - c[2 * p][t], at(row[2 * p + 1], t) - c[2 * p + 1][t]};
+        sum[p] += gap * gap;
+      }
+    for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r / 2][r % 2];
+  }
+}
+
+// out z32 (⌈n_rows/GROUP⌉, d, GROUP): rows as the ranking kernels want them; sq_norm (n_rows,), added in any order
+template <int GROUP, class At>
+void pack(At at, int64_t d, RowSet rows, int n_rows, float* z32, double* sq_norm) {
+  static_assert(GROUP % 2 == 0, "rows are packed two by two");
+  for (int i = 0; i < n_rows; i += GROUP) {
+    int64_t row[GROUP];
+    Pair norm[GROUP] = {};
+    for (int r = 0; r < GROUP; ++r) row[r] = rows[std::min(i + r, n_rows - 1)];
+    float* out = z32 + i * d;
+    int64_t t = 0;
+    for (; t + 2 <= d; t += 2, out += 2 * GROUP)
+      for (int r = 0; r < GROUP; r += 2) {
+        const Pair a = at.pair(row[r], t), b = at.pair(row[r + 1], t);
+        norm[r] += a * a;
+        norm[r + 1] += b * b;
+        put_narrowed(out + r, firsts(a, b));
+        put_narrowed(out + GROUP + r, seconds(a, b));
+      }
+    for (; t < d; ++t)
+      for (int r = 0; r < GROUP; ++r) {
+        const double value = at(row[r], t);
+        norm[r][0] += value * value;
+        out[r] = static_cast<float>(value);
+      }
+    for (int r = 0; r < GROUP && i + r < n_rows; ++r) sq_norm[i + r] = norm[r][0] + norm[r][1];
+  }
+}
+
+}  // namespace kfree::loops

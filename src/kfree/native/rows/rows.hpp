@@ -1,0 +1,106 @@
+// Rows: the data as the kernels see them, dense or sparse, float32 or float64, never copied.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "assign/int8/quantized.hpp"
+#include "rows/sites.hpp"
+
+namespace kfree {
+
+// Some rows: consecutive ones from `first`, or those listed in `index`.
+struct RowSet {
+  const int64_t* index;
+  int64_t first;
+  int64_t operator[](int64_t i) const { return index ? index[i] : first + i; }
+};
+
+// Distances that are known already: a site and the squared distance to it for each of some rows, or nulls.
+struct Known {
+  const int32_t* label = nullptr;
+  const double* sq_dist = nullptr;
+};
+
+// Buffers of one thread, kept between tiles.
+struct Scratch {
+  std::vector<float> z32;  // (TILE/group, d, group)
+  std::vector<double> z;   // (d,) coordinates of the focused row
+  std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that one look did not decide
+  std::vector<int8_t> narrow;  // (TILE, stride) rows for a glance
+  std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
+  int64_t row = -1;        // the focused row
+};
+
+class Rows {
+ public:
+  const int64_t n, d;
+  virtual ~Rows() = default;
+
+  bool weighted() const { return weight_ != nullptr; }
+  double weight(int64_t row) const { return weight_ ? weight_[row] : 1.0; }
+  // Lengths that rows are divided by under the cosine metric, else empty.
+  const std::vector<double>& lengths() const { return lengths_; }
+
+  // All in canonical coordinates and canonical arithmetic (exact.hpp).
+  virtual void copy(int64_t row, double* z) const = 0;
+  // Adds coefficient·z of each row to sum (·, d) at the place that slot names; slot (n_rows,), coefficient the same or
+  // null for ones.
+  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const = 0;
+  // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names
+  virtual void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                        double* sq_dist) const = 0;
+  double sq_dist(int64_t row, const Sites& sites, int32_t j) const {
+    double out;
+    sq_dists({nullptr, row}, 1, sites, &j, &out);
+    return out;
+  }
+  // The same for up to TILE rows, but what is known is copied.
+  void sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
+                       double* sq_dist) const;
+  // Makes `row` the one that sq_dist_panel speaks of, until the next call with this scratch.
+  virtual void focus(int64_t row, Scratch& scratch) const = 0;
+  // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
+  virtual void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const = 0;
+  // out label, sq_dist (n_rows ≤ TILE,): the nearest of the first n_sites sites, first-born on ties
+  // out lower (n_rows,): no other of them is nearer than this distance
+  virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
+                       int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
+  // The sites, or those of a subset, for a glance at these rows; null where none is to be had.
+  virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*) const { return nullptr; }
+  // out q (stride,): the row as bytes; only where `quantized` gives something
+  virtual NarrowRow narrow(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
+  // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
+  virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
+                           Scratch& scratch, double* lower) const = 0;
+  // Squared distances of up to TILE rows to up to PANEL sites, in a hurry. out estimate (n_rows, PANEL) and
+  // error (n_rows,), by which it may be off
+  virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
+                        double* error) const = 0;
+
+ protected:
+  Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
+  // Fills lengths_ with length(row); to be called once, by a constructor.
+  void measure_lengths(const std::function<double(int64_t)>& length);
+  // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer; second_sq_dist by the next.
+  void improve(int64_t row, const Sites& sites, int64_t first, int64_t n_sites, Scratch& scratch, int32_t& label,
+               double& sq_dist, double& second_sq_dist) const;
+
+  const double* weight_;
+  std::vector<double> lengths_;
+};
+
+// X (n, d) with any strides, counted in values; anchor, shift (d,); weight (n,) or null.
+// Canonical coordinates: (x − anchor) − shift, or x divided by its length when `unit`.
+template <class T>
+std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
+                                 std::vector<double> anchor, std::vector<double> shift, bool unit,
+                                 const double* weight, const Ranker& ranker);
+
+// data, indices (nnz,), sorted within a row; indptr (n+1,). Canonical coordinates: x, or x over its length.
+template <class T, class I>
+std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
+                               const double* weight);
+
+}  // namespace kfree

@@ -1,0 +1,30 @@
+// What a ranking kernel found for a tile of rows, and what may be concluded from it.
+#pragma once
+#include "core/exact.hpp"
+#include "rows/sites.hpp"
+
+namespace kfree {
+
+struct Scored {
+  float best[TILE], second[TILE];
+  int32_t index[TILE];
+  double sq_norm[TILE];
+  double error[TILE];  // the row's share
+
+  // Whether the best is surely nearer than the second, in canonical arithmetic too.
+  bool decided(int i, const Sites& sites, const exact::RankError& rank_error) const {
+    // Out of float32's range the index may mean nothing, so nobody looks at it.
+    return std::isfinite(error[i]) && static_cast<double>(second[i]) - static_cast<double>(best[i]) >
+                                          2.0 * (error[i] + rank_error.of_site(sites.sq_norm[index[i]]));
+  }
+  // Squared distances that are surely not more than the canonical ones of these sites, and of all with higher scores.
+  double best_sq_dist(int i) const { return exact::sq_dist_bound(best[i], sq_norm[i], error[i]); }
+  double second_sq_dist(int i) const { return exact::sq_dist_bound(second[i], sq_norm[i], error[i]); }
+  // No site of the subset that was ranked, but `own`, is nearer than this distance.
+  double lower_but(int32_t own, int i, const Subset& some, int64_t d) const {
+    if (!std::isfinite(error[i])) return 0.0;
+    return exact::safe_dist(some.id[index[i]] == own ? second_sq_dist(i) : best_sq_dist(i), d);
+  }
+};
+
+}  // namespace kfree

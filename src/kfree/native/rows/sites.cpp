@@ -1,0 +1,100 @@
+#include "rows/sites.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/pairs.hpp"
+
+namespace kfree {
+
+Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d), k(k), centre(centres, centres + k * d) {
+  const int64_t padded = (k + PANEL - 1) / PANEL * PANEL;
+  panels.resize(padded * d);
+  panels32.resize(padded * d);
+  half_norm32.resize(padded, FARTHEST);
+  sq_norm.resize(k);
+  norm.resize(k);
+  // Column by column, so that panels are written from end to end.
+  for (int64_t first = 0; first < k; first += PANEL) {
+    const int64_t n = std::min<int64_t>(PANEL, k - first);
+    for (int64_t t = 0; t < d; ++t)
+      for (int64_t lane = 0; lane < n; ++lane) {
+        const double value = centres[(first + lane) * d + t];
+        panels[first * d + t * PANEL + lane] = value;
+        panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
+      }
+  }
+  for (int64_t j = 0; j < k; ++j) measure(j);
+}
+
+void Sites::append(const double* c) {
+  if (k % PANEL == 0) {
+    panels.resize(panels.size() + d * PANEL, 0.0);
+    panels32.resize(panels32.size() + d * PANEL, 0.0f);
+    half_norm32.resize(half_norm32.size() + PANEL, FARTHEST);
+  }
+  centre.resize(centre.size() + d);
+  sq_norm.push_back(0.0);
+  norm.push_back(0.0);
+  place(k++, c);
+}
+
+void Sites::truncate(int64_t n_kept) {
+  const int64_t padded = (n_kept + PANEL - 1) / PANEL * PANEL;
+  panels.resize(padded * d);
+  panels32.resize(padded * d);
+  half_norm32.resize(padded);
+  std::fill(half_norm32.begin() + n_kept, half_norm32.end(), FARTHEST);
+  centre.resize(n_kept * d);
+  sq_norm.resize(n_kept);
+  norm.resize(n_kept);
+  k = n_kept;
+}
+
+void Sites::place(int64_t j, const double* c) {
+  const int64_t offset = (j / PANEL) * d * PANEL + j % PANEL;
+  for (int64_t t = 0; t < d; ++t) {
+    centre[j * d + t] = c[t];
+    panels[offset + t * PANEL] = c[t];
+    panels32[offset + t * PANEL] = static_cast<float>(c[t]);
+  }
+  measure(j);
+}
+
+void Sites::measure(int64_t j) {
+  double sum = 0.0;
+  for (int64_t t = 0; t < d; ++t) sum += (*this)[j][t] * (*this)[j][t];
+  sq_norm[j] = sum;
+  norm[j] = std::sqrt(sum);
+  half_norm32[j] = static_cast<float>(0.5 * sum);
+  max_norm = std::max(max_norm, norm[j]);
+}
+
+double dist_between(const double* a, const double* b, int64_t d) {
+  // Several sums, because one would be a chain in which every addition waits for the last.
+  Pair sum[4] = {};
+  int64_t t = 0;
+  for (; t + 8 <= d; t += 8)
+    for (int s = 0; s < 4; ++s) {
+      const Pair gap = pair_at(a + t + 2 * s) - pair_at(b + t + 2 * s);
+      sum[s] += gap * gap;
+    }
+  for (; t < d; ++t) sum[0][0] += (a[t] - b[t]) * (a[t] - b[t]);
+  const Pair all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  return std::sqrt(all[0] + all[1]);
+}
+
+void Subset::take(const Sites& sites, const int32_t* ids, int64_t n) {
+  const int64_t d = sites.d, n_panels = (n + PANEL - 1) / PANEL;
+  id.assign(ids, ids + n);
+  panels32.assign(n_panels * d * PANEL, 0.0f);
+  half_norm32.assign(n_panels * PANEL, FARTHEST);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* from = sites.panels32.data() + (ids[i] / PANEL) * d * PANEL + ids[i] % PANEL;
+    float* to = panels32.data() + (i / PANEL) * d * PANEL + i % PANEL;
+    for (int64_t t = 0; t < d; ++t) to[t * PANEL] = from[t * PANEL];
+    half_norm32[i] = sites.half_norm32[ids[i]];
+  }
+}
+
+}  // namespace kfree

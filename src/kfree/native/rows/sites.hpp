@@ -1,0 +1,49 @@
+// Sites: the centres that rows are held against, laid out for every kernel.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "assign/rank.hpp"
+
+namespace kfree {
+
+struct Sites {
+  int64_t d;
+  int64_t k = 0;
+  std::vector<double> centre;     // (k, d)
+  std::vector<double> sq_norm;    // (k,)
+  std::vector<double> norm;       // (k,)
+  std::vector<double> panels;     // (n_panels, d, PANEL), for exact distances to many sites at once
+  std::vector<float> panels32;    // the same for ranking
+  std::vector<float> half_norm32; // (n_panels·PANEL,), FARTHEST where a panel has no site yet
+  double max_norm = 0.0;
+
+  explicit Sites(int64_t d) : d(d) {}
+  Sites(const double* centres, int64_t k, int64_t d);
+
+  int64_t n_panels() const { return static_cast<int64_t>(half_norm32.size()) / PANEL; }
+  const double* operator[](int64_t j) const { return centre.data() + j * d; }
+  const double* panel(int64_t p) const { return panels.data() + p * d * PANEL; }
+  void append(const double* c);
+  // Keeps the first k sites.
+  void truncate(int64_t k);
+  // Moves site j. max_norm never falls, which leaves every bound that is made from it true.
+  void place(int64_t j, const double* c);
+
+ private:
+  void measure(int64_t j);
+};
+
+// The distance between two sites (d,), added in any order.
+double dist_between(const double* a, const double* b, int64_t d);
+
+// Some of the sites, packed for ranking.
+struct Subset {
+  std::vector<int32_t> id;  // (n,)
+  std::vector<float> panels32, half_norm32;
+
+  int64_t n_panels() const { return static_cast<int64_t>(half_norm32.size()) / PANEL; }
+  void take(const Sites& sites, const int32_t* ids, int64_t n);
+};
+
+}  // namespace kfree

@@ -1,0 +1,189 @@
+// Sparse rows (CSR): not centred, so that work follows the stored values alone.
+#include <algorithm>
+#include <limits>
+
+#include "rows/rows.hpp"
+#include "rows/scored.hpp"
+
+namespace kfree {
+namespace {
+
+// ‖x−c‖² = ‖c‖² + Σ x(x−2c) over the stored values cancels when x is near c; below this share of ‖c‖² all
+// coordinates are summed instead.
+constexpr double CANCELLED = 0.1;
+
+template <class T, class I>
+class CsrRows final : public Rows {
+ public:
+  CsrRows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit, const double* weight)
+      : Rows(n, d, weight), data_(data), indices_(indices), indptr_(indptr) {
+    if (unit)
+      measure_lengths([this](int64_t row) { return exact::length([this, row](auto visit) { each(row, visit); }); });
+  }
+
+  void copy(int64_t row, double* z) const override {
+    for (int64_t t = 0; t < d; ++t) z[t] = 0.0;
+    each(row, [z](int64_t t, double value) { z[t] = value; });
+  }
+
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
+    for (int64_t i = 0; i < n_rows; ++i) {
+      double* into = sum + slot[i] * d;
+      each(rows[i], [c = coefficient ? coefficient[i] : 1.0, into](int64_t t, double value) { into[t] += c * value; });
+    }
+  }
+
+  void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
+                double* sq_dist) const override {
+    for (int64_t i = 0; i < n_rows; ++i) {
+      double sum = 0.0;
+      const double* c = sites[label[i]];
+      each(rows[i], [&sum, c](int64_t t, double value) { sum += value * (value - 2.0 * c[t]); });
+      sq_dist[i] = settle(rows[i], sites, label[i], sum);
+    }
+  }
+
+  void focus(int64_t row, Scratch& scratch) const override { scratch.row = row; }
+
+  void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const override {
+    double sum[PANEL] = {};
+    const double* panel = sites.panel(p);
+    each(scratch.row, [&sum, panel](int64_t t, double value) {
+      for (int lane = 0; lane < PANEL; ++lane) sum[lane] += value * (value - 2.0 * panel[t * PANEL + lane]);
+    });
+    const int64_t first = p * PANEL;
+    for (int lane = 0; lane < PANEL && first + lane < sites.k; ++lane)
+      sq_dist[lane] = settle(scratch.row, sites, first + lane, sum[lane]);
+  }
+
+  void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
+               double* sq_dist, double* lower, Known) const override {
+    Scored scored;
+    // A cut-off panel is left to the canonical way: its youngest sites do not exist yet.
+    const bool ranked = n_sites == sites.k && n_sites > 1;
+    for (int i = 0; i < n_rows; ++i) {
+      const exact::RankError error(d, n_stored(rows[i]));
+      if (ranked) score(rows[i], sites.panels32, sites.half_norm32, sites.max_norm, error, i, scored);
+      const bool decided = ranked && scored.decided(i, sites, error);
+      double second = std::numeric_limits<double>::infinity();
+      label[i] = decided ? scored.index[i] : 0;
+      sq_dist[i] = second;
+      if (decided) {
+        sq_dists({nullptr, rows[i]}, 1, sites, label + i, sq_dist + i);
+        second = scored.second_sq_dist(i);
+      } else {
+        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
+      }
+      lower[i] = exact::safe_dist(second, d);
+    }
+  }
+
+  void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label, Scratch&,
+                   double* lower) const override {
+    Scored scored;
+    for (int i = 0; i < n_rows; ++i) {
+      const exact::RankError error(d, n_stored(rows[i]));
+      score(rows[i], some.panels32, some.half_norm32, sites.max_norm, error, i, scored);
+      lower[i] = scored.lower_but(label[i], i, some, d);
+    }
+  }
+
+  void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
+                double* error) const override {
+    for (int i = 0; i < n_rows; ++i) {
+      focus(rows[i], scratch);
+      sq_dist_panel(scratch, sites, 0, estimate + i * PANEL);
+      error[i] = 0.0;
+    }
+  }
+
+ private:
+  // Calls visit(column, value) for the stored values of a row. Without lengths nothing is divided: that takes longer than
+  // all the rest.
+  template <class Visit>
+  void each(int64_t row, Visit visit) const {
+    const int64_t begin = indptr_[row], end = indptr_[row + 1];
+    if (lengths_.empty())
+      for (int64_t s = begin; s < end; ++s) visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
+    else
+      for (int64_t s = begin; s < end; ++s)
+        visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / lengths_[row]);
+  }
+
+  // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
+  void score(int64_t row, const std::vector<float>& panels, const std::vector<float>& half_norm, double max_norm,
+             const exact::RankError& error, int i, Scored& scored) const {
+    constexpr int64_t AHEAD = 16;
+    const double scale = lengths_.empty() ? 1.0 : 1.0 / lengths_[row];
+    float best = FARTHEST, second = FARTHEST;
+    int32_t index = 0;
+    for (int64_t p = 0; p * PANEL < static_cast<int64_t>(half_norm.size()); ++p) {
+      float scores[PANEL];
+      for (int lane = 0; lane < PANEL; ++lane) scores[lane] = half_norm[p * PANEL + lane] * error.lowered();
+      const float* panel = panels.data() + p * d * PANEL;
+      // Columns are far apart in memory: the processor is told of them some values ahead.
+      const int64_t end = indptr_[row + 1];
+      for (int64_t s = indptr_[row]; s < end; ++s) {
+        __builtin_prefetch(panel + indices_[std::min(s + AHEAD, end - 1)] * PANEL);
+        const float x = static_cast<float>(static_cast<double>(data_[s]) * scale);
+        const float* column = panel + indices_[s] * PANEL;
+        for (int lane = 0; lane < PANEL; ++lane) scores[lane] -= x * column[lane];
+      }
+      for (int lane = 0; lane < PANEL; ++lane) {
+        second = std::min(second, std::max(best, scores[lane]));
+        if (scores[lane] < best) {
+          best = scores[lane];
+          index = static_cast<int32_t>(p * PANEL + lane);
+        }
+      }
+    }
+    double sq_norm = 0.0;
+    each(row, [&sq_norm](int64_t, double value) { sq_norm += value * value; });
+    scored.best[i] = best;
+    scored.second[i] = second;
+    scored.index[i] = index;
+    scored.sq_norm[i] = sq_norm;
+    // The length of a row may be so small that float64 does not hold its inverse.
+    scored.error[i] = std::isfinite(scale) ? error.of_row(sq_norm, max_norm) : std::numeric_limits<double>::infinity();
+  }
+
+  int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }
+
+  double settle(int64_t row, const Sites& sites, int64_t j, double sum) const {
+    const double quick = sites.sq_norm[j] + sum;
+    return quick > CANCELLED * sites.sq_norm[j] ? quick : sq_dist_all(row, sites[j]);
+  }
+
+  double sq_dist_all(int64_t row, const double* c) const {
+    double sum = 0.0;
+    int64_t next = 0;
+    each(row, [&](int64_t t, double value) {
+      for (; next < t; ++next) sum += c[next] * c[next];
+      sum += (value - c[t]) * (value - c[t]);
+      next = t + 1;
+    });
+    for (; next < d; ++next) sum += c[next] * c[next];
+    return sum;
+  }
+
+  const T* data_;
+  const I* indices_;
+  const I* indptr_;
+};
+
+}  // namespace
+
+template <class T, class I>
+std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
+                               const double* weight) {
+  return std::make_unique<CsrRows<T, I>>(data, indices, indptr, n, d, unit, weight);
+}
+
+#define KFREE_CSR(T, I)                                                                                           \
+  template std::unique_ptr<Rows> csr_rows<T, I>(const T*, const I*, const I*, int64_t, int64_t, bool, const double*);
+KFREE_CSR(float, int32_t)
+KFREE_CSR(float, int64_t)
+KFREE_CSR(double, int32_t)
+KFREE_CSR(double, int64_t)
+
+}  // namespace kfree

@@ -1,0 +1,73 @@
+// The Python face of greedy merging by free energy: one call makes the whole tree; the twins are in
+// reference/agglomerate.py.
+#include "core/binding.hpp"
+#include "trees/closest_pairs.hpp"
+#include "trees/count_pairs.hpp"
+#include "trees/gaussian_pairs.hpp"
+
+using namespace nanobind::literals;
+
+namespace kfree::binding {
+namespace {
+
+// out pairs (n−1,2): the clusters a < b that became one, called a from then on; cost (n−1,): what that added.
+// Returns how many pairs were looked at.
+int64_t merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost, bool conga, int n_threads) {
+  const auto n_merges = static_cast<int64_t>(cost.size());
+  Survey survey(model, n_threads);
+  std::unique_ptr<ClosestPairs> search;
+  if (conga) {
+    search = std::make_unique<CongaLines>(model, survey, n_merges + 1);
+  } else {
+    search = std::make_unique<PlainSearch>(model, survey, n_merges + 1);
+  }
+  for (int64_t t = 0; t < n_merges; ++t) {
+    const MergePair pair = search->first();
+    pairs(t, 0) = pair.a;
+    pairs(t, 1) = pair.b;
+    cost(t) = pair.cost;
+    search->merge(pair);
+  }
+  return survey.n_looks;
+}
+
+using Numbers = Vector<const double>;
+using Whole = Vector<const int64_t>;
+
+template <class Pairs>
+void bind_counts(nb::module_& m, const char* name) {
+  m.def(
+      name,
+      [](Whole indptr, Whole indices, Whole counts, int64_t n_features, double prior, Numbers size_terms, double unit,
+         Matrix<int64_t> pairs, Vector<double> cost, bool conga, int n_threads) {
+        const CountRows rows{indptr.data(), indices.data(), counts.data(), static_cast<int64_t>(indptr.size()) - 1,
+                             n_features};
+        return unlocked([&] {
+          Pairs model(rows, prior, size_terms.data(), unit);
+          return merge_all(model, pairs, cost, conga, n_threads);
+        });
+      },
+      "indptr"_a.noconvert(), "indices"_a.noconvert(), "counts"_a.noconvert(), "n_features"_a, "prior"_a,
+      "size_terms"_a.noconvert(), "unit"_a, "pairs"_a.noconvert(), "cost"_a.noconvert(), "conga"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_agglomerate(nb::module_& m) {
+  m.def(
+      "merge_gaussians",
+      [](Matrix<const double> rows, double xi0, double eta0, Numbers size_terms, Matrix<int64_t> pairs,
+         Vector<double> cost, bool conga, int n_threads) {
+        return unlocked([&] {
+          GaussianPairs model(rows.data(), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)),
+                              xi0, eta0, size_terms.data());
+          return merge_all(model, pairs, cost, conga, n_threads);
+        });
+      },
+      "rows"_a.noconvert(), "xi0"_a, "eta0"_a, "size_terms"_a.noconvert(), "pairs"_a.noconvert(),
+      "cost"_a.noconvert(), "conga"_a, "n_threads"_a);
+  bind_counts<MultinomialPairs>(m, "merge_multinomials");
+  bind_counts<BernoulliPairs>(m, "merge_bernoullis");
+}
+
+}  // namespace kfree::binding

@@ -1,0 +1,94 @@
+"""Moves: each takes a state to one that costs no more. The loop decides whether to go there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Index, Stats
+from kfree.engines.contract import Engine, row_weights
+from kfree.search.centres.state import Objective, State, recentred, state_of
+
+O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
+
+
+class Move(Protocol[O_contra]):
+    """A step of a search; a move that finds nothing to do returns the state that it was given."""
+
+    def __call__(self, state: State, engine: Engine, objective: O_contra) -> State: ...
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One sweep of DP-means (Kulis & Jordan 2012, Algorithm 1).
+
+    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than √lam from every
+    centre opens a cluster at once. No cluster is opened beyond ``max_clusters``.
+    """
+
+    order: Index | None = None
+    max_clusters: int | None = None
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        return self.start(recentred(state, objective), engine, objective)
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The sweep from given sites."""
+        room = engine.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
+        return state_of(sites, engine.sweep(sites, objective.lam, self.order, room), objective)
+
+
+@dataclass(frozen=True)
+class Lloyd:
+    """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        stats = state.stats if (state.stats.n > 0).all() else _relocated(state, engine)
+        centres = objective.centres(stats, previous=state.sites.centres)
+        return self.start(state.sites.moved(centres), engine, objective)
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The iteration from given sites."""
+        return state_of(sites, engine.nearest(sites), objective)
+
+
+@dataclass(frozen=True)
+class Converge:
+    """K-means without a fixed k, until a pass gains no more than ``least_gain`` of the cost; empty clusters die."""
+
+    least_gain: float = 0.0
+
+    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+        new = self.start(recentred(state, objective), engine, objective)
+        return new if new.cost < (1.0 - self.least_gain) * state.cost else state
+
+    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+        """The same from given sites."""
+        state = state_of(sites, engine.nearest(sites), objective)
+        while True:
+            sites = recentred(state, objective)
+            new = state_of(sites, engine.nearest(sites), objective)
+            if not new.cost < (1.0 - self.least_gain) * state.cost:
+                return new if new.cost <= state.cost else state
+            state = new
+
+
+def _relocated(state: State, engine: Engine) -> Stats:
+    """Statistics after each empty cluster took the farthest row that is not alone in its cluster.
+
+    With fewer distinct rows than clusters nothing is left to take, and some stay empty.
+    """
+    done = engine.nearest(state.sites)
+    weight = row_weights(engine)
+    left, empty = done.stats.n.copy(), list(np.flatnonzero(done.stats.n == 0))
+    gain = np.where(weight > 0, done.sq_dist, 0.0)
+    for row in np.argsort(-gain, kind="stable"):
+        if not empty or gain[row] == 0:
+            break
+        if left[done.labels[row]] > weight[row]:
+            left[done.labels[row]] -= weight[row]
+            done.labels[row], done.sq_dist[row] = empty.pop(0), 0.0
+    return engine.stats_of(done.labels, done.sq_dist, len(left))

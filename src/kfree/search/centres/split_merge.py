@@ -1,0 +1,188 @@
+"""Split-merge search: from one cluster to a clustering that no listed move improves.
+
+Single moves (refine.py) stop where neither one split nor one merge pays, though many clusterings with quite different
+numbers of clusters look like that. The compound moves here go through clusterings that cost more, and are judged by
+where they end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Index
+from kfree.engines.contract import Engine, row_weights
+from kfree.search.centres.bisection import Halves, halve
+from kfree.search.centres.moves import Move
+from kfree.search.centres.pruning import ROUGHLY, DeathCounter, SecondNearest, pruned
+from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
+from kfree.search.centres.sampling import shuffled
+from kfree.search.centres.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.search.loop import Clock, Descent, always, descend, require_finite
+
+# On the way down a cluster is cut if that saves this share of the penalty. That gives too many, which then are pruned.
+GENEROUS = 0.6
+# Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
+SHARES = (0.1, 0.2, 0.3)
+# With a deadline, growth begins on this many rows; each next sample is so many times larger.
+LEAST_SAMPLE, TIMES_LARGER = 2048, 4
+# Where only the rough outcome of 2-means counts, it may leave this share of the rows restless.
+RESTLESS = 0.01
+# A result within this share of the best is worth settling.
+PROMISING = 1e-3
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to search: up to ``patience`` random cuts in vain, and until ``deadline`` (time.monotonic())."""
+
+    rng: np.random.RandomState
+    patience: float = 0
+    deadline: float = np.inf
+
+    def in_time(self) -> bool:
+        """Whether another step may begin."""
+        return time.monotonic() < self.deadline
+
+
+def split_merge(
+    engine: Engine,
+    objective: SplitMergeObjective,
+    sites: Sites | None,
+    max_iter: int,
+    max_clusters: int | None,
+    budget: Budget,
+) -> Descent[State]:
+    """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
+    start = one_cluster(engine, objective) if sites is None else sites
+    state = state_of(start, engine.nearest(start), objective)
+    require_finite(state)
+    if sites is None:
+        grow = grown if budget.deadline == np.inf else grown_in_haste
+        state = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
+    moves: list[Move[SplitMergeObjective]] = [
+        CONVERGE,
+        Exchange(),
+        Merge(),
+        Death(),
+        Split(max_clusters),
+        Birth(max_clusters),
+        Oversplit(max_clusters, in_time=budget.in_time),
+        Perturb(budget, max_clusters),
+    ]
+    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time)
+
+
+def grown(
+    state: State,
+    engine: Engine,
+    objective: SplitMergeObjective,
+    max_clusters: int | None,
+    deaths: DeathCounter = SecondNearest,
+    in_time: Clock = always,
+) -> State:
+    """Halves of halves, as long as a cut saves enough; then as few of them as pay, or ``state`` if that costs less."""
+    start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
+    while wanted.any() and in_time():
+        halves = halve(state, engine, objective, wanted, RESTLESS)
+        chosen = np.flatnonzero(halves.gain > GENEROUS * objective.lam)
+        wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
+        wanted[halves.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
+        state = halves.cut(state, chosen, objective)
+    if in_time():
+        state = ROUGHLY.start(recentred(state, objective), engine, objective)
+    return cheaper(start, pruned(state, engine, objective, max_clusters, deaths, in_time))
+
+
+def grown_in_haste(
+    state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+) -> State:
+    """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
+
+    So something good is there early.
+    """
+    order = shuffled(engine, objective, np.random.RandomState(0))
+    weight, sites = row_weights(engine), state.sites
+    n_rows = LEAST_SAMPLE
+    while 2 * n_rows <= len(order) and in_time():
+        sample, share = engine.among(order[:n_rows]), weight[order[:n_rows]].sum() / weight.sum()
+        penalised = replace(objective, lam=share * objective.lam)
+        some = state_of(sites, sample.nearest(sites), penalised)
+        sites = recentred(grown(some, sample, penalised, max_clusters, in_time=in_time), penalised)
+        n_rows *= TIMES_LARGER
+    everyone = state_of(sites, engine.nearest(sites), objective)
+    return cheaper(state, grown(everyone, engine, objective, max_clusters, in_time=in_time))
+
+
+def cheaper(one: State, other: State) -> State:
+    """The state that costs less, the first one on ties."""
+    return min(one, other, key=lambda state: state.cost)
+
+
+@dataclass(frozen=True)
+class Oversplit:
+    """Cut the clusters that gain most, let all settle, prune them: more, then fewer. The fewest is a relocation."""
+
+    max_clusters: int | None = None
+    deaths: DeathCounter = SecondNearest
+    in_time: Clock = always
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        halves = halve(state, engine, objective, restless=RESTLESS)
+        by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
+        sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
+        cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
+        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters, self.deaths)
+
+
+@dataclass(frozen=True)
+class Perturb:
+    """The same with clusters drawn at random, within a budget."""
+
+    budget: Budget
+    max_clusters: int | None = None
+    deaths: DeathCounter = SecondNearest
+
+    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+        if not self.budget.patience:
+            return state
+        halves = halve(state, engine, objective, restless=RESTLESS)
+        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters, self.deaths)
+
+    def _draws(self, halves: Halves) -> Iterator[Index]:
+        can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
+        most = max(1, round(max(SHARES) * len(can_be_cut)))
+        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.in_time():
+            n_drawn += 1
+            size = self.budget.rng.randint(most) + 1
+            yield np.sort(self.budget.rng.choice(can_be_cut, size, replace=False))
+
+
+def _first_that_pays(
+    cuts: Iterator[Index],
+    halves: Halves,
+    state: State,
+    engine: Engine,
+    objective: SplitMergeObjective,
+    max_clusters: int | None,
+    deaths: DeathCounter,
+) -> State:
+    """The outcome of the first of the ``cuts``, places in ``halves``, that ends below the cost of ``state``."""
+    sites = recentred(state, objective)
+    for chosen in cuts:
+        many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
+        new = pruned(many, engine, objective, max_clusters, deaths)
+        if new.cost < (1.0 + PROMISING) * state.cost:
+            new = CONVERGE(new, engine, objective)
+        if not no_gain(state, new):
+            return new
+    return state
+
+
+def no_gain(old: State, new: State) -> bool:
+    """Whether the second state costs less than the first by no more than rounding."""
+    return not old.cost - new.cost > LEAST_GAIN * old.cost

@@ -1,0 +1,117 @@
+"""A clustering in the course of a search: where the clusters are, which rows they hold, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from kfree.core.row_costs import RowCosts
+from kfree.core.sites import Sites
+from kfree.core.spaces import Space
+from kfree.core.stats import Floats, Labels, Stats
+from kfree.engines.contract import Engine, Pass, first_row_that_counts
+
+
+class Objective(Protocol):
+    """What a search needs to know of an objective."""
+
+    @property
+    def lam(self) -> float: ...
+
+    @property
+    def space(self) -> Space: ...
+
+    def cost(self, stats: Stats) -> float: ...
+
+    def centres(self, stats: Stats, previous: Floats) -> Floats: ...
+
+
+class SplitMergeObjective(Objective, Protocol):
+    """What split-merge search needs to know besides."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def row_costs(self) -> type[RowCosts]: ...
+
+    def sizes(self, stats: Stats) -> Floats: ...
+
+    def least_cost(self, stats: Stats, sites: Floats) -> Floats: ...
+
+    def most_saved_by_merging(self, stats: Stats) -> Floats: ...
+
+    @property
+    def birth_penalty(self) -> float: ...
+
+    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class State:
+    """Rows held against sites. ``cost`` is about these sites, not about the means of the clusters.
+
+    ``settled`` says that every row is with its nearest site, which a sweep that opens clusters does not promise:
+    rows that came before a birth have not seen the newborn. ``was_full`` says that more clusters would have opened if
+    there had been room.
+    """
+
+    sites: Sites
+    labels: Labels
+    stats: Stats
+    cost: float
+    settled: bool
+    was_full: bool = False
+
+    @property
+    def inertia(self) -> float:
+        """Squared distances alone."""
+        return math.fsum(self.stats.sse)
+
+    def same_partition(self, later: State) -> bool:
+        """Whether ``later`` holds the same rows in the same clusters, those aside that had no weight and died."""
+        alive = self.stats.n > 0
+        if not np.array_equal(self.sites.uids[alive], later.sites.uids):
+            return False
+        if alive.all():
+            return np.array_equal(self.labels, later.labels)
+        renumbered = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
+        return np.array_equal(renumbered[self.labels], later.labels)
+
+
+def one_cluster(engine: Engine, objective: Objective) -> Sites:
+    """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
+    first = first_row_that_counts(engine.weight)
+    start = Sites.of(engine.rows(np.array([first])))
+    return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
+
+
+def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
+    """The state that a pass against ``sites`` ended in, newborn clusters included."""
+    n_born = len(done.centres) - len(sites.uids)
+    return State(
+        sites.after(done.centres, done.stats),
+        done.labels,
+        done.stats,
+        objective.cost(done.stats),
+        settled=n_born == 0,
+        was_full=done.n_refused > 0,
+    )
+
+
+def recentred(state: State, objective: Objective) -> Sites:
+    """Sites at the means of their rows; clusters without weight are deleted."""
+    moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
+    return moved.kept(state.stats.n > 0)
+
+
+def settle(state: State, engine: Engine, objective: Objective) -> State:
+    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
+    sites = recentred(state, objective)
+    while True:
+        new = state_of(sites, engine.nearest(sites), objective)
+        if (new.stats.n > 0).all():
+            return new
+        sites = sites.kept(new.stats.n > 0)

@@ -1,0 +1,1 @@
+"""Search for the clustering of least free energy."""

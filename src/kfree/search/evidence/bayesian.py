@@ -1,0 +1,119 @@
+"""Top-down search for the clustering of least free energy: splits and merges (Kurihara & Welling 2009, §6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+import numpy as np
+
+from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.objectives.free_energy import FreeEnergy, S
+from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_of, gains, one_cluster
+from kfree.search.evidence.overlap import criteria
+from kfree.search.evidence.oversplit import Oversplit
+from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+from kfree.search.loop import Descent, descend
+
+# Clusters whose responsibilities have a smaller cosine than this do not overlap: merging them is not followed up.
+OVERLAP = 1e-3
+
+
+def bayesian_k_means(
+    engine: CostRuleEngine[S], objective: FreeEnergy[S], max_iter: int, max_clusters: int | None
+) -> Descent[HardClustering[S]]:
+    """From one cluster, until no update, split or merge lowers the free energy."""
+    halves: Halves[S] = Halves()
+    moves: list[HardMove[S]] = [
+        Update(),
+        SplitWithin(halves, max_clusters),
+        Merge(),
+        Split(halves, max_clusters),
+        Oversplit(halves, max_clusters),
+    ]
+    return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, near_enough=_no_gain)
+
+
+class HardMove(Protocol[S]):
+    """A step of this search; a move that finds nothing to do returns the state that it was given."""
+
+    def __call__(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> HardClustering[S]: ...
+
+
+@dataclass(frozen=True)
+class SplitWithin(Generic[S]):
+    """Cut every cluster by itself, all at once, and keep the cuts that lower the free energy as they are."""
+
+    halves: Halves[S]
+    max_clusters: int | None = None
+
+    def __call__(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> HardClustering[S]:
+        room = np.inf if self.max_clusters is None else self.max_clusters - state.n_clusters
+        cuts = list(self.halves.of(state, engine, objective)) if room > 0 else []
+        penalty = penalty_of_another(state, objective)
+        worthy = [cut for cut in cuts if gains(state.cost, state.cost - (cut[2].saving - penalty))]
+        worthy.sort(key=lambda cut: -cut[2].saving)
+        for c, rows, half in worthy[: len(worthy) if room == np.inf else int(room)]:
+            state = divided(state, c, rows, half, objective)
+        return state
+
+
+@dataclass(frozen=True)
+class Split(Generic[S]):
+    """Cut the cluster that fits its rows worst (App. D.1) and update all; if that gains nothing, try the next one."""
+
+    halves: Halves[S]
+    max_clusters: int | None = None
+
+    def __call__(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> HardClustering[S]:
+        if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
+            return state
+        j_split, _ = criteria(state, engine, objective)
+        cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
+        for c, rows, half in cuts:
+            new = Update(target=state.cost)(divided(state, c, rows, half, objective), engine, objective)
+            if gains(state.cost, new.cost):
+                return new
+        return state
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all."""
+
+    def __call__(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> HardClustering[S]:
+        k = state.n_clusters
+        if k < 2:
+            return state
+        costs = objective.merge_costs(state.stats, slice(None))
+        costs[np.tril_indices(k)] = np.inf
+        a, b = divmod(int(np.argmin(costs)), k)
+        best = _merged(state, a, b, objective)
+        if gains(state.cost, best.cost):
+            return best
+        overlap = np.triu(criteria(state, engine, objective)[1], 1)
+        for place in np.argsort(-overlap, axis=None, kind="stable")[: np.count_nonzero(overlap > OVERLAP)]:
+            merged = _merged(state, *divmod(int(place), k), objective)
+            new = Update(target=state.cost)(merged, engine, objective)
+            if gains(state.cost, new.cost):
+                return new
+        return state
+
+
+def _merged(state: HardClustering[S], a: int, b: int, objective: FreeEnergy[S]) -> HardClustering[S]:
+    """Cluster a takes over the rows of b."""
+    stats = state.stats.copy()
+    stats.absorb(a, b, 0.0)
+    return clustering_of(np.where(state.labels == b, np.int32(a), state.labels), stats, objective)
+
+
+def _no_gain(old: HardClustering[S], new: HardClustering[S]) -> bool:
+    return not gains(old.cost, new.cost)

@@ -1,0 +1,90 @@
+"""Hard labels under a free energy: a clustering, and updates of its labels (Kurihara & Welling 2009)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import numpy as np
+
+from kfree.core.stats import Labels
+from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.objectives.free_energy import FreeEnergy, S
+
+# A gain below this share of the free energy is rounding.
+LEAST_GAIN = 1e-12
+
+
+@dataclass(frozen=True)
+class HardClustering(Generic[S]):
+    """Labels (n,) in the engine's order, statistics of the clusters, all of which have rows, and the free energy.
+
+    ``rule`` is what the labels are cheapest under, or None if they came about otherwise.
+    """
+
+    labels: Labels
+    stats: S
+    cost: float
+    rule: Any = None
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.stats.n)
+
+    def same_partition(self, later: HardClustering[S]) -> bool:
+        return np.array_equal(self.labels, later.labels)
+
+
+def clustering_of(labels: Labels, stats: S, objective: FreeEnergy[S], rule: Any = None) -> HardClustering[S]:
+    """The clustering without its empty clusters."""
+    alive = stats.n > 0
+    if not alive.all():
+        renumbered = (np.cumsum(alive) - 1).astype(np.int32)
+        labels, stats = renumbered[labels], stats.take(alive)
+        rule = None if rule is None else rule.take(alive)
+    return HardClustering(labels, stats, objective.free_energy(stats), rule)
+
+
+def gains(old: float, new: float) -> bool:
+    """Whether ``new`` is lower by more than rounding."""
+    return old - new > LEAST_GAIN * max(abs(old), 1.0)
+
+
+@dataclass(frozen=True)
+class Update:
+    """Label every row anew and update the posteriors, until that gains nothing; a step that costs more is undone.
+
+    At most ``most_steps``. With ``target``, give up as soon as it is out of sight: a step gained less than a tenth of
+    what is missing.
+    """
+
+    target: float = np.inf
+    most_steps: float = np.inf
+
+    def __call__(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> HardClustering[S]:
+        n_steps = 0
+        while math.isfinite(state.cost) and n_steps < self.most_steps:  # a refused cluster has no posterior
+            n_steps += 1
+            new = updated(state, engine, objective)
+            if not gains(state.cost, new.cost):
+                return new if new.cost <= state.cost else state
+            out_of_sight = new.cost - self.target > 10 * (state.cost - new.cost)
+            state = new
+            if out_of_sight:
+                break
+        return state
+
+
+def updated(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+    """One update: every row to the cluster where it costs least, now that the posteriors are known."""
+    rule = objective.labelling(state.stats)
+    labels, stats = engine.assign(rule)
+    return clustering_of(labels, stats, objective, rule)
+
+
+def one_cluster(engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+    labels = np.zeros(engine.n_rows, dtype=np.int32)
+    return clustering_of(labels, engine.stats_of(labels, 1), objective)

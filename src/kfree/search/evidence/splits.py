@@ -1,0 +1,79 @@
+"""Cuts of clusters in two, each cluster by itself (Kurihara & Welling 2009, App. D.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Generic
+
+import numpy as np
+
+from kfree.core.stats import Index, Labels
+from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.objectives.free_energy import FreeEnergy, S
+from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_of, one_cluster
+
+
+@dataclass(frozen=True)
+class Half(Generic[S]):
+    """The rows of a cluster in two parts: which part each goes to, their statistics, and what their terms save."""
+
+    side: Labels
+    stats: S
+    saving: float
+
+
+@dataclass
+class Halves(Generic[S]):
+    """Cuts of clusters, remembered as long as a cluster keeps its rows."""
+
+    known: dict[bytes, Half[S] | None] = field(default_factory=dict)
+
+    def of(
+        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+    ) -> Iterator[tuple[int, Index, Half[S]]]:
+        """For each cluster that can be cut: its number, its rows, and the cut."""
+        rows_of = np.split(np.argsort(state.labels, kind="stable"), np.cumsum(state.stats.n)[:-1].astype(np.int64))
+        penalty = penalty_of_another(state, objective)
+        remembered = {}
+        for c, rows in enumerate(rows_of):
+            key = rows.tobytes()
+            half = self.known[key] if key in self.known else _cut(engine.among(rows), objective, penalty)
+            remembered[key] = half
+            if half is not None:
+                yield c, rows, half
+        self.known = remembered
+
+
+def _cut(part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Half[S] | None:
+    """One cluster in two: along the principal axis (App. D.3), then updates of these two alone."""
+    side = part.halved()
+    if not 0 < side.sum() < len(side):
+        return None
+    whole = one_cluster(part, objective)
+    own = whole.cost - objective.shared_term(len(side), 1)
+    shared = objective.shared_term(len(side), 2)
+    state = clustering_of(side, part.stats_of(side, 2), objective)
+    state = Update(target=own - penalty + shared)(state, part, objective)
+    if state.n_clusters < 2 or not math.isfinite(state.cost):  # a half that the prior refuses
+        return None
+    return Half(state.labels, state.stats, own - (state.cost - shared))
+
+
+def divided(
+    state: HardClustering[S], c: int, rows: Index, half: Half[S], objective: FreeEnergy[S]
+) -> HardClustering[S]:
+    """Cluster c keeps the first half of its rows, and a new cluster at the end gets the second."""
+    labels = state.labels.copy()
+    labels[rows[half.side == 1]] = state.n_clusters
+    place = np.arange(state.n_clusters)
+    place[c] = state.n_clusters
+    stats = state.stats.followed_by(half.stats).take(np.append(place, state.n_clusters + 1))
+    return clustering_of(labels, stats, objective)
+
+
+def penalty_of_another(state: HardClustering[S], objective: FreeEnergy[S]) -> float:
+    """What one more cluster adds to the free energy, before its rows save anything."""
+    n_rows, k = len(state.labels), state.n_clusters
+    return objective.shared_term(n_rows, k + 1) - objective.shared_term(n_rows, k)

@@ -1,0 +1,1 @@
+"""Search for clusters that groups share."""

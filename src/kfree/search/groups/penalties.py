@@ -1,0 +1,177 @@
+"""Which penalties do groups speak for? Those that suit the clusters they lead to.
+
+The penalties of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the
+penalties. Where to begin is found by a walk from coarse to fine: of clusterings for falling penalties, the one with the
+best evidence among those that have density dips between the clusters of a group.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index, shared
+from kfree.engines.contract import row_weights
+from kfree.engines.local.grouped import GroupedEngine
+from kfree.objectives.hdp import HDPObjective
+from kfree.objectives.hdp_evidence import HDPEvidence
+from kfree.search.centres.bisection import halve
+from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
+from kfree.search.centres.split_merge import Oversplit, no_gain
+from kfree.search.centres.state import State, recentred, state_of
+from kfree.search.groups.hdp import Closings, GroupMove, Regroup, shared_by_all
+from kfree.search.loop import descend, require_finite
+from kfree.search.path.density_dips import DensityDips, density_dips
+from kfree.search.path.staircase import Staircase
+
+# From one clustering to the next, the penalties fall by this factor …
+_FACTOR = 0.6
+# … until so many in a row have been less likely than the best.
+_PATIENCE = 7
+# The share of neighbours in a group that must have a valley between them, and how much of it other penalties may cost.
+# Of data without clusters, the pieces that k-means makes have a share below a half.
+_MOST, _KEPT = 0.55, 0.85
+# Penalties and clusters suit each other when another round changes the penalties by less than this share.
+_CLOSE, _MOST_ROUNDS = 0.05, 8
+_SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(Closings), Split()]
+_ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(Closings), Split(), Oversplit(deaths=Closings)]
+_MOST_MOVES = 40
+# Rows that the walk looks at, at most; of a large group no more than a tenth of these.
+SAMPLE = 20_000
+
+Penalties = tuple[float, float]
+
+
+def fitting_penalties(
+    engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+) -> Penalties:
+    """The penalty of a local and of a global cluster; one that is given stays."""
+    walk = _Walk(engine, lam_local, lam_global, rng)
+    if walk.all_equal:
+        return lam_local or 1.0, lam_global or 1.0  # any penalty will do
+    state, penalties = walk.likeliest()
+    least_share = _KEPT * walk.density_dips(state).share
+    for _ in range(_MOST_ROUNDS):
+        suitable = walk.penalties(state)
+        new = walk.at(suitable, state, _ALL)
+        # Clusters that are longer than round ones of their variance would be cut: then the penalty that left them whole
+        # is the one to take.
+        if np.allclose(suitable, penalties, rtol=_CLOSE, atol=0.0) or walk.density_dips(new).share < least_share:
+            break
+        state, penalties = new, suitable
+    return walk.for_all_rows(state, penalties)
+
+
+class _Walk:
+    """Clusterings of the rows of ``engine``, or of a sample, for any penalties but those that are given."""
+
+    def __init__(
+        self, engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+    ):
+        self._given = lam_local, lam_global
+        sample = sampled(engine, rng)
+        self._engine = engine if sample is None else engine.among(sample)
+        self._group_share = self._engine.n_groups / engine.n_groups
+        self._row_share = self._engine.n_rows / engine.n_rows / self._group_share
+        self._weight = row_weights(self._engine)
+        self._group_sizes: Floats = np.bincount(self._engine.group, weights=self._weight).astype(np.float64)
+        self._start = self._one_for_all()
+        require_finite(self._start)
+        self.all_equal = self._start.inertia == 0.0
+        self._model = HDPEvidence(self._start.inertia / (self._weight.sum() * engine.n_features))
+
+    def likeliest(self) -> tuple[State, Penalties]:
+        """Of clusterings for falling penalties, the likeliest that has density dips, and its penalties."""
+        state, penalty, n_idle, least = self._start, self._first_penalty(), 0, np.inf
+        found = [(self.evidence(state), self._falling(2 * penalty, state), state)]
+        while n_idle < _PATIENCE and penalty > 0 and not self._too_fine(state):
+            penalties = self._falling(penalty, state)
+            state = self.at(penalties, state, _SINGLE)
+            found.append((self.evidence(state), penalties, state))
+            n_idle, least = (0, found[-1][0]) if found[-1][0] < least else (n_idle + 1, least)
+            penalty *= _FACTOR
+        ranked = sorted(found, key=lambda step: step[0])
+        return next((state, penalties) for _, penalties, state in ranked if _clear(self.density_dips(state)))
+
+    def density_dips(self, state: State) -> DensityDips:
+        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters.
+
+        Where every group is too small to tell, all rows together do, about all clusters.
+        """
+        used, centres = shared(state.stats).used, state.sites.centres
+        several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
+        if not several:
+            return DensityDips(1.0, np.inf)
+        found = density_dips([(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else density_dips([(self._engine, centres)])
+
+    def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
+        """From one clustering to another at these penalties."""
+        engine, objective = self._engine.penalised(penalties[0]), HDPObjective(penalties[1], penalties[0])
+        sites = recentred(state, objective)
+        start = state_of(sites, engine.nearest(sites), objective)
+        return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
+
+    def penalties(self, state: State) -> Penalties:
+        """The penalties that suit these clusters."""
+        return self._unless_given(*self._model.penalties(shared(state.stats), self._local_sizes(state)))
+
+    def for_all_rows(self, state: State, penalties: Penalties) -> Penalties:
+        """Penalties of these clusters, of which all rows may hold more than the sample does."""
+        sizes = self._local_sizes(state)
+        here = self._model.penalties(shared(state.stats), sizes)
+        there = self._model.penalties(shared(state.stats), sizes, self._row_share, self._group_share)
+        return self._unless_given(penalties[0] * there[0] / here[0], penalties[1] * there[1] / here[1])
+
+    def _falling(self, penalty: float, state: State) -> Penalties:
+        """A penalty for local clusters, and one for global clusters in the ratio that suits a clustering."""
+        lam_local, lam_global = self._model.penalties(shared(state.stats), self._local_sizes(state))
+        return self._unless_given(penalty, penalty * lam_global / lam_local if lam_local > 0 else penalty)
+
+    def _unless_given(self, lam_local: float, lam_global: float) -> Penalties:
+        given_local, given_global = self._given
+        return given_local or lam_local, given_global or lam_global
+
+    def _one_for_all(self) -> State:
+        objective = HDPObjective(0.0, 0.0)
+        sites = shared_by_all(self._engine, objective)
+        return state_of(sites, self._engine.nearest(sites), objective)
+
+    def _too_fine(self, state: State) -> bool:
+        """Whether groups have half as many clusters as they can have, or there is one for each row."""
+        n_rows, n_groups = self._engine.n_rows, self._engine.n_groups
+        n_more = shared(state.stats).n_local - n_groups
+        return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
+
+    def _first_penalty(self) -> float:
+        """The penalty of a local cluster at which the first split pays."""
+        halves = halve(self._start, self._engine, HDPObjective(0.0, 0.0))
+        lam_local, lam_global = self._model.penalties(shared(self._start.stats), self._local_sizes(self._start))
+        n_more = shared(halves.stats).n_local - shared(self._start.stats).n_local
+        return float(halves.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
+
+    def evidence(self, state: State) -> float:
+        return self._model.cost(shared(state.stats), self._local_sizes(state), self._group_sizes)
+
+    def _local_sizes(self, state: State) -> Floats:
+        """Weights of all local clusters."""
+        _, local = self._engine.local_clusters(state.labels, len(state.stats.n))
+        sizes: Floats = np.bincount(local, weights=self._weight).astype(np.float64)
+        return sizes[sizes > 0]
+
+
+def _clear(found: DensityDips) -> bool:
+    return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
+
+
+def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:
+    """Rows of groups drawn at random, or None if all rows are few enough."""
+    if engine.n_rows <= SAMPLE:
+        return None
+    chosen: list[Index] = []
+    for group in rng.permutation(engine.n_groups):
+        rows = engine.members(group)
+        few = rows if len(rows) <= SAMPLE // 10 else np.sort(rng.choice(rows, SAMPLE // 10, replace=False))
+        chosen.append(few)
+        if sum(map(len, chosen)) >= SAMPLE:
+            break
+    return np.concatenate(chosen)

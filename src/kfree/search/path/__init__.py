@@ -1,0 +1,1 @@
+"""The lam path: the best clustering for every penalty."""

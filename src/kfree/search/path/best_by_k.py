@@ -1,0 +1,88 @@
+"""The best clustering into k clusters for every k, on rows few enough to try them all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats, Stats
+from kfree.engines.contract import Engine, row_weights
+from kfree.search.agglomerate import agglomerate, closest_pair
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.state import State, one_cluster
+from kfree.search.loop import descend
+from kfree.search.path.micro_clusters import PathObjective
+
+_MAX_LLOYD = 20
+# Rows considered for a new centre: those that pay most for the way to their own.
+_CANDIDATES = 8
+
+
+class BestByK:
+    """One clustering per number of clusters, each the best one met on the way up and down.
+
+    Up, the row that saves most becomes a centre (after the fast global k-means of Likas, Vlassis & Verbeek 2003); down,
+    the two clusters that are cheapest to merge become one. Both are followed by k-means.
+    """
+
+    def __init__(self, engine: Engine, objective: PathObjective):
+        self._engine, self._objective = engine, objective
+        rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
+        self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
+        self.merges = agglomerate(self._alone, objective)
+        self._best: dict[int, State] = {}
+
+    def climb(self, k_max: int) -> None:
+        """Fill the rungs up to ``k_max``, or as many as there are rows."""
+        k_max = min(k_max, self._engine.n_rows)
+        self._try(one_cluster(self._engine, self._objective).centres)
+        self._try(self._after_merging(k_max))
+        for k in range(1, k_max):
+            self._try(self._with_one_more(self._best[k]))
+        for k in range(k_max, 1, -1):
+            self._try(self._with_one_less(self._best[k]))
+
+    def costs(self, k_max: int) -> Floats:
+        """Cost without any penalty for 1, 2, … clusters: the lowest found up to ``k_max``, that of merging beyond."""
+        self.climb(k_max)
+        cost = self.merges.costs_by_k()
+        for k, state in self._best.items():
+            cost[k - 1] = min(cost[k - 1], state.inertia)
+        return cost
+
+    @property
+    def n_rungs(self) -> int:
+        return len(self._best)
+
+    def centres(self, k: int) -> Floats:
+        """Centres of the best clustering into k, in the coordinates of the rows that the engine was given."""
+        state = self._best[k]
+        return self._engine.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
+
+    def _try(self, centres: Floats) -> None:
+        """Keep the clustering that k-means finds from these centres if it is the best with so many."""
+        lloyd, k = Lloyd(), len(centres)
+        start = lloyd.start(Sites.of(centres), self._engine, self._objective)
+        state = descend(start, [lloyd], self._engine, self._objective, _MAX_LLOYD).state
+        if k not in self._best or state.cost < self._best[k].cost:
+            self._best[k] = state
+
+    def _after_merging(self, k: int) -> Floats:
+        labels = self.merges.labels(k)
+        stats = Stats.empty(k, self._engine.n_features)
+        np.add.at(stats.n, labels, self._alone.n)
+        np.add.at(stats.sum, labels, self._alone.sum)
+        return self._objective.centres(stats, previous=stats.sum)
+
+    def _with_one_more(self, state: State) -> Floats:
+        done = self._engine.nearest(state.sites)
+        dearest = np.argsort(-row_weights(self._engine) * done.sq_dist, kind="stable")[:_CANDIDATES]
+        candidates = self._engine.rows(dearest)
+        new = candidates[self._engine.best_candidate(candidates, done.sq_dist)]
+        return np.vstack([self._objective.centres(state.stats, previous=state.sites.centres), new])
+
+    def _with_one_less(self, state: State) -> Floats:
+        stats = state.stats.copy()
+        a, b, cost = closest_pair(stats, self._objective)
+        stats.absorb(a, b, cost)
+        return np.delete(self._objective.centres(stats, previous=state.sites.centres), b, axis=0)

@@ -1,0 +1,99 @@
+"""Many rows as a few weighted ones, on which every number of clusters can be tried in no time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.spaces import EUCLIDEAN, Space, spanned
+from kfree.core.stats import Floats, Index, Stats
+from kfree.engines.contract import Engine
+from kfree.engines.registry import open_engine
+from kfree.search.agglomerate import MergeObjective
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
+from kfree.search.centres.state import Objective, one_cluster
+
+# Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
+SAMPLE = 20_000
+_LLOYD_PASSES = 4
+
+
+class PathObjective(Objective, MergeObjective[Stats], Protocol):
+    """An objective whose clusters can be merged and stand for their rows."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True)
+class MicroClusters:
+    """Micro-clusters as the weighted rows of ``engine``.
+
+    Whatever they are clustered into costs ``offset`` more for the rows they stand for. ``complete`` says that all rows
+    of a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than
+    micro-clusters, coordinates are those in a ``basis`` of the space that these span, which keeps all distances, and
+    ``objective`` is the one for such coordinates.
+    """
+
+    engine: Engine
+    objective: PathObjective
+    offset: float
+    complete: bool
+    basis: Floats | None = None
+
+    def outward(self, centres: Floats) -> Floats:
+        """Centres of micro-clusters in the coordinates of the rows they stand for."""
+        return centres if self.basis is None else centres @ self.basis
+
+
+def make_micro_clusters(
+    engine: Engine, order: Index, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+) -> MicroClusters:
+    """About ``n_micro`` micro-clusters: k-means++, then a few iterations of k-means.
+
+    ``order`` lists all rows that count; the first of them are the sample that micro-clusters are made from.
+    """
+    sample, lloyd = engine.among(order[:SAMPLE]), Lloyd()
+    everyone = sample if len(order) <= SAMPLE else engine
+    seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)
+    state = lloyd.start(Sites.of(seeds), sample, objective)
+    if state.inertia == 0.0 and everyone is not sample:
+        state = lloyd.start(_with_missed(seeds, everyone, order, n_micro, rng), everyone, objective)
+    complete = state.inertia == 0.0
+    for _ in range(0 if complete else _LLOYD_PASSES):
+        state = lloyd(state, sample, objective)
+    if everyone is not sample and not complete:
+        state = lloyd(state, everyone, objective)
+    rows, weight = objective.as_rows(state.stats)
+    rows, basis = _in_basis(rows[weight > 0], objective.space)
+    flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
+    micro = open_engine(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
+    return MicroClusters(micro, flat, 0.0 if complete else offset, complete, basis)
+
+
+def _with_missed(seeds: Floats, everyone: Engine, order: Index, n_micro: int, rng: np.random.RandomState) -> Sites:
+    """Seeds at all distinct rows of the sample, and at up to ``n_micro`` of the rows that are unlike any of these."""
+    missed = order[everyone.nearest(Sites.of(seeds)).sq_dist[order] > 0]
+    if not len(missed):
+        return Sites.of(seeds)
+    more = greedy_k_means_plus_plus(everyone.among(missed), min(n_micro, len(missed)), rng, n_trials=1)
+    return Sites.of(np.vstack([seeds, more]))
+
+
+def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
+    """Rows in coordinates of an orthonormal basis of the space that they span, where that has fewer columns."""
+    if rows.shape[1] <= len(rows) or not rows.any():
+        return rows, None
+    # From the inner products, which takes a fraction of the time of an orthogonal decomposition of the rows.
+    basis, coordinates = spanned(space.gram(rows))
+    return coordinates, basis.T @ rows
+
+
+def _one_cluster_cost(engine: Engine, objective: Objective) -> float:
+    return objective.cost(engine.nearest(one_cluster(engine, objective)).stats) - objective.lam

@@ -1,0 +1,216 @@
+"""The staircase k(lam): how many clusters the best clustering has for each penalty of a cluster."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index
+from kfree.search.path.density_dips import DensityDips
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
+
+    ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` says how much
+    wider the step is than its neighbours would make believe.
+    """
+
+    k: int
+    lam: float
+    lam_low: float
+    lam_high: float
+    cost: float
+    score: float
+
+
+class Staircase:
+    """How many clusters are best for each penalty ``lam`` of a cluster, and which number the data speak for.
+
+    Made by :func:`kfree.lambda_path`. All arrays run over k = 1, 2, …
+
+    Attributes
+    ----------
+    k : ndarray of int
+    cost : ndarray
+        The lowest cost found with k clusters, without any penalty per cluster.
+    lam_low, lam_high : ndarray
+        Penalties between which k clusters are best; equal where no penalty makes k best.
+    lam : ndarray
+        The geometric middle of the two. For k = 1, which is best for every penalty above ``lam_low``, twice that; for a
+        last step that begins at zero, half of ``lam_high``.
+    width : ndarray
+        log(lam_high / lam_low): a true number of clusters shows as a wide step.
+    score : ndarray
+        width / √log(k / (k − 1)), so that steps of different k compare; 0 for k = 1.
+    density_dips : ndarray
+        For the highest scores, the share of neighbouring clusters with a valley between them, as seen by rows that
+        had no part in forming these clusters; NaN where it was not measured.
+    evidence : ndarray
+        Standard deviations by which these density dips exceed what data without clusters show; NaN likewise.
+    weakest : ndarray
+        The same for the weakest of the density dips.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import lambda_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2)) + rng.choice([-10.0, 0.0, 10.0], size=(300, 1))
+    >>> path = lambda_path(X)
+    >>> path.suggest().k, path.at(k=2).k, path.at(lam=path.suggest().lam).k
+    (3, 2, 3)
+    """
+
+    scale = "log"  # of penalties, in pictures
+    # Evidence that counts, in standard deviations: a step of data without clusters has it once in 4,000 times.
+    ENOUGH = 3.5
+    # The same for a single valley, which two halves of the rows have to confirm.
+    NO_DOUBT = 2.0
+
+    def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
+        """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
+        penalties = penalties_of(cost)
+        cost = cost if complete else cost[: min(max_k, len(penalties))]
+        self.complete = complete
+        self._lay(np.arange(1, len(cost) + 1), cost, penalties, ends=(0.0, np.inf))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
+            self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
+        self.density_dips, self.evidence, self.weakest = np.full((3, len(cost)), np.nan)
+        self._judged = judged is not None
+        for k, found in (judged or {}).items():
+            self.density_dips[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
+
+    def _lay(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float]) -> None:
+        """Lay the steps of k, a row of numbers, between the lowest and the highest penalty that there is."""
+        self.k, self.cost = k, cost
+        self.lam_high = np.append(ends[1], penalties)[: len(cost)]
+        self.lam_low = np.append(penalties, ends[0])[: len(cost)]
+        self.lam = np.array([self._middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
+
+    @classmethod
+    def of_merges(cls, costs_by_k: Floats) -> Staircase:
+        """The staircase of a greedy merging that began with single rows, from its cost with 1, 2, … clusters."""
+        return cls(costs_by_k, len(costs_by_k), complete=True)
+
+    def suggest(self) -> Step:
+        """The step that the data speak for; that of one cluster where they speak for none.
+
+        Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one of
+        which not a single valley is in doubt.
+        """
+        if not self._judged:
+            return self._step(int(np.argmax(self.score)))
+        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0)
+        merit = np.multiply(self.score, self.density_dips, where=confirmed, out=np.zeros(len(self.score)))
+        sure = np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT))
+        return self._step(max([int(np.argmax(merit)), *sure.tolist()]))
+
+    def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
+        """The step of k clusters, or the one that holds the penalty ``lam``.
+
+        Parameters
+        ----------
+        k : int, default=None
+            A number of clusters.
+        lam : float, default=None
+            A penalty. Give one of the two.
+
+        Returns
+        -------
+        step : Step
+            With ``k``, ``lam``, ``lam_low``, ``lam_high``, ``cost`` and ``score``. Where no penalty makes k clusters
+            best, both bounds are the penalty at which the best number jumps across k.
+        """
+        if (k is None) == (lam is None):
+            raise TypeError("at() takes either k=, a number of clusters, or lam=, the penalty of a cluster.")
+        if lam is not None:
+            return self._step(self._index_of_penalty(lam))
+        least, most = int(self.k[0]), int(self.k[-1])
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
+            raise ValueError(f"k={k!r} is not allowed; give a whole number ≥ {least}.")
+        if k > most:
+            raise ValueError(f"k={k} is more than {self._end()}")
+        return self._step(int(k) - least)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the steps over log lam, the suggested one marked. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        from kfree import plot
+
+        return plot.staircase(self, ax)  # type: ignore[no-untyped-call]
+
+    def __len__(self) -> int:
+        return len(self.k)
+
+    def __repr__(self) -> str:
+        best = self.suggest()
+        ranked = np.argsort(-self.score, kind="stable")
+        others = [j for j in ranked if self.evidence[j] > -np.inf and self.k[j] != best.k][:3]
+        lines = [
+            f"Staircase of 1 to {len(self.k)} clusters",
+            f"suggested: k={best.k} for lam between {best.lam_low:.4g} and {best.lam_high:.4g}, say {best.lam:.4g}",
+        ]
+        return "\n".join(lines + [f"also wide: {self._described(j)}" for j in others])
+
+    def _described(self, j: int) -> str:
+        bounds = f"lam between {self.lam_low[j]:.4g} and {self.lam_high[j]:.4g}"
+        return f"k={self.k[j]} for {bounds}; density dips between {self.density_dips[j]:.0%} of neighbours"
+
+    def _index_of_penalty(self, lam: float) -> int:
+        if not isinstance(lam, Real) or isinstance(lam, bool) or not lam > 0:
+            raise ValueError(f"lam={lam!r} is not allowed; give a number > 0, the penalty of a cluster.")
+        enough = np.flatnonzero(self.lam_low <= lam)
+        if not len(enough):
+            raise ValueError(
+                f"lam={lam:g} is below {self.lam_low[-1]:g}, where this staircase ends with {len(self.k)} clusters; "
+                "ask lambda_path for more with max_k."
+            )
+        return int(enough[0])
+
+    def _end(self) -> str:
+        if self.complete:
+            return f"the {len(self.k)} distinct rows of X; ask for at most that many clusters."
+        return f"the {len(self.k)} clusters that this staircase goes to; ask lambda_path for more with max_k."
+
+    @staticmethod
+    def _middle(low: float, high: float) -> float:
+        if high == 0 or (low == 0 and math.isinf(high)):
+            return 1.0  # All rows are equal, and any penalty will do.
+        if math.isinf(high):
+            return 2 * low
+        return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)
+
+    def _step(self, j: int) -> Step:
+        values = (self.lam[j], self.lam_low[j], self.lam_high[j], self.cost[j], self.score[j])
+        return Step(int(self.k[j]), *map(float, values))
+
+
+def penalties_of(cost: Floats) -> Floats:
+    """What the second, third, … cluster saves along the lower convex hull of (k, cost): never rising.
+
+    A clustering off the hull is best for no penalty.
+    """
+    hull: list[int] = []
+    for k, value in enumerate(cost):
+        while len(hull) > 1 and (value - cost[hull[-2]]) * (hull[-1] - hull[-2]) <= (
+            cost[hull[-1]] - cost[hull[-2]]
+        ) * (k - hull[-2]):
+            hull.pop()
+        hull.append(k)
+    return np.repeat(-np.diff(cost[hull]) / np.diff(hull), np.diff(hull))

@@ -1,0 +1,195 @@
+"""Mistakes planted in the compiled passes: each must make the named test fail. A few minutes, so not part of pytest.
+
+Run it from a checkout after ``pip install ".[dev]" nanobind cmake ninja``: ``python tests/native/planted.py``.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HISTORY = "any_history_of_sites and f8"
+SAME_TREE = "same_tree"
+
+# file, what is right, the mistake, the test file and the tests that must notice
+MISTAKES = {
+    "a stale bound": (
+        "assign/bounds.cpp",
+        "drift[j] = up_ * dist_between(now, before, sites.d);",
+        "drift[j] = 0.0;",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "a forgotten newborn": (
+        "assign/bounds.cpp",
+        "std::vector<double> drift(sites.k, INFINITE);",
+        "std::vector<double> drift(sites.k, 0.0);",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "a tie that goes to the youngest": (
+        "rows/rows.cpp",
+        "if (gap < sq_dist) {",
+        "if (gap <= sq_dist) {",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "all the way to the fast sites, not half": (
+        "assign/bounds.hpp",
+        "return 0.5 * ROUNDED_DOWN",
+        "return 1.0 * ROUNDED_DOWN",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "sparse ranking taken for exact": (
+        "rows/sparse.cpp",
+        "const bool decided = ranked && scored.decided(i, sites, error);",
+        "const bool decided = ranked;",
+        ("native/test_passes.py", "sparse_labels"),
+    ),
+    "a ranking that forgets what is wrong about sites": (
+        "core/exact.hpp",
+        "lowered_ = std::max(0.0f,",
+        "lowered_ = std::max(1.0f,",
+        ("native/test_passes.py", "nearly_as_near"),
+    ),
+    "a ranking that forgets what is wrong about rows": (
+        "core/exact.hpp",
+        "return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;",
+        "return 0.0;",
+        ("native/test_passes.py", "nearly_as_near"),
+    ),
+    "a centre that has gone farther unnoticed": (
+        "moves/exchange.cpp",
+        "return (own + way) * (1.0 + ROUNDING) + way * ROUNDING;",
+        "return own * (1.0 + ROUNDING);",
+        ("native/test_passes.py", "passes_for_moves"),
+    ),
+    "a centre that has come nearer unnoticed": (
+        "moves/exchange.cpp",
+        "std::max(0.0, (other - way) - other * ROUNDING);",
+        "other;",
+        ("native/test_passes.py", "passes_for_moves"),
+    ),
+    "eight bits taken for all of a row": (
+        "assign/int8/quantize.cpp",
+        "seen.off = std::sqrt(sq_off)",
+        "seen.off = 0.0 * std::sqrt(sq_off)",
+        ("native/test_prefilter.py", "f4"),
+    ),
+    "eight bits taken for all of a site": (
+        "assign/int8/quantized.cpp",
+        "most_off_ = std::max(most_off_, off_[j]);",
+        "off_[j] = 0.0;",
+        ("native/test_prefilter.py", "f4"),
+    ),
+    "candidates cut short": (
+        "assign/int8/quantized.cpp",
+        "const double seen = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;",
+        "const double seen = upper / step_;",
+        ("native/test_prefilter.py", "f4"),
+    ),
+    "a known distance taken for that to another site": (
+        "rows/rows.cpp",
+        "n += label[i] != known.label[i];",
+        "n += 0;",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "a node that leaves half of its links behind": (
+        "graph/cut.cpp",
+        "from.out += 2 * links_[own] - g_.out[i];",
+        "from.out += links_[own] - g_.out[i];",
+        ("native/test_cut.py", "moves_are_those"),
+    ),
+    "a merged cluster whose neighbours keep their old penalties": (
+        "graph/cut_merge.cpp",
+        "stale_[x] = 1;",
+        "stale_[x] = 0;",
+        ("native/test_cut.py", "contracted"),
+    ),
+    "a floor above the cost": (
+        "trees/gaussian_pairs.cpp",
+        "floor[i] -= SLACK *",
+        "floor[i] += 0.05 *",
+        ("estimators/test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a whitener of another cluster": (
+        "trees/gaussian_pairs.cpp",
+        "asker_is_base ? there - here : here - there;",
+        "there - here;",
+        ("estimators/test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a lost partner that nobody misses": (
+        "trees/closest_pairs.cpp",
+        "stale_[c] || partner_[c] == a || partner_[c] == b;",
+        "stale_[c] || partner_[c] == b;",
+        ("estimators/test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "who pointed at a merged cluster stays where it was": (
+        "trees/closest_pairs.cpp",
+        "if (hit(edge.to) && !hit(edge.from)) homeless.push_back(edge.from);",
+        "",
+        ("estimators/test_agglomerative_bayes.py", SAME_TREE),
+    ),
+    "a tie that goes to the later pair": (
+        "trees/closest_pairs.hpp",
+        "a < other.a : b < other.b;",
+        "a < other.a : b > other.b;",
+        ("estimators/test_agglomerative_bayes.py", "ties_go"),
+    ),
+    "ones taken for zeros": (
+        "trees/count_pairs.cpp",
+        "of_(n - own - e.count) - of_(n_b - e.count)",
+        "of_(n - own) - of_(n_b - e.count)",
+        ("estimators/test_agglomerative_bayes.py", SAME_TREE),
+    ),
+}
+
+
+def build(source, package, folder):
+    """Compile the copy of the sources and put the result into the copy of the package."""
+    nanobind = subprocess.run(
+        [sys.executable, "-m", "nanobind", "--cmake_dir"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    if not (folder / "build.ninja").exists():
+        configure = ["cmake", "-S", source, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        configure += [f"-Dnanobind_DIR={nanobind}", f"-DPython_EXECUTABLE={sys.executable}"]
+        subprocess.run(configure, check=True, capture_output=True)
+    subprocess.run(["ninja", "-C", folder], check=True, capture_output=True)
+    library = f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    shutil.copy(folder / library, package / "kfree" / "native" / library)
+
+
+def is_noticed(package, file, which):
+    """Whether the named tests fail on the copy of the package."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", ROOT / "tests" / file, "-k", which]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(package)}, cwd=ROOT, capture_output=True)
+    return done.returncode == 1
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        source, package = Path(temporary) / "source", Path(temporary) / "source" / "src"
+        shutil.copytree(ROOT / "src", package)
+        shutil.copy(ROOT / "CMakeLists.txt", source)
+        folder = Path(temporary) / "build"
+        build(source, package, folder)
+        if is_noticed(package, "native/test_bounds.py", HISTORY):
+            sys.exit("the tests fail without a mistake")
+        missed = []
+        for name, (file, right, wrong, test) in MISTAKES.items():
+            path = package / "kfree" / "native" / file
+            text = path.read_text()
+            if text.count(right) != 1:
+                sys.exit(f"{name}: {file} does not hold {right!r} exactly once")
+            path.write_text(text.replace(right, wrong))
+            build(source, package, folder)
+            noticed = is_noticed(package, *test)
+            print(f"{'noticed' if noticed else 'MISSED '}: {name}", flush=True)
+            missed += [] if noticed else [name]
+            path.write_text(text)
+    sys.exit(f"{len(missed)} mistake(s) were missed" if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

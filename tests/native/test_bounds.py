@@ -1,0 +1,161 @@
+"""Bounds never show: passes on one engine, with sites that are born, die, move and change places, against NumPy."""
+
+import itertools
+import signal
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import INSTRUCTION_SETS
+
+from kfree import KMeans
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
+
+N_PASSES = 12
+
+
+class Drifting:
+    """Sites that change between passes as a search might change them, and in ways that no search would."""
+
+    def __init__(self, rng, centres, scale=1.0):
+        self.rng, self.sites, self.scale = rng, Sites.of(centres), scale
+
+    def move(self):
+        k = len(self.sites.uids)
+        pace = 10.0 ** self.rng.integers(-6, 1)
+        steps = pace * self.scale * self.rng.normal(size=self.sites.centres.shape)
+        steps[self.rng.random(k) < 0.5] = 0  # some stay
+        fast = self.rng.random(k) < 0.05
+        self.sites = self.sites.moved(
+            self.sites.centres + steps + 3 * fast[:, None] * self.rng.normal(size=steps.shape)
+        )
+
+    def die(self):
+        keep = self.rng.random(len(self.sites.uids)) < 0.9
+        keep[0] = True
+        self.sites = self.sites.kept(keep)
+
+    def bear(self):
+        n_born = self.rng.integers(1, 6)
+        newborn = self.sites.centres[
+            self.rng.integers(len(self.sites.uids), size=n_born)
+        ] + self.scale * self.rng.normal(size=(n_born, self.sites.centres.shape[1]))
+        self.sites = self.sites.born(np.vstack([self.sites.centres, newborn]))
+
+    def swap(self):
+        order = self.rng.permutation(len(self.sites.uids))
+        self.sites = Sites(self.sites.centres[order], self.sites.uids[order], self.sites.next_uid)
+
+    def coincide(self):
+        """Two sites in one place: every row that they share is a tie."""
+        a, b = self.rng.integers(len(self.sites.uids), size=2)
+        centres = self.sites.centres.copy()
+        centres[b] = centres[a]
+        self.sites = self.sites.moved(centres)
+
+    def rest(self):
+        pass
+
+
+CHANGES = ["move", "die", "bear", "swap", "coincide", "rest"]
+ROWS = {
+    "separated": lambda rng, d: rng.normal(size=(40, d))[rng.integers(40, size=1500)] * 8 + rng.normal(size=(1500, d)),
+    "overlapping": lambda rng, d: rng.normal(size=(1500, d)),
+    "grid": lambda rng, d: rng.integers(-2, 3, size=(1500, d)).astype(float),
+}
+
+
+@pytest.mark.parametrize("isa", INSTRUCTION_SETS)
+@pytest.mark.parametrize("kind", [np.asarray, lambda X: X.astype(np.float32), sp.csr_array], ids=["f8", "f4", "csr"])
+@pytest.mark.parametrize(("data", "d", "k"), [*itertools.product(ROWS, [2, 9], [3, 80]), ("separated", 9, 300)])
+def test_any_history_of_sites_gives_the_labels_of_a_first_pass(data, d, k, kind, isa, rng, monkeypatch):
+    monkeypatch.setenv("KFREE_ISA", isa)
+    run_through_a_history(kind(ROWS[data](rng, d)), k, data != "grid", rng)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e15, 1e25, 1e60, 1e140])
+def test_histories_beyond_the_range_of_float32(scale, rng):
+    run_through_a_history(ROWS["separated"](rng, 3) * scale, 80, True, rng, scale)
+
+
+def test_a_site_that_moves_out_of_sight():
+    """Squared distances to it are infinite, which must not be taken for a row without a site."""
+    X = np.array([[0.0], [1.0], [2.0]])
+    engine = open_engine("native", X)
+    sites = Sites.of(np.array([[4.0], [-1.0]]))
+    engine.nearest(sites)
+    assert engine.nearest(sites.moved(np.array([[4.0], [1e200]]))).labels.tolist() == [0, 0, 0]
+    only = sites.moved(np.array([[4.0], [1e200]])).kept(np.array([False, True]))
+    assert engine.nearest(only).labels.tolist() == [0, 0, 0]
+    assert engine.nearest(only.moved(np.array([[0.0]]))).labels.tolist() == [0, 0, 0]
+
+
+def test_bounds_do_not_overflow():
+    """A second-nearest site beyond the range of float32 would be out of reach for ever."""
+    X = np.array([[0.0], [1e50], [1e51], [1.1e51]])
+    model = KMeans(2, init=[[0.0], [1e50]], tol=0).fit(X)
+    assert model.labels_.tolist() == [0, 0, 1, 1]
+    assert model.predict(X).tolist() == [0, 0, 1, 1]
+
+
+def run_through_a_history(X, k, jitter, rng, scale=1.0):
+    native, reference = open_engine("native", X, n_threads=3), open_engine("reference", X)
+    start = native.rows(rng.choice(1500, k, replace=False))
+    drifting = Drifting(rng, start + 0.1 * scale * jitter * rng.normal(size=start.shape), scale)
+    for _ in range(N_PASSES):
+        found, expected = native.nearest(drifting.sites), reference.nearest(drifting.sites)
+        if sp.issparse(X):  # the twin adds in another order, so it may see other ties
+            own = np.take_along_axis(reference.sq_distances(drifting.sites.centres), found.labels[:, None], axis=1)
+            np.testing.assert_allclose(own[:, 0], expected.sq_dist, rtol=1e-11, atol=1e-12)
+        else:
+            np.testing.assert_array_equal(found.labels, expected.labels)
+            np.testing.assert_array_equal(found.sq_dist, expected.sq_dist)
+            np.testing.assert_array_equal(found.stats.sum, expected.stats.sum)
+        for change in rng.choice(CHANGES, size=rng.integers(1, 3)):
+            getattr(drifting, change)()
+
+
+def test_a_resting_clustering_costs_one_distance_a_row(rng):
+    X = ROWS["separated"](rng, 9)
+    engine = open_engine("native", X)
+    sites = Sites.of(engine.rows(np.arange(100)))
+    engine.nearest(sites)
+    before = engine.n_distances
+    engine.nearest(sites)
+    assert engine.n_distances - before < 3 * len(X)  # of 100 for each row
+
+
+def test_the_count_of_distances_does_not_depend_on_threads(rng):
+    X = rng.normal(size=(6000, 5))
+    counts = set()
+    for n_threads in (1, 2, 8):
+        engine = open_engine("native", X, n_threads=n_threads)
+        drifting = Drifting(np.random.default_rng(0), engine.rows(np.arange(70)))
+        for _ in range(5):
+            engine.nearest(drifting.sites)
+            drifting.move()
+        counts.add(engine.n_distances)
+    assert len(counts) == 1
+
+
+def test_an_interrupted_pass_leaves_nothing_behind(rng):
+    """Some rows would carry bounds for the new places of the sites, the others for the old ones."""
+    X = rng.normal(size=(400_000, 8)).astype(np.float32)
+    engine = open_engine("native", X, n_threads=1)
+    before = Sites.of(engine.rows(np.arange(3000)))
+    after = before.moved(before.centres[::-1])
+    engine.nearest(before)
+
+    def press(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, press)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)  # the pass takes about ten times as long
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            engine.nearest(after)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    np.testing.assert_array_equal(engine.nearest(after).labels, open_engine("native", X).nearest(after).labels)

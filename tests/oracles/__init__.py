@@ -1,0 +1,1 @@
+"""Slow, obvious versions that the library is held against."""

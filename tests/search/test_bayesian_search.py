@@ -1,0 +1,105 @@
+"""The moves of Bayesian k-means, one by one, against definitions."""
+
+import numpy as np
+import pytest
+from conftest import blobs
+from scipy.stats import multivariate_normal
+
+from kfree.engines.cost_rules.counts import CountRows
+from kfree.engines.cost_rules.gaussian import GaussianRows
+from kfree.native import _core
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.mixtures import MIXTURES
+from kfree.objectives.priors import informed_by_data
+from kfree.search.evidence.bayesian import Merge, SplitWithin
+from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster, updated
+from kfree.search.evidence.overlap import criteria
+from kfree.search.evidence.oversplit import Oversplit, merged_back
+from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+
+
+@pytest.fixture(params=MIXTURES)
+def problem(request, rng):
+    """An engine, an objective, and the rows in the engine's order."""
+    X = blobs(rng, n=400, d=2, k=4, spread=3.0)[0]
+    X -= X.mean(axis=0)
+    model, _ = informed_by_data(X, np.random.RandomState(0))
+    return GaussianRows(_core, X, "brute", 1), FreeEnergy(model, MIXTURES[request.param](2.0)), X
+
+
+def labelled(problem, labels):
+    engine, objective, _ = problem
+    labels = np.asarray(labels, dtype=np.int32)
+    return clustering_of(labels, engine.stats_of(labels, labels.max() + 1), objective)
+
+
+def test_criteria_are_those_of_the_appendix(problem, rng):
+    engine, objective, X = problem
+    state = labelled(problem, rng.integers(3, size=400))
+    post, weights = objective.model.posterior(state.stats), objective.mixture.weights(state.stats.n)
+    density = np.array(
+        [multivariate_normal(m, B / eta).pdf(X) for m, B, eta in zip(post.m, post.B, post.eta, strict=True)]
+    )
+    P = weights[:, None] * density
+    P /= P.sum(axis=0)
+    f = P / P.sum(axis=1, keepdims=True)
+    j_split, j_merge = criteria(state, engine, objective)
+    np.testing.assert_allclose(j_split, (f * np.log(f / density)).sum(axis=1), rtol=1e-9)
+    lengths = np.linalg.norm(P, axis=1)
+    np.testing.assert_allclose(j_merge, P @ P.T / np.outer(lengths, lengths), rtol=1e-9)
+
+
+def test_cuts_save_what_they_say(problem):
+    engine, objective, _ = problem
+    state = one_cluster(engine, objective)
+    [(c, rows, half)] = Halves().of(state, engine, objective)
+    new = divided(state, c, rows, half, objective)
+    expected = state.cost - half.saving + penalty_of_another(state, objective)
+    assert new.cost == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_array_equal(engine.stats_of(new.labels, 2).n, new.stats.n)
+    np.testing.assert_allclose(engine.stats_of(new.labels, 2).scatter, new.stats.scatter, rtol=1e-9)
+
+
+def test_the_first_cut_is_across_the_longest_axis(rng):
+    X = rng.normal(size=(100, 2)) @ np.array([[5.0, 5.0], [0.0, 0.1]])
+    X -= X.mean(axis=0)
+    side = GaussianRows(_core, X, "brute", 1).halved()
+    assert set(side[X.sum(axis=1) > 0.5]) != set(side[X.sum(axis=1) < -0.5])
+    counts = np.repeat([[9.0, 0.0, 1.0], [0.0, 9.0, 1.0]], 10, axis=0)
+    assert np.ptp(CountRows(counts, np.zeros(20)).halved()[:10]) == 0
+
+
+def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
+    engine, objective, _ = problem
+    halves = Halves()
+    for k in [1, 3, 9]:
+        state = labelled(problem, np.append(np.arange(k), rng.integers(k, size=400 - k)))
+        for move in [Update(), SplitWithin(halves), Merge(), Oversplit(halves)]:
+            new = move(state, engine, objective)
+            assert new.cost <= state.cost
+            again = clustering_of(new.labels, engine.stats_of(new.labels, new.n_clusters), objective)
+            assert new.cost == pytest.approx(again.cost, rel=1e-9)
+
+
+def test_a_step_that_costs_more_is_undone():
+    """A singleton is emptied, and Eq. 23 rises because φ0 is large."""
+    rng = np.random.default_rng(0)
+    n_undone = 0
+    for _ in range(60):
+        X = rng.normal(size=(12, 1))
+        engine = GaussianRows(_core, X, "brute", 1)
+        objective = FreeEnergy(informed_by_data(X, np.random.RandomState(0))[0], MIXTURES["dirichlet-process"](8.0))
+        labels = np.append(rng.integers(2, size=9), [0, 1, 2]).astype(np.int32)
+        state = clustering_of(labels, engine.stats_of(labels, 3), objective)
+        n_undone += updated(state, engine, objective).cost > state.cost
+        assert Update()(state, engine, objective).cost <= state.cost
+    assert n_undone > 0
+
+
+def test_merging_back_takes_the_best_number(problem, rng):
+    engine, objective, _ = problem
+    many = labelled(problem, np.append(np.arange(12), rng.integers(12, size=388)))
+    best = merged_back(many, engine, objective, None)
+    assert best.cost <= many.cost
+    assert merged_back(many, engine, objective, 1).n_clusters == 1
+    assert merged_back(many, engine, objective, 3).cost >= best.cost

@@ -1,0 +1,360 @@
+"""The lam path: its parts against slow versions, exact k on data with clusters, one cluster on data without."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import blobs
+from oracles.centres import all_partitions, partition_cost
+
+from kfree import DPMeans, farthest_first_lambda, lambda_path
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.sampling import shuffled
+from kfree.search.centres.state import one_cluster
+from kfree.search.path.best_by_k import BestByK
+from kfree.search.path.density_dips import density_dips
+from kfree.search.path.lam_path import staircase_to
+from kfree.search.path.micro_clusters import make_micro_clusters
+
+
+def seeded():
+    return np.random.RandomState(0)
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+@pytest.mark.parametrize("n_rows", [300, 900])
+def test_micro_clusters_cost_what_their_rows_cost(rng, monkeypatch, metric, n_rows):
+    monkeypatch.setattr("kfree.search.path.micro_clusters.SAMPLE", 500)
+    X, _ = blobs(rng, n=n_rows, d=4)
+    weight = rng.uniform(0.5, 2, size=n_rows)
+    objective = OBJECTIVES[metric](0.0)
+    engine = open_engine("auto", X, weight=weight, unit=metric == "cosine")
+    micro = make_micro_clusters(engine, shuffled(engine, objective, seeded()), objective, 40, seeded())
+    assert not micro.complete
+    one = objective.cost(engine.nearest(one_cluster(engine, objective)).stats)
+    np.testing.assert_allclose(
+        micro.offset + objective.cost(micro.engine.nearest(one_cluster(micro.engine, objective)).stats), one
+    )
+    assert 0 < micro.offset < 0.3 * one
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+def test_more_columns_than_micro_clusters(rng, metric):
+    X, _ = blobs(rng, n=90, d=60, k=3)
+    objective = OBJECTIVES[metric](0.0)
+    engine = open_engine("auto", X, unit=metric == "cosine")
+    micro = make_micro_clusters(engine, shuffled(engine, objective, seeded()), objective, 20, seeded())
+    assert micro.engine.n_features <= micro.engine.n_rows == 20
+    rows = micro.outward(micro.engine.frame.outward(micro.engine.rows(np.arange(20))))
+    # No row pays more for its nearest centre than for the one of its micro-cluster.
+    assert objective.cost(engine.nearest(Sites.of(rows)).stats) <= micro.offset * (1 + 1e-6)
+    assert lambda_path(X, metric=metric).suggest().k == 3
+
+
+def test_the_order_of_the_rows_does_not_matter(rng):
+    X, _ = blobs(rng, n=150, k=6)
+    again = rng.permutation(150)
+    np.testing.assert_allclose(lambda_path(X[again]).cost, lambda_path(X).cost, rtol=1e-9)
+
+
+def test_the_ladder_finds_the_best_clusterings_of_few_rows(rng):
+    hits = []
+    for _ in range(4):
+        X = rng.normal(size=(7, 2))
+        best = np.full(7, np.inf)
+        for labels in all_partitions(7):
+            best[max(labels)] = min(best[max(labels)], partition_cost(X, labels, 0.0))
+        best_by_k = BestByK(open_engine("auto", X, weight=np.ones(7)), OBJECTIVES["euclidean"](0.0))
+        costs = best_by_k.costs(7)
+        assert (costs >= best - 1e-9).all()
+        hits.append(np.isclose(costs, best, atol=1e-9).mean())
+    assert np.mean(hits) > 0.8
+
+
+def test_the_ladder_is_no_worse_than_greedy_merging_and_never_rises(rng):
+    X, _ = blobs(rng, n=200, k=9, spread=3.0)
+    best_by_k = BestByK(open_engine("auto", X, weight=np.ones(200)), OBJECTIVES["euclidean"](0.0))
+    assert (best_by_k.costs(40) <= best_by_k.merges.costs_by_k()).all()
+    assert (np.diff(best_by_k.costs(40)) <= 1e-9).all()
+
+
+def slow_valleys(X, centres):
+    """Between each centre and its nearest one, with coordinates instead of distances and one row at a time."""
+    nearest = [int(np.argmin([((x - c) ** 2).sum() for c in centres])) for x in X]
+    pairs = set()
+    for a, centre in enumerate(centres):
+        gaps = [np.inf if b == a else np.linalg.norm(centre - other) for b, other in enumerate(centres)]
+        pairs.add(tuple(sorted((a, int(np.argmin(gaps))))))
+    excess, influence = [], np.zeros(len(X))
+    for a, b in pairs:
+        axis = (centres[b] - centres[a]) / np.linalg.norm(centres[b] - centres[a])
+        t = (X - (centres[a] + centres[b]) / 2) @ axis
+        off = np.linalg.norm(X - (centres[a] + centres[b]) / 2 - np.outer(t, axis), axis=1) ** 2
+        wide = np.quantile([off[i] for i in range(len(X)) if nearest[i] in (a, b)], 0.9)
+        windows = {-0.5: [], 0.0: [], 0.5: []}
+        for i in range(len(X)):
+            at = [np.mean([t[j] for j in range(len(X)) if nearest[j] == c and j != i]) for c in (a, b)]
+            place = (t[i] - (at[0] + at[1]) / 2) / (at[1] - at[0])
+            for centre, rows in windows.items():
+                if abs(place - centre) < 0.25 and off[i] <= wide + 1e-12:
+                    rows.append(i)
+        left, middle, right = (windows[c] for c in (-0.5, 0.0, 0.5))
+        excess.append(np.sqrt(len(left) * len(right)) - len(middle))
+        influence[left] += np.sqrt(len(right) / len(left)) / 2
+        influence[right] += np.sqrt(len(left) / len(right)) / 2
+        influence[middle] -= 1
+    return np.mean(np.array(excess) > 0), sum(excess), (influence**2).sum()
+
+
+def test_valleys_are_those_of_the_definition(rng):
+    X, y = blobs(rng, n=120, d=3, k=4, spread=2.0)
+    trials, share, excess, variance = [], [], 0.0, 1.0
+    for rows, others in [(X[:60], slice(60, 120)), (X[60:], slice(60))]:
+        centres = np.array([X[others][y[others] == j].mean(axis=0) for j in range(4)])
+        engine = open_engine("auto", rows)
+        trials.append((engine, engine.frame.inward(centres)))
+        found = slow_valleys(rows, centres)
+        share.append(found[0])
+        excess, variance = excess + found[1], variance + found[2]
+    judged = density_dips(trials)
+    np.testing.assert_allclose(judged.z, excess / np.sqrt(variance))
+    assert min(share) <= judged.share <= max(share)
+
+
+def test_weights_count_as_rows_in_valleys(rng):
+    X, y = blobs(rng, n=80, d=2, k=2)
+    centres = np.array([X[y == j].mean(axis=0) for j in range(2)])
+    plain, heavy = open_engine("auto", X), open_engine("auto", X, weight=np.full(80, 7.0))
+    assert density_dips([(plain, plain.frame.inward(centres))]) == density_dips([(heavy, heavy.frame.inward(centres))])
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "n", "spread"),
+    [
+        (2, 1, 200, 6),
+        (3, 2, 150, 9),
+        (5, 16, 400, 3),
+        (8, 2, 600, 12),
+        (12, 3, 900, 9),
+        (20, 8, 1000, 4),
+        (4, 64, 200, 2),
+    ],
+)
+def test_exact_k_on_separated_clusters(k, d, n, spread):
+    rng = np.random.default_rng([k, d, n])
+    centres = rng.normal(size=(1, d)) * spread
+    while len(centres) < k:  # at least six sigma apart
+        new = rng.normal(size=d) * spread
+        if np.linalg.norm(centres - new, axis=1).min() > 6:
+            centres = np.vstack([centres, new])
+    X = centres[np.arange(n) % k] + rng.normal(size=(n, d))
+    assert lambda_path(X).suggest().k == k
+
+
+def test_clusters_of_unlike_size_and_spread(rng):
+    sizes, sigmas = [300, 100, 40, 150], [1.0, 0.5, 1.5, 0.8]
+    centres = np.array([[0.0, 0], [7, 0], [0, 9], [8, 8]])
+    rows = [c + s * rng.normal(size=(n, 2)) for c, s, n in zip(centres, sigmas, sizes, strict=True)]
+    assert lambda_path(np.vstack(rows)).suggest().k == 4
+
+
+NO_CLUSTERS = {
+    "round": lambda rng, n, d: rng.normal(size=(n, d)),
+    "long": lambda rng, n, d: rng.normal(size=(n, d)) * np.append(10.0, np.ones(d - 1)),
+    "decaying": lambda rng, n, d: rng.normal(size=(n, d)) / np.arange(1.0, d + 1),
+    "cube": lambda rng, n, d: rng.uniform(size=(n, d)),
+}
+
+
+@pytest.mark.parametrize("family", NO_CLUSTERS)
+@pytest.mark.parametrize(("n", "d"), [(100, 1), (100, 64), (200, 2)])
+def test_data_without_clusters_are_one_cluster(family, n, d):
+    found = [lambda_path(NO_CLUSTERS[family](np.random.default_rng([n, d, s]), n, d)).suggest().k for s in range(2)]
+    assert found == [1, 1]
+
+
+def test_the_suggested_penalty_is_inside_its_step(rng):
+    X, _ = blobs(rng, n=300, k=4, spread=9.0)
+    step = lambda_path(X).suggest()
+    assert step.lam_low < step.lam < step.lam_high
+    assert lambda_path(X).at(lam=step.lam) == step
+
+
+@pytest.mark.parametrize("change", ["shifted", "scaled", "threads", "reference", "float32", "columns"])
+def test_the_answer_does_not_depend_on_what_it_should_not(rng, change):
+    X, _ = blobs(rng, n=200, k=4)
+    X = X.astype(np.float32).astype(np.float64)
+    path = lambda_path(X)
+    other = {
+        "shifted": lambda: lambda_path(X + 1024.0),
+        "scaled": lambda: lambda_path(X * 4.0),
+        "threads": lambda: lambda_path(X, n_threads=3),
+        "reference": lambda: lambda_path(X, engine="reference"),
+        "float32": lambda: lambda_path(X.astype(np.float32)),
+        "columns": lambda: lambda_path(X[:, ::-1]),
+    }[change]()
+    scale = 16.0 if change == "scaled" else 1.0
+    np.testing.assert_allclose(other.cost, scale * path.cost, rtol=1e-9, atol=1e-9)
+    assert other.suggest().k == path.suggest().k
+
+
+def test_rows_of_weight_zero_change_nothing(rng):
+    X, _ = blobs(rng, n=200, k=4)
+    weight = (rng.uniform(size=200) < 0.8).astype(float)
+    np.testing.assert_allclose(lambda_path(X, weight).cost, lambda_path(X[weight > 0]).cost, rtol=1e-9)
+
+
+def test_weights_are_repeats_where_every_row_is_a_micro_cluster(rng):
+    X, _ = blobs(rng, n=60, k=4)
+    times = rng.integers(1, 4, size=60)
+    weighted, repeated = lambda_path(X, times), lambda_path(np.repeat(X, times, axis=0))
+    np.testing.assert_allclose(weighted.cost[:6], repeated.cost[:6], rtol=1e-9)
+    assert weighted.complete
+    assert len(weighted) == len(repeated) == 60
+
+
+def test_sparse_rows_and_directions(rng):
+    X = np.abs(blobs(rng, n=150, d=6, k=3, spread=9.0)[0])
+    X[X < 2] = 0.0
+    X[:, 0] += 1.0
+    for metric in OBJECTIVES:
+        dense, sparse = lambda_path(X, metric=metric), lambda_path(sp.csr_array(X), metric=metric)
+        np.testing.assert_allclose(sparse.cost[:5], dense.cost[:5], rtol=1e-6)
+    directions = np.repeat(np.eye(3), 50, axis=0) * rng.uniform(1, 9, size=(150, 1)) + 0.1 * rng.uniform(size=(150, 3))
+    assert lambda_path(directions, metric="cosine").suggest().k == 3
+
+
+@pytest.mark.parametrize(
+    ("X", "k", "n_distinct"),
+    [
+        (np.ones((50, 2)), 1, 1),
+        (np.ones((1, 2)), 1, 1),
+        (np.array([[0.0], [1.0]]), 1, 2),
+        (np.repeat([[-1.0, 0.0], [1.0, 0.0]], 100, axis=0), 2, 2),
+        (np.arange(12.0)[:, None], 1, 12),
+    ],
+)
+def test_few_distinct_rows(X, k, n_distinct):
+    path = lambda_path(X)
+    assert (path.suggest().k, len(path)) == (k, n_distinct)
+    assert path.suggest().lam > 0
+    with pytest.raises(ValueError, match=f"k={n_distinct + 1} is more than the {n_distinct} distinct rows"):
+        path.at(k=n_distinct + 1)
+
+
+def test_a_longer_path_for_more_clusters():
+    rng = np.random.default_rng(5)
+    X = 10.0 * np.stack(np.meshgrid(range(12), range(12)), axis=-1).reshape(-1, 2)
+    X = np.repeat(X, 12, axis=0) + rng.normal(size=(12 * 144, 2))
+    path = lambda_path(X)
+    assert path.suggest().k == 144
+    assert len(path) > 144
+
+
+def test_penalty_for_a_wished_number(rng):
+    X, _ = blobs(rng, n=400, k=5, spread=9.0)
+    engine, objective = open_engine("auto", X), OBJECTIVES["euclidean"](0.0)
+    step = lambda_path(X).at(k=5)
+    assert step.lam_low < staircase_to(engine, objective, seeded(), 5).at(k=5).lam < step.lam_high
+    with pytest.raises(ValueError, match="k=401 is more than the 400 distinct rows"):
+        staircase_to(engine, objective, seeded(), 401).at(k=401)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_few_clusters_of_very_unlike_sizes(seed):
+    """Noise cuts the largest in ways that make wider steps than the true one."""
+    rng = np.random.default_rng(seed)
+    sizes = [5000, 500, 50]
+    X = np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], sizes, axis=0) + rng.normal(size=(sum(sizes), 2))
+    assert lambda_path(X).suggest().k == 3
+
+
+@pytest.mark.parametrize("exponent", [-90, -60, 60, 90])
+def test_units_do_not_matter(exponent, rng):
+    X, _ = blobs(rng, n=120, d=3, k=3, spread=9.0)
+    plain, scaled = DPMeans().fit(X), DPMeans().fit(X * 10.0**exponent)
+    np.testing.assert_array_equal(plain.labels_, scaled.labels_)
+
+
+@pytest.mark.parametrize("k", [2, 7, 20])
+def test_a_wished_number_is_reached_or_missed_with_a_warning(k, rng):
+    X = rng.normal(size=(600, 3)) + rng.choice([-8.0, 0.0, 8.0], size=(600, 1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = DPMeans(target_k=k).fit(X)
+    assert (model.n_clusters_ == k) is not any("found no penalty" in str(one.message) for one in caught)
+    assert abs(model.n_clusters_ - k) <= 1
+    assert DPMeans(lam=model.lam_, init=model.cluster_centers_).fit(X).cost_ <= model.cost_ * (1 + 1e-9)
+
+
+def test_a_wished_number_that_no_penalty_has():
+    X = np.repeat([[0.0], [1.0], [100.0], [101.0]], 5, axis=0)  # the third and the fourth cluster are worth the same
+    with pytest.warns(
+        UserWarning, match=r"found no penalty at which target_k=3 clusters are best; lam_=.* gives (2|4)"
+    ):
+        DPMeans(target_k=3).fit(X)
+
+
+def test_penalties_of_a_sweep_are_penalties_of_rows(rng):
+    centres = [[0, 0], [9, 0], [0, 9], [9, 9], [20, 20]]
+    X = np.repeat(centres, 100, axis=0) + rng.normal(size=(500, 2))
+    for options in ({}, {"target_k": 5}):
+        model = DPMeans(search="sweep", **options).fit(X)
+        assert model.lam_ == farthest_first_lambda(X, 5)
+    assert DPMeans(search="sweep").fit(np.ones((9, 2))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("n_rare", [0, 3])
+def test_few_distinct_rows_of_many(n_rare, rng):
+    """More rows than the path looks at, and values so rare that its sample has none of them."""
+    X = np.concatenate([np.repeat(np.arange(12.0), 2000), 100.0 + np.arange(n_rare)])[:, None]
+    path = lambda_path(rng.permutation(X))
+    assert path.complete
+    assert len(path) == 12 + n_rare
+    assert path.cost[-1] == 0.0
+    assert DPMeans(target_k=12 + n_rare).fit(X).n_clusters_ == 12 + n_rare
+    with pytest.raises(
+        ValueError, match=f"target_k=99 is more than the {12 + n_rare} distinct rows of X; give at most"
+    ):
+        DPMeans(target_k=99).fit(X)
+
+
+def test_rare_values_that_are_too_many_to_list(rng):
+    X = np.concatenate([np.repeat(np.arange(12.0), 4000), 100.0 + rng.uniform(size=3000)])[:, None]
+    path = lambda_path(X, max_k=30)
+    assert not path.complete
+    assert len(path) == 30
+
+
+def test_an_overflow_is_not_blamed_on_the_wished_number(rng):
+    with pytest.raises(ValueError, match="^the cost overflows float64"):
+        DPMeans(target_k=2).fit(1e200 * rng.normal(size=(30, 2)))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"max_k": 0}, "max_k=0 is not allowed"),
+        ({"metric": "cosin"}, "did you mean 'cosine'"),
+        ({"engine": "cuda"}, "engine='cuda' is not allowed"),
+        ({"n_threads": 0}, "n_threads=0 is not allowed"),
+        ({"sample_weight": [1.0, -1.0]}, "negative"),
+    ],
+)
+def test_bad_parameters(bad, message):
+    with pytest.raises(ValueError, match=message):
+        lambda_path([[0.0], [1.0]], **bad)
+
+
+def test_an_engine_of_some_rows(rng):
+    X, _ = blobs(rng, n=50)
+    weight = rng.uniform(size=50)
+    for rows in (X, sp.csr_array(X)):
+        engine = open_engine("auto", rows, weight=weight)
+        some = engine.among(np.array([7, 3, 44]))
+        np.testing.assert_array_equal(some.rows(np.arange(3)), engine.rows(np.array([7, 3, 44])))
+        np.testing.assert_array_equal(some.weight, weight[[7, 3, 44]])
+        assert some.nearest(Sites.of(engine.rows(np.array([7])))).sq_dist[0] == 0

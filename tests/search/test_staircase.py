@@ -1,0 +1,103 @@
+"""The staircase: steps by hand, and against the best k for each penalty straight from the costs."""
+
+import numpy as np
+import pytest
+
+from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.staircase import Staircase
+
+
+def test_steps_by_hand():
+    path = Staircase(np.array([100.0, 20.0, 14.0, 12.0, 0.0]), max_k=4, complete=False)
+    assert path.k.tolist() == [1, 2, 3, 4]
+    assert path.cost.tolist() == [100, 20, 14, 12]
+    # 12 is off the hull: from 14 to 0 in two steps of 7 each, and 7 > 6 takes 14 off the hull too.
+    assert path.lam_high.tolist() == pytest.approx([np.inf, 80, 20 / 3, 20 / 3])
+    assert path.lam_low.tolist() == pytest.approx([80, 20 / 3, 20 / 3, 20 / 3])
+    assert path.lam.tolist() == pytest.approx([160, np.sqrt(80 * 20 / 3), 20 / 3, 20 / 3])
+    assert path.width.tolist() == pytest.approx([np.inf, np.log(12), 0, 0])
+    assert path.score.tolist() == pytest.approx([0, np.log(12) / np.sqrt(np.log(2)), 0, 0])
+
+
+def test_a_complete_staircase_ends_at_penalty_zero():
+    path = Staircase.of_merges(np.array([9.0, 1.0, 0.0]))
+    assert path.lam_low.tolist() == [8, 1, 0]
+    assert path.lam.tolist() == [16, np.sqrt(8), 0.5]
+    assert path.at(lam=1e-9).k == 3
+
+
+def test_best_k_for_every_penalty_is_that_of_the_costs(rng):
+    for _ in range(50):
+        cost = np.sort(rng.exponential(size=12))[::-1].copy()
+        cost[-1] = 0.0
+        path = Staircase.of_merges(cost)
+        for lam in rng.exponential(size=20) * cost[0]:
+            assert path.at(lam=lam).k == np.argmin(cost + lam * np.arange(1, 13)) + 1
+        assert (np.diff(path.lam_low) <= 0).all()
+        assert (path.lam_low[:-1] == path.lam_high[1:]).all()
+
+
+def test_the_suggestion_needs_evidence_and_counts_valleys():
+    cost = np.array([1000.0, 500.0, 400.0, 390.0, 385.0, 382.0])
+    wide = {2: DensityDips(1.0, 9.0), 3: DensityDips(1.0, 9.0)}
+    assert Staircase(cost, 5, False, wide).suggest().k == 3
+    assert Staircase(cost, 5, False, wide | {3: DensityDips(0.3, 9.0)}).suggest().k == 2
+    assert Staircase(cost, 5, False, wide | {3: DensityDips(1.0, 2.9)}).suggest().k == 2
+    assert Staircase(cost, 5, False, wide | {4: DensityDips(1.0, 9.0, 1.9)}).suggest().k == 3
+    assert Staircase(cost, 5, False, wide | {4: DensityDips(1.0, 9.0, 2.1)}).suggest().k == 4
+    assert Staircase(cost, 5, False, {2: DensityDips(1.0, -1.0)}).suggest().k == 1
+    assert Staircase(cost, 5, False, {}).suggest().k == 1
+    assert Staircase(cost, 5, False).suggest().k == 3  # nobody judged: the widest
+
+
+def test_what_cannot_be_answered_is_said():
+    path = Staircase(np.array([9.0, 5.0, 2.0, 1.0]), max_k=3, complete=False)
+    whole = Staircase.of_merges(np.array([9.0, 1.0, 0.0]))
+    with pytest.raises(TypeError, match="either k=.* or lam="):
+        path.at()
+    with pytest.raises(TypeError, match="either k=.* or lam="):
+        path.at(k=2, lam=1.0)
+    with pytest.raises(ValueError, match="k=4 is more than the 3 clusters that this staircase goes to.*max_k"):
+        path.at(k=4)
+    with pytest.raises(ValueError, match="k=4 is more than the 3 distinct rows"):
+        whole.at(k=4)
+    with pytest.raises(ValueError, match="k=0 is not allowed"):
+        path.at(k=0)
+    with pytest.raises(ValueError, match="lam=0.5 is below 1, where this staircase ends with 3 clusters"):
+        path.at(lam=0.5)
+    with pytest.raises(ValueError, match="lam=-1 is not allowed"):
+        path.at(lam=-1)
+    for bad in ("a", True, [1.0]):
+        with pytest.raises(ValueError, match="is not allowed; give a number > 0"):
+            path.at(lam=bad)
+
+
+def test_equal_rows_are_one_cluster_at_any_price():
+    path = Staircase.of_merges(np.array([0.0]))
+    assert path.suggest() == path.at(k=1) == path.at(lam=3.0)
+    assert path.suggest().lam == 1.0
+
+
+def test_repr_says_what_matters():
+    text = repr(
+        Staircase(np.array([1000.0, 500.0, 400.0, 390.0]), 3, False, {3: DensityDips(1.0, 9.0), 2: DensityDips(0.5, 1)})
+    )
+    assert "1 to 3 clusters" in text
+    assert "suggested: k=3 for lam between 10 and 100, say 31.6" in text
+    assert "also wide: k=2 for lam between 100 and 500; density dips between 50% of neighbours" in text
+
+
+def test_plot_of_equal_rows_says_nothing():
+    figure = pytest.importorskip("matplotlib.figure")
+    Staircase.of_merges(np.array([0.0])).plot(figure.Figure().add_subplot()).figure.canvas.draw()
+
+
+def test_plot_marks_the_suggested_step():
+    figure = pytest.importorskip("matplotlib.figure")
+    path = Staircase(np.array([1000.0, 500.0, 400.0, 390.0]), 3, False, {3: DensityDips(1.0, 9.0)})
+    ax = path.plot(figure.Figure().add_subplot())
+    assert ax.get_xscale() == "log"
+    assert [text.get_text() for text in ax.texts] == ["k = 3"]
+    marked = ax.lines[-1]
+    assert marked.get_ydata().tolist() == [3, 3]
+    assert sorted(marked.get_xdata()) == [10, 100]
