@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import datasets, metrics, plot
+    from kfree import baselines, datasets, metrics, plot
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.dp_means import DPMeans
@@ -32,6 +32,7 @@ __all__ = [
     "KernelDPMeans",
     "OnlineDPMeans",
     "SpectralDPMeans",
+    "baselines",
     "datasets",
     "farthest_first_lambda",
     "lambda_path",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from kfree.native import _core
-from kfree.native.reference import agglomerate, cut, hdp, online, passes, quadratic
+from kfree.native.reference import agglomerate, cut, hdp, online, passes, quadratic, samplers
 
 # "auto" may change the speed, never the answer.
 IMPLEMENTATIONS = ("auto", "native", "reference")
@@ -17,6 +17,7 @@ _REFERENCE = {
     "graph": cut,
     "quadratic": quadratic,
     "trees": agglomerate,
+    "samplers": samplers,
 }
 
 

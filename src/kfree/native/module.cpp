@@ -228,4 +228,5 @@ NB_MODULE(_core, m) {
   kfree::binding::bind_agglomerate(m);
   kfree::binding::bind_quadratic(m);
   kfree::binding::bind_hdp(m);
+  kfree::binding::bind_samplers(m);
 }

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,6 +19,17 @@ template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T>;
+
+// A copy that Python owns.
+template <class T>
+Array<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
+  auto* kept = new std::vector<T>(values);
+  nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(kept->data(), shape, free);
+}
 
 // The rows, and the Python arrays whose memory they read.
 struct HeldRows {
@@ -42,5 +54,6 @@ void bind_cut(nb::module_& m);
 void bind_agglomerate(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_hdp(nb::module_& m);
+void bind_samplers(nb::module_& m);
 
 }  // namespace kfree::binding

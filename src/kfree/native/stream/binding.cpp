@@ -13,17 +13,6 @@ using namespace nanobind::literals;
 namespace kfree::binding {
 namespace {
 
-template <class T>
-using Array = nb::ndarray<nb::numpy, T>;
-
-// A copy that Python owns.
-template <class T>
-Array<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
-  auto* kept = new std::vector<T>(values);
-  nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Array<T>(kept->data(), shape, free);
-}
-
 // What comes back from a pickle; it may lie in a read-only memory map.
 template <class T>
 using Stored = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
@@ -33,7 +22,7 @@ std::vector<T> values_of(const Stored<T>& array) {
   return {array.data(), array.data() + array.size()};
 }
 
-Array<int64_t> array_of(const std::vector<Event>& events) {
+Array<int64_t> table_of(const std::vector<Event>& events) {
   std::vector<int64_t> flat;
   for (const Event& e : events) flat.insert(flat.end(), {e.row, e.kind, e.id, e.other});
   return array_of(flat, {events.size(), 4});
@@ -98,10 +87,10 @@ void bind_online(nb::module_& m) {
            "n_features"_a, "lam"_a, "split"_a, "max_clusters"_a.none(), "growth_per_row"_a, "lifetime"_a)
       .def("advance",
            [](Stream& s, const HeldRows& r, Vector<int64_t> joined) {
-             return array_of(unlocked([&] { return s.advance(*r.rows, joined.data()); }));
+             return table_of(unlocked([&] { return s.advance(*r.rows, joined.data()); }));
            },
            "rows"_a, "joined"_a.noconvert())
-      .def("merge", [](Stream& s) { return array_of(unlocked([&] { return s.merge(); })); })
+      .def("merge", [](Stream& s) { return table_of(unlocked([&] { return s.merge(); })); })
       .def("copy", [](const Stream& s) { return Stream(s); })
       .def_prop_ro("lam", [](const Stream& s) { return s.state.lam; })
       .def_prop_ro("growth", [](const Stream& s) { return s.state.growth; })

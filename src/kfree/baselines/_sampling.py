@@ -1,0 +1,122 @@
+"""What the two samplers share: the loop over sweeps, traces, and α under a Gamma prior (Escobar & West 1995)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.native.implementations import IMPLEMENTATIONS
+
+
+@dataclass(frozen=True)
+class GammaPrior:
+    """Gamma(shape, rate), of α itself or of 1/σ."""
+
+    shape: float
+    rate: float
+
+    def log_density(self, value):
+        normaliser = self.shape * math.log(self.rate) - gammaln(self.shape)
+        return normaliser + (self.shape - 1) * math.log(value) - self.rate * value
+
+    @property
+    def mean(self):
+        return self.shape / self.rate
+
+
+def draw_alpha(alpha, n_clusters, n_rows, prior, rng):
+    """α given the number of clusters, through an auxiliary Beta variable (Escobar & West 1995, §6)."""
+    rate = prior.rate - math.log(rng.beta(alpha + 1, n_rows))
+    odds = (prior.shape + n_clusters - 1) / (n_rows * rate)
+    shape = prior.shape + n_clusters - (rng.uniform() >= odds / (1 + odds))
+    return rng.gamma(shape, 1 / rate)
+
+
+def log_urn(counts, alpha):
+    """log p([z]) of a Chinese restaurant process."""
+    n_rows = counts.sum()
+    return len(counts) * math.log(alpha) + gammaln(counts).sum() + gammaln(alpha) - gammaln(alpha + n_rows)
+
+
+class Sampler(ClusterMixin, BaseEstimator):
+    """A chain is run from one cluster; kept are every ``thin``-th of its states after ``n_burn_in`` sweeps.
+
+    A subclass opens a chain with ``sweep(rng)``, ``labels``, ``n_clusters``, ``log_joint()``, ``alpha`` and ``sigma``.
+    """
+
+    def fit(self, X, y=None):
+        """Sample clusterings of the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        rng = check_random_state(self.random_state)
+        chain = self._open(X, rng)
+        trace, (labels, sigma), samples = self._run(chain, rng)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._publish_best(chain, labels, sigma)
+        self.labels_ = labels
+        self.n_clusters_ = int(labels.max()) + 1
+        self.trace_ = {name: np.array(values) for name, values in trace.items()}
+        self.label_samples_ = np.array(samples) if self.keep_samples else None
+        self.n_iter_ = self.n_burn_in + self.n_samples * self.thin
+        return self
+
+    def _run(self, chain, rng):
+        """The traces, labels and σ of the highest log joint, and the labels of all samples if they are wanted."""
+        trace = {"iteration": [], "n_clusters": [], "log_joint": [], "alpha": [], "sigma": []}
+        best, highest, samples = None, -np.inf, []
+        for iteration in range(1, self.n_burn_in + self.n_samples * self.thin + 1):
+            chain.sweep(rng)
+            if iteration <= self.n_burn_in or (iteration - self.n_burn_in) % self.thin:
+                continue
+            labels, log_joint = chain.labels, chain.log_joint()
+            values = iteration, chain.n_clusters, log_joint, chain.alpha, chain.sigma
+            for name, value in zip(trace, values, strict=True):
+                trace[name].append(value)
+            if best is None or log_joint > highest:
+                best, highest = (labels, chain.sigma), log_joint
+            if self.keep_samples:
+                samples.append(labels)
+        return trace, best, samples
+
+    def _check_sampling(self):
+        require_count("n_burn_in", self.n_burn_in, least=0)
+        require_count("n_samples", self.n_samples)
+        require_count("thin", self.thin)
+        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
+        require_number_or(self, "alpha", "gamma")
+        require_prior_pair(self, "alpha_prior")
+
+    def _alpha(self):
+        """The α to begin with, and its prior if it is sampled."""
+        if isinstance(self.alpha, str):
+            prior = GammaPrior(*self.alpha_prior)
+            return prior.mean, prior
+        return float(self.alpha), None
+
+
+def require_number_or(estimator, name, word):
+    """Raise unless a parameter is a positive number or ``word``."""
+    value = getattr(estimator, name)
+    ok = is_positive_number(value) or (isinstance(value, str) and value == word)
+    require(ok, name, value, f"a finite number > 0 or {word!r}")
+
+
+def require_prior_pair(estimator, name):
+    """Raise unless a parameter holds shape and rate of a Gamma distribution."""
+    value = getattr(estimator, name)
+    ok = isinstance(value, tuple | list) and len(value) == 2 and all(map(is_positive_number, value))
+    require(ok, name, value, "a pair of numbers > 0: shape and rate of a Gamma distribution")
