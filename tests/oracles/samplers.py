@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
-from oracles.bayes import gaussian_predictive, partitions, sequential_free_energy
 from scipy.special import logsumexp
 from scipy.stats import gamma
+
+from oracles.bayes import gaussian_predictive, partitions, sequential_free_energy
 
 
 def log_urn(labels, alpha):

@@ -1,4 +1,4 @@
-"""CollapsedGibbsDPMixture: Gaussians of any shape, labels sampled alone (MacEachern & Müller 1998; Kurihara & Welling)."""
+"""CollapsedGibbsDPMixture: Gaussians of any shape, of which labels alone are sampled (MacEachern & Müller 1998)."""
 
 import math
 
@@ -102,8 +102,8 @@ class CollapsedGibbsDPMixture(Sampler):
         labels : ndarray of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
         rows = GaussianData(X, self, self._frame_).rows
+        validate_data(self, X, skip_check_array=True, reset=False)
         log_weight = self._model_.log_predictive(self._stats_, rows) + np.log(self._stats_.n)
         return log_weight.argmax(axis=1).astype(np.int32)
 

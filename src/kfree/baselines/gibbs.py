@@ -114,8 +114,8 @@ class GibbsDPMixture(Sampler):
         labels : ndarray of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        validate_data(self, X, skip_check_array=True, reset=False)
         rows = _dense(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
         variance = self.sigma_ + self.sigma_ * self.rho / (self.sigma_ + self.rho * self._counts_)
         sq_dist = ((rows[:, None] - self.cluster_centers_) ** 2).sum(axis=2)
         log_weight = np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)

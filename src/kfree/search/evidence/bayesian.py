@@ -9,14 +9,18 @@ import numpy as np
 
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
-from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_of, gains, one_cluster
-from kfree.search.evidence.overlap import criteria
+from kfree.search.evidence.hard_labels import (
+    HardClustering,
+    Update,
+    clustering_of,
+    first_gain,
+    gains,
+    one_cluster,
+)
+from kfree.search.evidence.overlap import criteria, pairs_by_overlap
 from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 from kfree.search.loop import Descent, descend
-
-# Clusters whose responsibilities have a smaller cosine than this do not overlap: merging them is not followed up.
-OVERLAP = 1e-3
 
 
 def bayesian_k_means(
@@ -76,11 +80,8 @@ class Split(Generic[S]):
             return state
         j_split, _ = criteria(state, engine, objective)
         cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
-        for c, rows, half in cuts:
-            new = Update(target=state.cost)(divided(state, c, rows, half, objective), engine, objective)
-            if gains(state.cost, new.cost):
-                return new
-        return state
+        candidates = (divided(state, c, rows, half, objective) for c, rows, half in cuts)
+        return first_gain(state, candidates, lambda new: Update(target=state.cost)(new, engine, objective))
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,9 @@ class Merge:
         best = _merged(state, a, b, objective)
         if gains(state.cost, best.cost):
             return best
-        overlap = np.triu(criteria(state, engine, objective)[1], 1)
-        for place in np.argsort(-overlap, axis=None, kind="stable")[: np.count_nonzero(overlap > OVERLAP)]:
-            merged = _merged(state, *divmod(int(place), k), objective)
-            new = Update(target=state.cost)(merged, engine, objective)
-            if gains(state.cost, new.cost):
-                return new
-        return state
+        pairs = pairs_by_overlap(criteria(state, engine, objective)[1])
+        candidates = (_merged(state, *pair, objective) for pair in pairs)
+        return first_gain(state, candidates, lambda new: Update(target=state.cost)(new, engine, objective))
 
 
 def _merged(state: HardClustering[S], a: int, b: int, objective: FreeEnergy[S]) -> HardClustering[S]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from kfree.core.stats import Labels
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
+from kfree.search.loop import Costed
+
+C = TypeVar("C", bound=Costed)
+A = TypeVar("A")
 
 # A gain below this share of the free energy is rounding.
 LEAST_GAIN = 1e-12
@@ -46,9 +51,9 @@ def clustering_of(labels: Labels, stats: S, objective: FreeEnergy[S], rule: Any 
     return HardClustering(labels, stats, objective.free_energy(stats), rule)
 
 
-def gains(old: float, new: float) -> bool:
-    """Whether ``new`` is lower by more than rounding."""
-    return old - new > LEAST_GAIN * max(abs(old), 1.0)
+def gains(old: float, new: float, least: float = LEAST_GAIN) -> bool:
+    """Whether ``new`` is lower by more than this share, rounding by default."""
+    return old - new > least * max(abs(old), 1.0)
 
 
 @dataclass(frozen=True)
@@ -65,17 +70,37 @@ class Update:
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> HardClustering[S]:
-        n_steps = 0
-        while math.isfinite(state.cost) and n_steps < self.most_steps:  # a refused cluster has no posterior
-            n_steps += 1
-            new = updated(state, engine, objective)
-            if not gains(state.cost, new.cost):
-                return new if new.cost <= state.cost else state
-            out_of_sight = new.cost - self.target > 10 * (state.cost - new.cost)
-            state = new
-            if out_of_sight:
-                break
-        return state
+        return until_no_gain(state, lambda old: updated(old, engine, objective), self.target, self.most_steps)
+
+
+def until_no_gain(
+    state: C,
+    step: Callable[[C], C],
+    target: float = np.inf,
+    most_steps: float = np.inf,
+    least_gain: float = LEAST_GAIN,
+) -> C:
+    """Take steps until one gains nothing; a step that costs more is undone. For ``target`` see :class:`Update`."""
+    n_steps = 0
+    while math.isfinite(state.cost) and n_steps < most_steps:  # a refused cluster has no posterior
+        n_steps += 1
+        new = step(state)
+        if not gains(state.cost, new.cost, least_gain):
+            return new if new.cost <= state.cost else state
+        out_of_sight = new.cost - target > 10 * (state.cost - new.cost)
+        state = new
+        if out_of_sight:
+            break
+    return state
+
+
+def first_gain(state: C, candidates: Iterable[A], follow_up: Callable[[A], C]) -> C:
+    """The first candidate that costs less than ``state`` when it is followed up; ``state`` if none does."""
+    for candidate in candidates:
+        new = follow_up(candidate)
+        if gains(state.cost, new.cost):
+            return new
+    return state
 
 
 def updated(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 
 from kfree.core.stats import Floats
@@ -9,26 +11,43 @@ from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import HardClustering
 
+# Clusters whose responsibilities have a smaller cosine than this do not overlap: merging them is not followed up.
+OVERLAP = 1e-3
+
 
 def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
-    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, in one pass over the rows.
-
-    Responsibilities r are those of the posterior means of the parameters. J_split is the divergence between the rows,
-    weighted by r, and the cluster's density (of counts in a given order); J_merge is the cosine between the
-    responsibilities of two clusters.
-    """
+    """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    k = state.n_clusters
+    return criteria_of((rule.costs(block) for block in engine.blocks()), log_weight)
+
+
+def criteria_of(blocks: Iterable[Floats], log_weight: Floats) -> tuple[Floats, Floats]:
+    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, from −log p(x | c) of all rows, a block (rows, k) at a time.
+
+    J_split is the divergence between the rows, weighted by responsibilities r, and the cluster's density (of counts in
+    a given order); J_merge is the cosine between the responsibilities of two clusters.
+    """
+    k = len(log_weight)
     total, entropy, surprise, shared = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, k))
-    for block in engine.blocks():
-        costs = rule.costs(block)
-        log_r = log_weight - costs
-        log_r -= log_r.max(axis=1, keepdims=True)
-        log_r -= np.log(np.exp(log_r).sum(axis=1, keepdims=True))
-        r = np.exp(log_r)
+    for costs in blocks:
+        r, log_r = responsibilities(log_weight - costs)
         total += r.sum(axis=0)
         entropy += (r * log_r).sum(axis=0)
         surprise += (r * costs).sum(axis=0)
         shared += r.T @ r
     length = np.sqrt(np.diag(shared))
     return (entropy + surprise) / total - np.log(total), shared / (length[:, None] * length)
+
+
+def responsibilities(log_joint: Floats) -> tuple[Floats, Floats]:
+    """p(c | x) and its logarithm, (n, k), from log p(x, c) up to a number per row."""
+    log_r = log_joint - log_joint.max(axis=1, keepdims=True)
+    log_r -= np.log(np.exp(log_r).sum(axis=1, keepdims=True))
+    return np.exp(log_r), log_r
+
+
+def pairs_by_overlap(j_merge: Floats) -> Iterator[tuple[int, int]]:
+    """Pairs of clusters that overlap, those that do most first."""
+    overlap = np.triu(j_merge, 1)
+    for place in np.argsort(-overlap, axis=None, kind="stable")[: np.count_nonzero(overlap > OVERLAP)]:
+        yield divmod(int(place), len(overlap))

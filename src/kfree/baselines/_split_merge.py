@@ -1,0 +1,90 @@
+"""What mixtures under Kurihara & Welling's split-and-merge strategy share: a fit, its attributes, predictions."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.estimators._bayesian import GaussianData
+from kfree.estimators._validation import require_count
+from kfree.search.evidence.overlap import criteria_of, responsibilities
+from kfree.search.evidence.soft_labels import split_and_merge
+
+
+class SplitMergeMixture(ClusterMixin, BaseEstimator):
+    """A subclass has a ``_family`` of the rows; its parameters have ``rule``, ``log_weight``, means and covariances."""
+
+    def fit(self, X, y=None):
+        """Fit a mixture with as many clusters as the criterion asks for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        require_count("max_iter", self.max_iter)
+        require_count("max_clusters", self.max_clusters, or_none=True)
+        data = GaussianData(X, self)
+        descent = split_and_merge(data.rows, self._family(data), self.max_iter, self.max_clusters)
+        if not descent.converged:
+            warnings.warn(
+                f"{type(self).__name__} did not converge within max_iter={self.max_iter} splits and merges; the "
+                "mixture is valid but more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._frame_, self._mixture_ = data.frame, descent.state.parameters
+        self.labels_ = descent.state.r.argmax(axis=1).astype(np.int32)
+        self.n_clusters_ = descent.state.n_clusters
+        self.cost_, self.cost_history_ = descent.state.cost, np.array(descent.cost_history)
+        self.cluster_centers_ = data.frame.outward(self._mixture_.means)
+        self.covariances_ = self._mixture_.covariances
+        self.weights_ = np.exp(self._mixture_.log_weight) / np.exp(self._mixture_.log_weight).sum()
+        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        return self
+
+    def predict_proba(self, X):
+        """Probabilities of the clusters for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_clusters_)
+        """
+        costs = self._costs(X)
+        return responsibilities(self._mixture_.log_weight - costs)[0]
+
+    def predict(self, X):
+        """The most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        return self.predict_proba(X).argmax(axis=1).astype(np.int32)
+
+    def _costs(self, X):
+        """−log p(row | cluster), (n, k)."""
+        check_is_fitted(self)
+        rows = GaussianData(X, self, self._frame_).rows
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._mixture_.rule.costs(rows)
+
+
+def plug_in_criteria(rows, parameters):
+    """J_split and J_merge of point estimates."""
+    return criteria_of([parameters.rule.costs(rows)], parameters.log_weight)

@@ -1,0 +1,198 @@
+"""KMeansBIC and GaussianMixtureBIC: splits and merges under the Bayesian information criterion."""
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.mixture import GaussianMixture
+
+from kfree.baselines._split_merge import SplitMergeMixture, plug_in_criteria
+from kfree.core.rules import QuadraticRule
+from kfree.estimators._validation import is_positive_number, require
+from kfree.estimators.k_means import KMeans
+from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
+
+
+class KMeansBIC(SplitMergeMixture):
+    """K-means whose number of clusters the Bayesian information criterion decides (after Pelleg & Moore 2000).
+
+    Clusters are spherical Gaussians of one common variance. What is minimised is −log likelihood of rows and labels
+    + ½·p·log n, with p = k·d + (k − 1) + 1 parameters, by splits and merges as in Kurihara & Welling (2009).
+
+    Parameters
+    ----------
+    max_iter : int, default=300
+        Most splits and merges that are tried.
+    max_clusters : int or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+    n_clusters_ : int
+    cost_ : float
+        Half the Bayesian information criterion.
+    cost_history_ : ndarray
+        Never rises, ends with ``cost_``.
+    cluster_centers_, covariances_, weights_ : ndarray
+    n_iter_ : int
+    converged_ : bool
+        Whether no split or merge lowers the criterion further.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree.baselines import KMeansBIC
+    >>> X = np.random.default_rng(0).normal(size=(150, 2)) + 9 * np.arange(150)[:, None] % 27
+    >>> KMeansBIC().fit(X).n_clusters_
+    3
+    """
+
+    def __init__(self, *, max_iter=300, max_clusters=None):
+        self.max_iter = max_iter
+        self.max_clusters = max_clusters
+
+    def predict(self, X):
+        """The nearest centre of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        return self._costs(X).argmin(axis=1).astype(np.int32)
+
+    def _family(self, data):
+        return KMeansFamily(float((data.rows**2).sum()) / data.rows.size)
+
+
+class GaussianMixtureBIC(SplitMergeMixture):
+    """A mixture of Gaussians by EM whose number of clusters the Bayesian information criterion decides.
+
+    Fits are those of :class:`sklearn.mixture.GaussianMixture`, from splits and merges as in Kurihara & Welling (2009).
+
+    Parameters
+    ----------
+    reg_covar : float, default=1e-6
+        Added to the variances, as a share of the mean variance of the columns.
+    max_iter : int, default=300
+        Most splits and merges that are tried.
+    max_clusters : int or None, default=None
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        The most probable cluster of each row.
+    n_clusters_ : int
+    cost_ : float
+        Half the Bayesian information criterion.
+    cost_history_ : ndarray
+        Never rises, ends with ``cost_``.
+    cluster_centers_, covariances_, weights_ : ndarray
+    n_iter_ : int
+    converged_ : bool
+        Whether no split or merge lowers the criterion further.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree.baselines import GaussianMixtureBIC
+    >>> X = np.random.default_rng(0).normal(size=(150, 2)) + 9 * np.arange(150)[:, None] % 27
+    >>> GaussianMixtureBIC().fit(X).n_clusters_
+    3
+    """
+
+    def __init__(self, *, reg_covar=1e-6, max_iter=300, max_clusters=None):
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.max_clusters = max_clusters
+
+    def _family(self, data):
+        require(is_positive_number(self.reg_covar), "reg_covar", self.reg_covar, "a finite number > 0")
+        variance = float((data.rows**2).sum()) / data.rows.size
+        return EMFamily(self.reg_covar * (variance or 1.0))
+
+
+@dataclass(frozen=True)
+class _Parameters:
+    rule: QuadraticRule
+    log_weight: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+
+@dataclass(frozen=True)
+class KMeansFamily:
+    """½·BIC of hard labels under spherical Gaussians of one variance; ``variance`` is that of all rows."""
+
+    variance: float
+
+    def fitted(self, rows, r, target):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates may leave a cluster empty
+            model = KMeans(r.shape[1], init=(r.T @ rows) / r.sum(axis=0)[:, None], tol=0.0).fit(rows)
+        used, labels = np.unique(model.labels_, return_inverse=True)
+        hard = np.eye(len(used))[labels]
+        return SoftClustering(hard, *self._judged(rows, hard, model.cluster_centers_[used], model.inertia_))
+
+    def criteria(self, rows, state):
+        return plug_in_criteria(rows, state.parameters)
+
+    def _judged(self, rows, hard, means, inertia):
+        (n_rows, n_features), k, n = rows.shape, len(means), hard.sum(axis=0)
+        # Rows at their centres have no variance to estimate.
+        variance = max(inertia / rows.size, 1e-12 * self.variance, np.finfo(float).tiny)
+        log_weight = np.log(n / n_rows)
+        offset = n_features / 2 * math.log(2 * math.pi * variance)
+        log_likelihood = float(n @ log_weight) - n_rows * offset - inertia / (2 * variance)
+        factor = np.broadcast_to(np.eye(n_features) / math.sqrt(2 * variance), (k, n_features, n_features))
+        rule = QuadraticRule(means, factor, np.full(k, offset))
+        covariances = np.broadcast_to(variance * np.eye(n_features), (k, n_features, n_features)).copy()
+        n_parameters = k * n_features + (k - 1) + 1
+        cost = -log_likelihood + n_parameters / 2 * math.log(n_rows)
+        return cost, _Parameters(rule, log_weight, means, covariances)
+
+
+@dataclass(frozen=True)
+class EMFamily:
+    """½·BIC of scikit-learn's GaussianMixture, started from responsibilities."""
+
+    reg_covar: float
+
+    def fitted(self, rows, r, target):
+        stats = soft_stats(rows, r)
+        ridge = self.reg_covar * np.eye(rows.shape[1])
+        covariances = stats.scatter / stats.n[:, None, None] + ridge
+        model = GaussianMixture(
+            len(stats.n),
+            reg_covar=self.reg_covar,
+            max_iter=300,
+            # All that these would choose is given below.
+            init_params="random",
+            random_state=0,
+            weights_init=stats.n / stats.n.sum(),
+            means_init=stats.sum / stats.n[:, None],
+            precisions_init=np.linalg.inv(covariances),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(rows)
+        return SoftClustering(model.predict_proba(rows), model.bic(rows) / 2, _em_parameters(model))
+
+    def criteria(self, rows, state):
+        return plug_in_criteria(rows, state.parameters)
+
+
+def _em_parameters(model):
+    # scikit-learn keeps upper factors U of precisions UUᵀ.
+    lower = np.swapaxes(model.precisions_cholesky_, 1, 2)
+    log_det = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+    offset = model.means_.shape[1] / 2 * math.log(2 * math.pi) - log_det
+    rule = QuadraticRule(model.means_, lower / math.sqrt(2), offset)
+    return _Parameters(rule, np.log(model.weights_), model.means_, model.covariances_)
