@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kfree import baselines, datasets, metrics, plot
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.bayesian_k_means import BayesianKMeans
+    from kfree.estimators.choose_k import choose_k
     from kfree.estimators.dp_means import DPMeans
     from kfree.estimators.farthest_first import farthest_first_lambda
     from kfree.estimators.graph_dp_means import GraphDPMeans
@@ -33,6 +34,7 @@ __all__ = [
     "OnlineDPMeans",
     "SpectralDPMeans",
     "baselines",
+    "choose_k",
     "datasets",
     "farthest_first_lambda",
     "lambda_path",
@@ -50,6 +52,7 @@ _HOME = {
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
+    "choose_k": "kfree.estimators.choose_k",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
 }

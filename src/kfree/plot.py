@@ -76,6 +76,34 @@ def staircase(path, ax=None):
     return ax
 
 
+def choice_of_k(choice, figure=None):
+    """Draw every criterion over k with its choice marked, and the staircase of the lam path.
+
+    Parameters
+    ----------
+    choice : KChoice
+        What :func:`kfree.choose_k` returns.
+    figure : matplotlib figure, default=None
+        Where to draw; a new one if None.
+
+    Returns
+    -------
+    figure : matplotlib figure
+    """
+    figure = figure or _matplotlib("pyplot").figure(figsize=(12, 6), layout="constrained")
+    panels = figure.subplots(2, 4).ravel()
+    colour = colours(1)[0]
+    for ax, (name, values) in zip(panels, choice.criteria.items(), strict=False):
+        ax.plot(choice.k, values, color="black", linewidth=1.2, marker=".")
+        ax.set(title=name, xlabel="k")
+        if name in choice.chosen:
+            ax.axvline(choice.chosen[name], color=colour, linewidth=3, alpha=0.5)
+            ax.set(title=f"{name}: k = {choice.chosen[name]}")
+        ax.spines[["top", "right"]].set_visible(False)
+    staircase(choice.path, panels[-1]).set(title=f"lam path: k = {choice.chosen['lam path']}")
+    return figure
+
+
 def graph(model, ax=None, positions=None):
     """Draw the nodes of a graph, coloured by cluster; links between clusters are pale.
 

@@ -63,7 +63,7 @@ class CollapsedGibbsDPMixture(Sampler):
     >>> import numpy as np
     >>> from kfree.baselines import CollapsedGibbsDPMixture
     >>> X = np.random.default_rng(0).normal(size=(90, 2)) + 9 * np.arange(90)[:, None] % 27
-    >>> CollapsedGibbsDPMixture(alpha=0.1, n_burn_in=100, n_samples=20, random_state=0).fit(X).n_clusters_
+    >>> CollapsedGibbsDPMixture(alpha=1.0, n_burn_in=200, n_samples=50, random_state=0).fit(X).n_clusters_
     3
     """
 

@@ -12,6 +12,7 @@ from kfree.baselines._split_merge import SplitMergeMixture, plug_in_criteria
 from kfree.core.rules import QuadraticRule
 from kfree.estimators._validation import is_positive_number, require
 from kfree.estimators.k_means import KMeans
+from kfree.objectives.information import SphericalClusters
 from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
 
 
@@ -145,18 +146,12 @@ class KMeansFamily:
         return plug_in_criteria(rows, state.parameters)
 
     def _judged(self, rows, hard, means, inertia):
-        (n_rows, n_features), k, n = rows.shape, len(means), hard.sum(axis=0)
-        # Rows at their centres have no variance to estimate.
-        variance = max(inertia / rows.size, 1e-12 * self.variance, np.finfo(float).tiny)
-        log_weight = np.log(n / n_rows)
-        offset = n_features / 2 * math.log(2 * math.pi * variance)
-        log_likelihood = float(n @ log_weight) - n_rows * offset - inertia / (2 * variance)
-        factor = np.broadcast_to(np.eye(n_features) / math.sqrt(2 * variance), (k, n_features, n_features))
-        rule = QuadraticRule(means, factor, np.full(k, offset))
-        covariances = np.broadcast_to(variance * np.eye(n_features), (k, n_features, n_features)).copy()
-        n_parameters = k * n_features + (k - 1) + 1
-        cost = -log_likelihood + n_parameters / 2 * math.log(n_rows)
-        return cost, _Parameters(rule, log_weight, means, covariances)
+        n_features, k = rows.shape[1], len(means)
+        clusters = SphericalClusters(hard.sum(axis=0), n_features, inertia, 1e-12 * self.variance)
+        identity = np.broadcast_to(np.eye(n_features), (k, n_features, n_features))
+        rule = QuadraticRule(means, identity / math.sqrt(2 * clusters.variance), np.full(k, clusters.log_norm))
+        log_weight = np.log(clusters.n / len(rows))
+        return clusters.bic / 2, _Parameters(rule, log_weight, means, identity * clusters.variance)
 
 
 @dataclass(frozen=True)
