@@ -1,32 +1,71 @@
-"""``python -m reproduce [name …]``: run experiments, or list them."""
+"""``python -m reproduce list | all | report | name …``: run experiments, or list them."""
 
 import argparse
 import difflib
+import sys
 from pathlib import Path
 
 from reproduce.experiments import EXPERIMENTS
-from reproduce.table import as_text, write_csv
+from reproduce.report import write_report
+from reproduce.result import keep
+from reproduce.table import as_text
+
+HERE = Path(__file__).parent
+REPORT = HERE.parent / "docs" / "reproduction.md"
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="python -m reproduce", description="Published tables beside kfree's numbers.")
-    parser.add_argument("names", nargs="*", metavar="name", help="an experiment, or a paper for all of its experiments")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results", help="folder for the CSV files")
-    options = parser.parse_args(arguments)
-    if not options.names:
-        print("Give one of these names, or a part before the slash:\n")
-        print(*(f"  {name:20} {experiment.about}" for name, experiment in EXPERIMENTS.items()), sep="\n")
-        return
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    names = options.names or ["list"]
+    if names == ["list"]:
+        print(*(f"{name:26} {experiment.about}" for name, experiment in EXPERIMENTS.items()), sep="\n")
+        return 0
+    if names == ["report"]:
+        print(f"Written: {write_report(options.out, options.report)}")
+        return 0
+    everything = names == ["all"]
     try:
-        chosen = [found for name in options.names for found in matching(name)]
+        chosen = list(EXPERIMENTS) if everything else [found for name in names for found in matching(name)]
     except LookupError as error:
-        parser.error(str(error))
+        _parser().error(str(error))
+    # One name is run as published unless --quick is given; everything together only with --full.
+    size = "quick" if options.quick or (everything and not options.full) else "full"
+    not_run = {}
     for name in chosen:
-        run(name, options.out)
+        try:
+            run(name, options.out, size)
+        except FileNotFoundError as error:
+            not_run[name] = str(error)
+            print(f"\n{name} was not run. {error}", flush=True)
+    if everything:
+        print(f"\nWritten: {write_report(options.out, options.report)}")
+    if not_run:
+        print("\nNot run:", *(f"  {name}: {why}" for name, why in not_run.items()), sep="\n", file=sys.stderr)
+    return 1 if not_run else 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m reproduce", description="Published tables and figures beside kfree's numbers."
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="name",
+        help="list, all, report, an experiment, or a paper for all of its experiments",
+    )
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="reduced sizes, minutes in all (default for all)")
+    size.add_argument("--full", action="store_true", help="as published (default for named experiments)")
+    parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for CSV and PNG files")
+    parser.add_argument("--report", type=Path, default=REPORT, help="the page that all and report write")
+    return parser
 
 
 def matching(name):
     """An experiment by its name, or all experiments of a paper."""
+    name = name.replace("_", "-")
     found = [known for known in EXPERIMENTS if name in (known, known.split("/")[0])]
     if not found:
         guess = difflib.get_close_matches(name, EXPERIMENTS, n=1)
@@ -35,16 +74,13 @@ def matching(name):
     return found
 
 
-def run(name, folder):
-    """Run one experiment, print its table and keep it as CSV."""
-    print(f"\n{name}: {EXPERIMENTS[name].about}\n", flush=True)
-    lines = EXPERIMENTS[name].run()
-    print(as_text(lines))
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name.replace('/', '-')}.csv"
-    write_csv(lines, path)
-    print(f"\nAlso in {path}")
+def run(name, folder, size):
+    """Run one experiment, print its table and keep it as CSV and PNG."""
+    print(f"\n{name} ({size}): {EXPERIMENTS[name].about}\n", flush=True)
+    result = EXPERIMENTS[name].run(size == "quick")
+    print(as_text(result.lines))
+    print("\nAlso in", *keep(result, folder, name, size), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,5 @@
 """Paper, ours, difference: one line per published number."""
 
-import csv
 from dataclasses import dataclass
 
 from scipy import stats
@@ -32,7 +31,7 @@ class Line:
     @property
     def difference(self):
         """How far ours is from the paper's, as a share of it."""
-        return None if self.paper is None else self.ours / self.paper - 1
+        return self.ours / self.paper - 1 if self.paper else None
 
     @property
     def verdict(self):
@@ -84,6 +83,8 @@ FIELDS = [
 
 def as_text(lines):
     """A table for the terminal; columns in which nothing is written are left out."""
+    if not lines:
+        return "(a picture only)"
     rows = [line.cells() for line in lines]
     heads = [head for head in rows[0] if any(row[head] for row in rows)]
     width = {head: max(len(head), *(len(row[head]) for row in rows)) for head in heads}
@@ -92,14 +93,6 @@ def as_text(lines):
     worse = sum(line.verdict != "" for line in lines)
     said = f"Worse than the {lines[0].against} in {worse} of {len(lines)} lines." if worse else ""
     return "\n".join([*text, "", said]).rstrip()
-
-
-def write_csv(lines, path):
-    """Keep all fields, unrounded."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        writer.writerows([getattr(line, field) for field in FIELDS] for line in lines)
 
 
 def half_width(values):

@@ -9,9 +9,11 @@ import time
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
 
-from kfree import DPMeans, HardHDP, KMeans
+from kfree import DPMeans, HardHDP, KMeans, plot
+from reproduce.result import Result
 from reproduce.table import Line, half_width
 
+QUICK_REPETITIONS = 4
 N_REPETITIONS, N_SETS, N_GAUSSIANS, N_CHOSEN, N_ROWS = 20, 50, 15, 5, 5
 DEFAULT = "HardHDP()"
 PUBLISHED_NMI = {
@@ -45,7 +47,7 @@ def _separate(make):
     return labels
 
 
-# RowCosts for a wished number of clusters by farthest-first, as in the paper, where DP-means needs one.
+# Penalties for a wished number of clusters by farthest-first, as in the paper, where DP-means needs one.
 METHODS = {
     DEFAULT: lambda X, group: HardHDP().fit(X, groups=group).labels_,
     "k-means, k=15, pooled": lambda X, group: KMeans(N_GAUSSIANS, n_init=10, random_state=0).fit(X).labels_,
@@ -64,12 +66,12 @@ def nmi(y, labels, group):
     return np.mean([normalized_mutual_info_score(y[group == g], labels[group == g]) for g in range(N_SETS)])
 
 
-def lines():
+def result(quick):
     """NMI of all methods, and how many clusters HardHDP finds."""
     found = {method: [] for method in METHODS}
     seconds = {method: [] for method in METHODS}
     n_global, n_local = [], []
-    for seed in range(N_REPETITIONS):
+    for seed in range(QUICK_REPETITIONS if quick else N_REPETITIONS):
         X, y, group = data_sets(seed)
         for method, run in METHODS.items():
             started = time.perf_counter()
@@ -80,11 +82,22 @@ def lines():
                 n_global.append(len(np.unique(labels)))
                 n_local.append(len(np.unique(group * N_ROWS * len(X) + labels)) / N_SETS)
     ours = np.array(found[DEFAULT])
-    return [
+    lines = [
         *(_line(method, "NMI", PUBLISHED_NMI[method], found[method], seconds[method], ours) for method in METHODS),
         _line(DEFAULT, "global clusters", PUBLISHED_GLOBAL, n_global),
         _line(DEFAULT, "local clusters", PUBLISHED_LOCAL, n_local),
     ]
+    return Result(lines)
+
+
+def figure2d(quick):
+    """One of the fifty data sets, coloured by the Gaussian that a row came from; the other sets in grey."""
+    X, y, group = data_sets(0)
+    ax, one = plot.axes(), group == 0
+    ax.scatter(*X[~one].T, color="0.9", s=8)
+    ax.scatter(*X[one].T, c=plot.colours(N_GAUSSIANS)[y[one]], s=40)
+    ax.set_title("25 rows of one data set, the other 49 in grey")
+    return Result(figure=ax.figure)
 
 
 def _line(method, quantity, published, values, seconds=None, ours=None):

@@ -34,5 +34,14 @@ def messages():
         return [row["text"] for row in rows], [row["group"] for row in rows]
     from sklearn.datasets import fetch_20newsgroups
 
-    found = fetch_20newsgroups(subset="all", categories=GROUPS)
+    try:
+        found = fetch_20newsgroups(subset="all", categories=GROUPS)
+    except OSError as error:
+        given = os.environ.get("KFREE_DATA")
+        looked = f"{FILE} is not in KFREE_DATA={given}" if given else "the environment variable KFREE_DATA is not set"
+        raise FileNotFoundError(
+            f"The data set '20 newsgroups' was not found: {looked}, and sklearn.datasets.fetch_20newsgroups cannot "
+            f"fetch it ({error}). Connect to a network, or set KFREE_DATA to a folder that holds {FILE} with columns "
+            "text and group."
+        ) from error
     return found.data, [found.target_names[label] for label in found.target]

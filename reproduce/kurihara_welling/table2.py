@@ -12,9 +12,10 @@ from kfree.datasets import load
 from kfree.metrics import dendrogram_purity
 from reproduce.kurihara_welling.newsgroups import binary_words
 from reproduce.kurihara_welling.published import PURITY
+from reproduce.result import Result
 from reproduce.table import Line
 
-N_SUBSETS = 10
+N_SUBSETS, QUICK_SUBSETS = 10, 3
 LINKAGES = ["single", "complete", "average"]
 # The paper's prior (Eq. 22) is for Gaussians only.
 ABC = {"gaussian": {"ABC": "neighbours", "ABC, prior of Eq. 22": "data"}, "bernoulli": {"ABC": "neighbours"}}
@@ -54,13 +55,14 @@ CASES = {
 }
 
 
-def lines():
+def result(quick):
     """All rows of the table, the paper's numbers beside ours, and who is highest of ours."""
-    return [line for name in CASES for line in lines_of(name)]
+    n_subsets = QUICK_SUBSETS if quick else N_SUBSETS
+    return Result([line for name in CASES for line in lines_of(name, n_subsets)])
 
 
-def lines_of(name):
-    purity = {method: np.array(found) for method, found in purities(CASES[name]).items()}
+def lines_of(name, n_subsets=N_SUBSETS):
+    purity = {method: np.array(found) for method, found in purities(CASES[name], n_subsets).items()}
     highest = max(purity, key=lambda method: purity[method].mean())
     return [
         Line(
@@ -78,11 +80,11 @@ def lines_of(name):
     ]
 
 
-def purities(case):
+def purities(case, n_subsets):
     """By method, the purity on each random subset."""
     X, y = case.rows()
     found = {method: [] for method in [*ABC[case.model], *LINKAGES]}
-    for seed in range(N_SUBSETS):
+    for seed in range(n_subsets):
         chosen = np.random.default_rng(seed).choice(len(X), case.n_rows, replace=False)
         rows = case.prepare(X[chosen], seed)
         for method, prior in ABC[case.model].items():

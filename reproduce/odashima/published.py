@@ -1,4 +1,4 @@
-"""The numbers of Tables 1, 2, 3 and 5. RowCosts are the paper's λ², which is kfree's lam."""
+"""The numbers of Tables 1, 2, 3 and 5. Penalties are the paper's λ², which is kfree's lam."""
 
 from dataclasses import dataclass
 

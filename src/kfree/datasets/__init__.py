@@ -1,7 +1,16 @@
 """Data that come with kfree, and public data sets by name."""
 
 from kfree.datasets.archipelago import load_archipelago
-from kfree.datasets.gaussians import make_gaussians
+from kfree.datasets.gaussians import make_gaussians, make_three_gaussians, make_two_groups
 from kfree.datasets.loading import Dataset, Graph, load, names
 
-__all__ = ["Dataset", "Graph", "load", "load_archipelago", "make_gaussians", "names"]
+__all__ = [
+    "Dataset",
+    "Graph",
+    "load",
+    "load_archipelago",
+    "make_gaussians",
+    "make_three_gaussians",
+    "make_two_groups",
+    "names",
+]

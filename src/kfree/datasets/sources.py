@@ -42,8 +42,9 @@ def openml(entry):
         found = fetch_openml(data_id=entry.openml, as_frame=False, parser="liac-arff")
     except OSError as error:
         raise FileNotFoundError(
-            f"OpenML's data set {entry.openml} cannot be fetched ({error}). Connect to a network, or set KFREE_DATA "
-            f"to a folder that holds {entry.file}.npz."
+            f"The data set {entry.about!r} was not found: {_looked()}, and OpenML's data set {entry.openml} cannot be "
+            f"fetched ({error}). Connect to a network, or set KFREE_DATA to a folder that holds {entry.file}.npz with "
+            f"arrays {entry.rows!r} and 'y'."
         ) from error
     target_names, y = np.unique(found.target, return_inverse=True)
     arrays = {entry.rows: found.data, "y": y, "target_names": target_names.astype(str)}
@@ -56,10 +57,13 @@ SOURCES = [folder, bundled, openml]
 
 def missing(name, entry):
     """What to say when no source has the set."""
-    given = os.environ.get("KFREE_DATA")
-    looked = f"it is not in KFREE_DATA={given}" if given else "the environment variable KFREE_DATA is not set"
     arrays = "edges" if name.startswith("graph-") else f"{entry.prefix}{entry.rows}"
     return (
-        f"The data set {name!r} was not found: {looked}, and neither scikit-learn nor OpenML offers it. "
+        f"The data set {name!r} was not found: {_looked()}, and neither scikit-learn nor OpenML offers it. "
         f"Set KFREE_DATA to a folder with a file {entry.file}.npz that holds {arrays!r}."
     )
+
+
+def _looked():
+    given = os.environ.get("KFREE_DATA")
+    return f"it is not in KFREE_DATA={given}" if given else "the environment variable KFREE_DATA is not set"

@@ -1,0 +1,56 @@
+"""§6.2: seconds per iteration on data of the size of Photo Tourism, 312,320 × 128; the descriptors are made up."""
+
+import time
+
+import numpy as np
+
+from kfree import DPMeans, farthest_first_lambda
+from kfree.baselines import GibbsDPMixture
+from reproduce.result import Result
+from reproduce.table import Line
+
+N_ROWS, QUICK_ROWS, N_FEATURES = 312_320, 31_232, 128
+N_WORDS, TARGET_K = 200, 100
+DP_MEANS_ITERATIONS, GIBBS_SWEEPS = 5, 1
+
+
+def descriptors(n_rows, seed=0):
+    """Like SIFT: 128 numbers ≥ 0, many of them small, around a few hundred patterns; float32."""
+    rng = np.random.default_rng(seed)
+    words = rng.gamma(0.6, 40.0, size=(N_WORDS, N_FEATURES)).astype(np.float32)
+    noise = rng.standard_normal((n_rows, N_FEATURES), dtype=np.float32)
+    return np.clip(words[rng.integers(N_WORDS, size=n_rows)] + 12 * noise, 0, 255)
+
+
+def result(quick):
+    """DP-means for a few iterations, and one Gibbs sweep from one cluster with a σ that suits the rows."""
+    n_rows = QUICK_ROWS if quick else N_ROWS
+    X = descriptors(n_rows)
+    lam = farthest_first_lambda(X[:10_000], TARGET_K)
+    model = DPMeans(lam, search="sweep", max_iter=1)
+    seconds, n_iter, k = _timed(model, X)
+    more, n_more, k = _timed(model.set_params(max_iter=DP_MEANS_ITERATIONS), X)
+    per_iteration = (more - seconds) / max(n_more - n_iter, 1)
+    share = N_ROWS / n_rows
+    case = f"{n_rows} × {N_FEATURES}"
+    note = "" if share == 1 else f"times {share:.0f}, the rows of the paper per row here"
+    lines = [Line(case, "DP-means", "seconds per iteration", 37.9, share * per_iteration, note=f"k={k}. {note}")]
+    sampler = GibbsDPMixture(1.0, 150.0, prior_mean=X.mean(axis=0), n_burn_in=0, n_samples=GIBBS_SWEEPS, thin=1)
+    started = time.perf_counter()
+    sampler.fit(X)
+    swept = (time.perf_counter() - started) / GIBBS_SWEEPS
+    note = f"k={sampler.n_clusters_}. {note}"
+    lines.append(Line(case, "Gibbs", "seconds per iteration", 29.4, share * swept, note=note))
+    return Result(lines)
+
+
+def _timed(model, X):
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    return time.perf_counter() - started, model.n_iter_, model.n_clusters_
