@@ -26,7 +26,7 @@ PUBLISHED = {
     "vehicle": (0.18, 0.18, 0.17),
 }
 METHODS = ("DP-means", "k-means", "Gibbs")
-N_SPLITS, QUICK_SPLITS = 10, 2
+N_SPLITS, QUICK_SPLITS = 10, 4
 # Sweeps before the first sample, samples, sweeps per sample.
 CHAIN, QUICK_CHAIN = (1000, 500, 10), (100, 20, 5)
 VALIDATION_CHAIN = (50, 10, 2)

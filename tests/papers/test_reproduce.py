@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 from conftest import blobs
 
-from kfree.datasets import Dataset
+from kfree.datasets import Dataset, make_gaussians
 from reproduce import __main__ as runner
-from reproduce.experiments import EXPERIMENTS, Experiment
-from reproduce.kurihara_welling import table1, table2
-from reproduce.kurihara_welling.published import CLUSTERS_FOUND, PURITY
-from reproduce.odashima import grid, tables
+from reproduce.experiments import EXPERIMENTS
+from reproduce.kulis_jordan import table1 as kj_table1
+from reproduce.kulis_jordan import three_gaussians
+from reproduce.kurihara_welling import figures, newsgroups, prior, table1, table2
+from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
+from reproduce.odashima import figure3, grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
+from reproduce.result import Experiment, Result
 from reproduce.table import Line, as_text
 
 
@@ -63,30 +66,86 @@ def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
     assert text.endswith("Worse than the paper in 2 of 4 lines.")
 
 
-def test_the_runner_prints_and_keeps_all_digits(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "nobody/table9", Experiment("made up", made_up))
-    runner.main(["nobody/table9", "--out", str(tmp_path)])
+@pytest.fixture
+def made_up_experiments(monkeypatch):
+    """Two experiments in place of all others: one that runs, and one whose data are nowhere."""
+
+    def missing(quick):
+        raise FileNotFoundError("The data set 'moon' was not found: KFREE_DATA is not set. Fetch it.")
+
+    found = {
+        "odashima/table8": Experiment("needs the moon", missing),
+        "odashima/table9": Experiment("made up", lambda quick: Result(made_up()[: 2 if quick else None]), "Because."),
+    }
+    for name in list(EXPERIMENTS):
+        monkeypatch.delitem(EXPERIMENTS, name)
+    for name, experiment in found.items():
+        monkeypatch.setitem(EXPERIMENTS, name, experiment)
+
+
+def run_main(tmp_path, *arguments):
+    return runner.main([*arguments, "--out", str(tmp_path), "--report", str(tmp_path / "page.md")])
+
+
+def test_the_runner_prints_and_keeps_all_digits(tmp_path, capsys, made_up_experiments):
+    assert run_main(tmp_path, "odashima/table9") == 0
     assert "1.2349 ± 0.01" in capsys.readouterr().out
-    with (tmp_path / "nobody-table9.csv").open() as file:
+    with (tmp_path / "odashima-table9.full.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["ours"]) for row in rows] == [1.2349, 1.236, 1.26, 8]
     assert [row["verdict"] for row in rows] == ["", "WORSE", "worse, within ±", ""]
 
 
-def test_without_a_name_the_runner_lists_what_there_is(capsys):
-    runner.main([])
+def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path, capsys, made_up_experiments):
+    assert run_main(tmp_path, "all", "--quick") == 1
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-2:] == [
+        "Not run:",
+        "  odashima/table8: The data set 'moon' was not found: KFREE_DATA is not set. Fetch it.",
+    ]
+    with (tmp_path / "odashima-table9.quick.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2
+    page = (tmp_path / "page.md").read_text()
+    assert "Not run yet: `python -m reproduce odashima/table8`" in page
+    assert "Size: quick. Worse than the paper in 1 of 2 lines." in page
+    assert "| a | fast | cost | 1.23 | 1.2349 ± 0.01 | +0.4% |  | 2 |  |" in page
+    assert "Because." in page
+
+
+def test_the_page_shows_a_full_run_rather_than_a_quick_one(tmp_path, made_up_experiments):
+    for size in ("--quick", "--full"):
+        run_main(tmp_path, "odashima/table9", size)
+    run_main(tmp_path, "report")
+    assert "Size: full. Worse than the paper in 2 of 4 lines." in (tmp_path / "page.md").read_text()
+
+
+@pytest.mark.parametrize("arguments", [[], ["list"]])
+def test_the_runner_lists_what_there_is(arguments, capsys):
+    runner.main(arguments)
     listed = capsys.readouterr().out
     assert all(name in listed for name in EXPERIMENTS)
 
 
 def test_a_paper_stands_for_all_its_experiments():
     assert runner.matching("odashima") == [name for name in EXPERIMENTS if name.startswith("odashima/")]
+    assert runner.matching("kulis_jordan/table1") == ["kulis-jordan/table1"]
 
 
 def test_an_unknown_experiment_is_answered_with_a_guess(capsys):
     with pytest.raises(SystemExit):
         runner.main(["odashima/tabel1"])
     assert "did you mean 'odashima/table1'" in capsys.readouterr().err
+
+
+def test_missing_messages_are_answered_with_where_and_how(monkeypatch, tmp_path):
+    def no_network(**_):
+        raise OSError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", no_network)
+    monkeypatch.setenv("KFREE_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="20newsgroups_4cat.csv.gz is not in KFREE_DATA") as caught:
+        newsgroups.messages()
+    assert "no network" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", COSTS)
@@ -122,8 +181,9 @@ def test_orders_are_permutations_and_the_same_each_time():
 def test_a_cost_table_has_a_line_for_every_penalty_and_algorithm(rng, monkeypatch):
     X, _ = blobs(rng, n=200, d=3)
     monkeypatch.setattr(tables, "load", lambda name: Dataset(name, "made up", "nowhere", X))
-    lines = tables.costs("usgs")
+    lines = tables.costs("usgs", quick=False).lines
     assert len(lines) == 4 * len(ALGORITHMS)
+    assert len(tables.costs("usgs", quick=True).lines) == 2 * len(ALGORITHMS)
     default = [line for line in lines if DEFAULT in line.method]
     assert [line.paper for line in default] == [row["SMD"].cost for row in COSTS["usgs"].values()]
 
@@ -152,28 +212,72 @@ def test_the_grid_goes_on_where_it_stopped(rng, tmp_path, monkeypatch):
     fits = json.loads((tmp_path / "grid.json").read_text())["fits"]["usgs"]
     assert [fit["k"] for fit in fits] == [k, *others]
     assert fits[0]["inertia"] == -1.0
-    (line,) = grid.lines()
+    (line,) = grid.result(quick=False).lines
     assert line.paper == min(fit["inertia"] + fit["k"] for fit in fits)
 
 
 def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(table1, "KEPT", tmp_path / "table1.json")
     monkeypatch.setattr(table1, "fit", lambda *case, seed: {"clusters": 9 + seed % 2, "seconds": 1.0})
-    kept = {"τ=0.5, N=100, D=2": [{"clusters": 4, "seconds": 2.0}] * 5}
+    kept = {"BKM": {"τ=0.5, N=100, D=2": [{"clusters": 4, "seconds": 2.0}] * 5}}
     case = 0.5, 100, 2
-    line = table1.line(case, table1.completed(case, kept))
+    line = table1.line("BKM", case, table1.completed("BKM", case, kept, 10))
     assert json.loads(table1.KEPT.read_text()) == kept
     assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
-    assert (line.goal, line.verdict) == (10.0, "")
+    assert (line.goal, line.verdict, line.note) == (10.0, "", "")
+    assert table1.line("VBMG", case, kept["BKM"][line.case][:3]).note == "3 of 10 data sets"
     assert len(CLUSTERS_FOUND) == 27
+    assert all(tuple(row) == METHODS == tuple(table1.MODELS) for row in CLUSTERS_FOUND.values())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_column_of_table_1_can_be_made(method):
+    found = table1.fit(method, 2.0, 60, 2, seed=0)
+    assert 1 <= found["clusters"] <= 60
+
+
+def test_the_truth_can_cost_more_than_what_was_found():
+    """Forty rows in sixteen columns: the prior of Eq. 21 splits Gaussians."""
+    X, y = make_gaussians(40, 16, 4, random_state=0)
+    model = prior.printed(X)
+    assert model.free_energy_ < prior.free_energy_of(model, X, y)
+    assert prior.free_energy_of(model, X, model.labels_) == pytest.approx(model.free_energy_)
+
+
+def test_pictures_come_with_numbers(monkeypatch):
+    pytest.importorskip("matplotlib")
+    shown = three_gaussians.figure2a(quick=True)
+    assert [line.quantity for line in shown.lines] == ["runs with three clusters", "iterations, most", "NMI"]
+    assert shown.lines[0].ours == 1.0
+    assert shown.lines[1].ours <= 8
+    assert shown.figure is not None
+    monkeypatch.setattr(three_gaussians, "QUICK_ITERATIONS", 60)
+    lines = three_gaussians.figure2b(quick=True).lines
+    assert {line.method for line in lines} == {"α by a Gamma prior", "α by validation"}
+    assert figure3.result(quick=True).lines[0].ours == 2
+    assert len(figures.figure3(quick=True).lines) == 3
+
+
+def test_kulis_and_jordans_table_has_a_line_for_every_set_and_method(monkeypatch, rng):
+    X, y = blobs(rng, n=60, d=2, k=3, spread=9.0)
+    X[0, 0] = np.nan
+    monkeypatch.setattr(kj_table1, "load", lambda name: Dataset(name, "made up", "nowhere", X, y))
+    assert len(kj_table1.PUBLISHED) == 8
+    monkeypatch.setattr(kj_table1, "PUBLISHED", dict.fromkeys(("wine", "iris"), (0.4, 0.4, 0.4)))
+    monkeypatch.setattr(kj_table1, "QUICK_SPLITS", 2)
+    monkeypatch.setattr(kj_table1, "QUICK_CHAIN", (10, 5, 1))
+    monkeypatch.setattr(kj_table1, "VALIDATION_CHAIN", (5, 3, 1))
+    lines = kj_table1.result(quick=True).lines
+    assert len(lines) == 2 * 3
+    assert all(0 <= line.ours <= 1 for line in lines)
+    assert all(line.ours > 0.8 for line in lines if line.method == "k-means")
 
 
 def test_table_2_holds_every_method_against_the_paper(rng, monkeypatch):
     assert all(max(row, key=row.get) == "ABC" for row in PURITY.values())
     assert PURITY.keys() == table2.CASES.keys()
     monkeypatch.setitem(table2.CASES, "MNIST", table2.Case(lambda: blobs(rng, 120, 3, spread=40), 40, "gaussian"))
-    monkeypatch.setattr(table2, "N_SUBSETS", 2)
-    lines = {line.method: line for line in table2.lines_of("MNIST")}
+    lines = {line.method: line for line in table2.lines_of("MNIST", n_subsets=2)}
     assert list(lines) == ["ABC", "ABC, prior of Eq. 22", "single", "complete", "average"]
     assert (lines["ABC"].paper, lines["single"].paper) == (0.410, 0.316)
     assert lines["ABC"].ours == pytest.approx(1.0)
