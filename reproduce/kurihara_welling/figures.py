@@ -8,7 +8,9 @@ from threadpoolctl import threadpool_limits
 
 from kfree import AgglomerativeBayes, BayesianKMeans, plot
 from kfree.datasets import make_gaussians
+from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.metrics import dendrogram_purity
+from kfree.native import _core
 from reproduce.kurihara_welling.table2 import above_median
 from reproduce.result import Result
 from reproduce.table import Line
@@ -61,8 +63,8 @@ def figure4(quick):
 
 def figure5(quick):
     """How many times faster: kd-tree against all rows one by one, conga lines against plain search."""
-    cases = [(20_000, 2, 3.0), (20_000, 2, 0.5)] + ([] if quick else [(80_000, 2, 3.0), (20_000, 16, 3.0)])
-    cases += [] if quick else [(20_000, 256, 3.0)]
+    cases = [(20_000, 2, 3.0), (20_000, 2, 0.5), (80_000, 2, 3.0)]
+    cases += [] if quick else [(20_000, 16, 3.0), (20_000, 256, 3.0)]
     lines = [_kd_tree_line(*case) for case in cases]
     lines += [_conga_line(n_rows) for n_rows in ((200, 400) if quick else (200, 400, 800, 1600))]
     ax = plot.axes()
@@ -72,11 +74,27 @@ def figure5(quick):
 
 
 def _kd_tree_line(n_rows, n_features, tau):
+    """One update of all labels with the statistics of all clusters, from the posteriors of a fit."""
     X, _ = make_gaussians(n_rows, n_features, 5, separation=tau, random_state=0)
-    brute, tree = (_seconds(BayesianKMeans(algorithm=name, n_threads=1), X) for name in ("brute", "kd-tree"))
+    model = BayesianKMeans(n_threads=1, algorithm="brute").fit(X[:5000])
+    rows = np.ascontiguousarray(model._frame_.inward(X))
+    brute, tree = (
+        _seconds_of_updates(GaussianRows(_core, rows, name, 1), model._rule_) for name in ("brute", "kd-tree")
+    )
     case = f"N={n_rows}, D={n_features}, τ={tau:g}"
-    note = f"{brute:.2f} s one by one, compiled; the paper's plain loop was slower"
+    note = "against kfree's own pass over all rows; the paper's peer is a plain loop"
     return Line(case, "BKM + kd-tree", "speed-up", SPEED_UPS.get(case), brute / tree, goal="highest", note=note)
+
+
+def _seconds_of_updates(engine, rule):
+    """Processor seconds of an update, the best of three rounds of five."""
+    rounds = []
+    for _ in range(3):
+        started = time.process_time()
+        for _ in range(5):
+            engine.assign(rule)
+        rounds.append((time.process_time() - started) / 5)
+    return min(rounds)
 
 
 def _conga_line(n_rows):
