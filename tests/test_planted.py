@@ -322,6 +322,30 @@ MISTAKES = {
         "if size > 0)",
         ["test_metrics.py", "alone_in_their_class"],
     ),
+    "a row counts itself when its label is drawn": (
+        "native/reference/samplers.py",
+        "            self.counts[self.labels[i]] -= 1\n            sq_dist",
+        "            sq_dist",
+        ["baselines/test_samplers.py", "spherical_chains"],
+    ),
+    "alpha is drawn as if there were no rows": (
+        "baselines/_sampling.py",
+        "rate = prior.rate - math.log(rng.beta(alpha + 1, n_rows))",
+        "rate = prior.rate",
+        ["baselines/test_samplers.py", "alpha_and_sigma"],
+    ),
+    "soft labels have no entropy": (
+        "baselines/variational.py",
+        "self.objective.free_energy(stats) + float((r * log_r).sum())",
+        "self.objective.free_energy(stats)",
+        ["baselines/test_split_merge.py", "variational_bound"],
+    ),
+    "parameters of clusters cost nothing": (
+        "objectives/information.py",
+        "return k * self.n_features + (k - 1) + 1",
+        "return 1",
+        ["estimators/test_choose_k.py", "what_they_are_called"],
+    ),
 }
 
 
