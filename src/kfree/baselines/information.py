@@ -173,15 +173,25 @@ class EMFamily:
             random_state=0,
             weights_init=stats.n / stats.n.sum(),
             means_init=stats.sum / stats.n[:, None],
-            precisions_init=np.linalg.inv(covariances),
+            precisions_init=_symmetric_inverses(covariances),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(rows)
+            try:
+                model.fit(rows)
+            except ValueError as error:
+                if "ill-defined" not in str(error):
+                    raise
+                return SoftClustering(r, math.inf, None)  # a cluster has collapsed: the split is refused
         return SoftClustering(model.predict_proba(rows), model.bic(rows) / 2, _em_parameters(model))
 
     def criteria(self, rows, state):
         return plug_in_criteria(rows, state.parameters)
+
+
+def _symmetric_inverses(matrices):
+    inverses = np.linalg.inv(matrices)
+    return (inverses + np.swapaxes(inverses, 1, 2)) / 2
 
 
 def _em_parameters(model):
