@@ -117,7 +117,7 @@ class GibbsDPMixture(Sampler):
         rows = _dense(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         variance = self.sigma_ + self.sigma_ * self.rho / (self.sigma_ + self.rho * self._counts_)
-        sq_dist = ((rows[:, None] - self.cluster_centers_) ** 2).sum(axis=2)
+        sq_dist = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
         log_weight = np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)
         return log_weight.argmax(axis=1).astype(np.int32)
 
@@ -129,8 +129,9 @@ class GibbsDPMixture(Sampler):
 
     def _open(self, X, rng):
         rows = _dense(X, self)
-        mean = np.broadcast_to(np.asarray(self.prior_mean, dtype=np.float64), rows.shape[1:])
-        require(np.isfinite(mean).all(), "prior_mean", self.prior_mean, "finite numbers, one or one per column")
+        mean = np.asarray(self.prior_mean, dtype=np.float64)
+        ok = mean.shape in ((), rows.shape[1:]) and np.isfinite(mean).all()
+        require(ok, "prior_mean", self.prior_mean, f"a finite number, or one for each of {rows.shape[1]} columns")
         alpha, alpha_prior = self._alpha()
         sigma_prior = GammaPrior(*self.sigma_prior) if isinstance(self.sigma, str) else None
         sigma = 1 / sigma_prior.mean if sigma_prior else float(self.sigma)

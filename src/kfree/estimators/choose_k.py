@@ -180,7 +180,7 @@ class _Search:
         fit = self._fit(self.rows[train], k)
         clusters = self._clusters(fit)
         centres = fit.cluster_centers_[np.unique(fit.labels_)]
-        sq_dist = ((self.rows[test][:, None] - centres) ** 2).sum(axis=2)
+        sq_dist = np.stack([((self.rows[test] - centre) ** 2).sum(axis=1) for centre in centres], axis=1)
         log_weight = np.log(clusters.n / clusters.n.sum())
         return logsumexp(log_weight - sq_dist / (2 * clusters.variance), axis=1).mean() - clusters.log_norm
 

@@ -1,0 +1,37 @@
+"""The compiled chains of the samplers against their reference implementation: the same bits."""
+
+import numpy as np
+import pytest
+from conftest import blobs
+
+from kfree.native import _core
+from kfree.native.reference import samplers as reference
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("sigma", [0.02, 1.0])
+def test_compiled_spherical_chains_have_the_bits_of_the_reference(rng, seed, sigma):
+    """A small σ opens dozens of clusters, so that slots are emptied, reused and added."""
+    X, label = blobs(rng, n=70, d=4)[0], np.arange(70, dtype=np.int32) % 3
+    chains = [made(X, label, seed, sigma, 9.0) for made in (_core.SphericalChain, reference.SphericalChain)]
+    for _ in range(8):
+        for chain in chains:
+            chain.sweep(0.5, sigma, 9.0)
+        compiled, plain = chains
+        for name in ("labels", "counts", "sums", "means"):
+            np.testing.assert_array_equal(getattr(compiled, name), getattr(plain, name))
+        assert compiled.sq_error == plain.sq_error
+    assert len(compiled.counts) > (20 if sigma < 1 else 2)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_compiled_collapsed_chains_have_the_bits_of_the_reference(rng, scale):
+    """With a prior that is nothing beside the rows, downdates lose their digits and clusters are built anew."""
+    X, label = blobs(rng, n=60, d=5)[0], np.arange(60, dtype=np.int32) % 4
+    prior = 0.1, 5.0, scale * np.eye(5), np.linspace(-3.0, -1.0, 61)
+    chains = [made(X, label, 3, *prior) for made in (_core.CollapsedChain, reference.CollapsedChain)]
+    for _ in range(6):
+        for chain in chains:
+            chain.sweep(1.0)
+        np.testing.assert_array_equal(*(chain.labels for chain in chains))
+        np.testing.assert_array_equal(*(chain.counts for chain in chains))
