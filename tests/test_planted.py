@@ -326,7 +326,7 @@ MISTAKES = {
         "native/reference/samplers.py",
         "            self.counts[self.labels[i]] -= 1\n            sq_dist",
         "            sq_dist",
-        ["native/test_samplers.py", "spherical_chains"],
+        ["native/test_chains.py", "spherical_chains"],
     ),
     "alpha is drawn as if there were no rows": (
         "baselines/_sampling.py",
