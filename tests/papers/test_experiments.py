@@ -1,0 +1,152 @@
+"""The published numbers, and the experiments of the papers on small data."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import blobs
+
+from kfree.datasets import Dataset, make_gaussians
+from reproduce.kulis_jordan import table1 as kj_table1
+from reproduce.kulis_jordan import three_gaussians
+from reproduce.kurihara_welling import figures, prior, table1, table2
+from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
+from reproduce.odashima import figure3, grid, tables
+from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
+from reproduce.odashima.published import COSTS, N_CLUSTERS
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_published_costs_are_complete_and_fall_from_algorithm_to_algorithm(name):
+    """The paper says that SMD is the best everywhere; costs rise with the penalty."""
+    rows = COSTS[name]
+    assert len(rows) == 4
+    for published in rows.values():
+        assert published["SMD"].cost < published["SD"].cost < min(published["BD"].cost, published["OD"].cost)
+        assert published["SMD"].seconds > published["SD"].seconds
+    for algorithm in ("BD", "OD", "SD", "SMD"):
+        assert np.all(np.diff([rows[lam][algorithm].cost for lam in sorted(rows)]) >= 0)
+    assert any(key[0] == name and key[1] in rows for key in N_CLUSTERS)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_costs_are_those_of_the_rows(algorithm, rng):
+    X, _ = blobs(rng, n=400, d=2)
+    done = run(algorithm, X, 5.0)
+    assert 0 < done.cost - 5.0 * done.n_clusters < ((X - X.mean(axis=0)) ** 2).sum()
+
+
+def test_orders_are_permutations_and_the_same_each_time():
+    X = np.arange(20.0)[:, None]
+    first, second = list(tables.orders(X)), list(tables.orders(X))
+    assert len(first) == 5
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first[0], X)
+    assert len({tuple(rows.ravel()) for rows in first}) == 5
+    assert all(sorted(rows.ravel()) == sorted(X.ravel()) for rows in first)
+
+
+def test_a_cost_table_has_a_line_for_every_penalty_and_algorithm(rng, monkeypatch):
+    X, _ = blobs(rng, n=200, d=3)
+    monkeypatch.setattr(tables, "load", lambda name: Dataset(name, "made up", "nowhere", X))
+    lines = tables.costs("usgs", quick=False).lines
+    assert len(lines) == 4 * len(ALGORITHMS)
+    assert len(tables.costs("usgs", quick=True).lines) == 2 * len(ALGORITHMS)
+    default = [line for line in lines if DEFAULT in line.method]
+    assert [line.paper for line in default] == [row["SMD"].cost for row in COSTS["usgs"].values()]
+
+
+def test_the_grid_takes_the_best_of_all_fits_and_counts_the_time_of_its_own_twelve():
+    wanted = grid.numbers_of_clusters(100)
+    assert len(set(wanted)) == 12
+    fits = [{"k": k, "inertia": 1e4 / k, "cpu_seconds": 2.0} for k in wanted]
+    cost, k, seconds = grid.best({"fits": {"usgs": fits}}, "usgs", 1.0, 100)
+    assert k == min(wanted, key=lambda k: 1e4 / k + k)
+    assert (cost, seconds) == (pytest.approx(1e4 / k + k), 24.0)
+    better = {"k": 101, "inertia": 1.0, "cpu_seconds": 2.0}
+    assert grid.best({"fits": {"usgs": [*fits, better]}}, "usgs", 1.0, 100) == (102.0, 101, 24.0)
+    assert grid.best({"fits": {"usgs": [*fits[1:], better]}}, "usgs", 1.0, 100) is None
+
+
+def test_the_grid_goes_on_where_it_stopped(rng, tmp_path, monkeypatch):
+    X, _ = blobs(rng, n=200, d=2)
+    monkeypatch.setattr(grid, "KEPT", tmp_path / "grid.json")
+    monkeypatch.setattr(grid, "load", lambda name: Dataset(name, "made up", "nowhere", X))
+    monkeypatch.setattr(grid, "MIDDLE", {("usgs", 1.0): 20})
+    k, *others = grid.numbers_of_clusters(20)
+    kept = {"fits": {"usgs": [{"k": k, "inertia": -1.0, "cpu_seconds": 0.0, "wall_seconds": 0.0}]}}
+    (tmp_path / "grid.json").write_text(json.dumps(kept))
+    grid.complete()
+    fits = json.loads((tmp_path / "grid.json").read_text())["fits"]["usgs"]
+    assert [fit["k"] for fit in fits] == [k, *others]
+    assert fits[0]["inertia"] == -1.0
+    (line,) = grid.result(quick=False).lines
+    assert line.paper == min(fit["inertia"] + fit["k"] for fit in fits)
+
+
+def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(table1, "KEPT", tmp_path / "table1.json")
+    monkeypatch.setattr(table1, "fit", lambda *case, seed: {"clusters": 9 + seed % 2, "seconds": 1.0})
+    kept = {"BKM": {"τ=0.5, N=100, D=2": [{"clusters": 4, "seconds": 2.0}] * 5}}
+    case = 0.5, 100, 2
+    line = table1.line("BKM", case, table1.completed("BKM", case, kept, 10))
+    assert json.loads(table1.KEPT.read_text()) == kept
+    assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
+    assert (line.goal, line.verdict, line.note) == (10.0, "", "")
+    assert table1.line("VBMG", case, kept["BKM"][line.case][:3]).note == "3 of 10 data sets"
+    assert len(CLUSTERS_FOUND) == 27
+    assert all(tuple(row) == METHODS == tuple(table1.MODELS) for row in CLUSTERS_FOUND.values())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_column_of_table_1_can_be_made(method):
+    found = table1.fit(method, 2.0, 60, 2, seed=0)
+    assert 1 <= found["clusters"] <= 60
+
+
+def test_the_truth_can_cost_more_than_what_was_found():
+    """Forty rows in sixteen columns: the prior of Eq. 21 splits Gaussians."""
+    X, y = make_gaussians(40, 16, 4, random_state=0)
+    model = prior.printed(X)
+    assert model.free_energy_ < prior.free_energy_of(model, X, y)
+    assert prior.free_energy_of(model, X, model.labels_) == pytest.approx(model.free_energy_)
+
+
+def test_pictures_come_with_numbers(monkeypatch):
+    pytest.importorskip("matplotlib")
+    shown = three_gaussians.figure2a(quick=True)
+    assert [line.quantity for line in shown.lines] == ["runs with three clusters", "iterations, most", "NMI"]
+    assert shown.lines[0].ours == 1.0
+    assert shown.lines[1].ours <= 8
+    assert shown.figure is not None
+    monkeypatch.setattr(three_gaussians, "QUICK_ITERATIONS", 60)
+    lines = three_gaussians.figure2b(quick=True).lines
+    assert {line.method for line in lines} == {"α by a Gamma prior", "α by validation"}
+    assert figure3.result(quick=True).lines[0].ours == 2
+    assert len(figures.figure3(quick=True).lines) == 3
+
+
+def test_kulis_and_jordans_table_has_a_line_for_every_set_and_method(monkeypatch, rng):
+    X, y = blobs(rng, n=60, d=2, k=3, spread=9.0)
+    X[0, 0] = np.nan
+    monkeypatch.setattr(kj_table1, "load", lambda name: Dataset(name, "made up", "nowhere", X, y))
+    assert len(kj_table1.PUBLISHED) == 8
+    monkeypatch.setattr(kj_table1, "PUBLISHED", dict.fromkeys(("wine", "iris"), (0.4, 0.4, 0.4)))
+    monkeypatch.setattr(kj_table1, "QUICK_SPLITS", 2)
+    monkeypatch.setattr(kj_table1, "QUICK_CHAIN", (10, 5, 1))
+    monkeypatch.setattr(kj_table1, "VALIDATION_CHAIN", (5, 3, 1))
+    lines = kj_table1.result(quick=True).lines
+    assert len(lines) == 2 * 3
+    assert all(0 <= line.ours <= 1 for line in lines)
+    assert all(line.ours > 0.8 for line in lines if line.method == "k-means")
+
+
+def test_table_2_holds_every_method_against_the_paper(rng, monkeypatch):
+    assert all(max(row, key=row.get) == "ABC" for row in PURITY.values())
+    assert PURITY.keys() == table2.CASES.keys()
+    monkeypatch.setitem(table2.CASES, "MNIST", table2.Case(lambda: blobs(rng, 120, 3, spread=40), 40, "gaussian"))
+    lines = {line.method: line for line in table2.lines_of("MNIST", n_subsets=2)}
+    assert list(lines) == ["ABC", "ABC, prior of Eq. 22", "single", "complete", "average"]
+    assert (lines["ABC"].paper, lines["single"].paper) == (0.410, 0.316)
+    assert lines["ABC"].ours == pytest.approx(1.0)
+    assert sum(line.note == "highest" for line in lines.values()) == 1
