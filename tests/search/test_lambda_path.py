@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import blobs
+from kfree.search.centres.sampling import shuffled
 from oracles.centres import all_partitions, partition_cost
 
 from kfree import DPMeans, farthest_first_lambda, lambda_path
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.sampling import shuffled
 from kfree.search.centres.state import one_cluster
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import density_dips

@@ -6,7 +6,6 @@ from typing import Any
 
 from kfree.core.frame import Frame
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
 from kfree.engines.local.engine import LocalEngine
 from kfree.native.implementations import IMPLEMENTATIONS, implementation
 
@@ -21,7 +20,7 @@ def open_engine(
     unit: bool = False,
     frame: Frame | None = None,
     n_threads: int | None = None,
-) -> Engine:
+) -> LocalEngine:
     """Give validated rows to the engine called ``name``; without a ``frame`` it makes one from the rows."""
     passes = implementation(name, "rows")
-    return LocalEngine("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads)
+    return LocalEngine.of("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads)

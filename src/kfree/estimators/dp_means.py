@@ -174,10 +174,11 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        done = self._nearest(X)
+        engine, done = self._nearest(X)
+        labels = engine.labels(done.assignment)
         if allow_new:
-            done.labels[done.sq_dist > self.lam_] = -1
-        return done.labels
+            labels[engine.sq_dists(done.assignment, done.centres) > self.lam_] = -1
+        return labels
 
     def _check_parameters(self):
         self._check_shared_parameters()

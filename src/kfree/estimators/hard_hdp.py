@@ -165,7 +165,7 @@ class HardHDP(SharedClusterer):
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
         engine = engine.penalised(objective.lam_local)
         state, descent = self._search(engine, objective, None)
