@@ -80,6 +80,10 @@ kfree::RowList list_of(Vector<const int64_t>& row, Vector<const int32_t>& cluste
   return {row.data(), cluster.data(), static_cast<int64_t>(row.shape(0))};
 }
 
+kfree::MovingClusters clusters_of(Vector<double>& n, Matrix<double>& sum, Matrix<double>& centres, Vector<double>& way) {
+  return {static_cast<int64_t>(n.shape(0)), n.data(), sum.data(), centres.data(), way.data()};
+}
+
 auto as_array(std::vector<int64_t>&& list) {
   auto* kept = new std::vector<int64_t>(std::move(list));
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
@@ -208,16 +212,21 @@ NB_MODULE(_core, m) {
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "sq_dist"_a.noconvert());
 
-  m.def("exchange", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> other,
-                       Matrix<const double> centres, double least_gain, int n_threads, Vector<int32_t> label,
-                       Vector<double> n, Matrix<double> sum, Vector<double> sse) {
-    const auto stats = stats_of(n, sum, sse);
-    return unlocked([&] {
-      return kfree::exchange(*r.rows, list_of(row, other), sites_of(centres), least_gain, n_threads, label.data(),
-                             stats);
-    });
-  }, "rows"_a, "row"_a.noconvert(), "other"_a.noconvert(), "centres"_a.noconvert(), "least_gain"_a, "n_threads"_a,
-     "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+  nb::class_<kfree::Exchange>(m, "Exchange")
+      .def("__init__", [](kfree::Exchange* self, const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> other,
+                          double least_gain, int n_threads, Vector<const int32_t> label, Vector<double> n,
+                          Matrix<double> sum, Matrix<double> centres, Vector<double> way) {
+        const auto clusters = clusters_of(n, sum, centres, way);
+        unlocked([&] {
+          new (self) kfree::Exchange(*r.rows, list_of(row, other), least_gain, n_threads, label.data(), clusters);
+        });
+      }, nb::keep_alive<1, 2>(), "rows"_a, "row"_a.noconvert(), "other"_a.noconvert(), "least_gain"_a, "n_threads"_a,
+         "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "centres"_a.noconvert(), "way"_a.noconvert())
+      .def("round", [](kfree::Exchange& self, Vector<int32_t> label, Vector<double> n, Matrix<double> sum,
+                       Matrix<double> centres, Vector<double> way) {
+        const auto clusters = clusters_of(n, sum, centres, way);
+        return unlocked([&] { return self.round(clusters, label.data()); });
+      }, "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "centres"_a.noconvert(), "way"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });

@@ -80,7 +80,9 @@ class LocalPart(InMemoryPart):
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
     ) -> PartExchange:
         self.n_distances += int((others < 0).sum()) * len(centres)
-        return LocalExchange(self, rows, others, labels.copy(), centres, stats, least_gain)
+        labels, clusters = labels.copy(), (stats.n, stats.sum, centres, np.zeros(len(centres)))
+        exchange = self.passes.Exchange(self._rows, rows, others, least_gain, self.n_threads, labels, *clusters)
+        return LocalExchange(exchange, labels)
 
     def open_clusters(
         self, far: Index, first_label: int, lam: float, room: int, labels: Labels, sq_dist: Floats
@@ -137,28 +139,13 @@ class LocalPart(InMemoryPart):
 
 
 class LocalExchange:
-    """Rounds of exchanges in compiled code."""
+    """See ``engines.parts.PartExchange``."""
 
-    def __init__(
-        self,
-        part: LocalPart,
-        rows: Index,
-        others: Labels,
-        labels: Labels,
-        centres: Floats,
-        stats: Stats,
-        least_gain: float,
-    ):
-        self._labels = labels
-        self._of = part, rows, others, least_gain
+    def __init__(self, exchange: Any, labels: Labels):
+        self._exchange, self._labels = exchange, labels
 
     def round(self, n: Floats, sum: Floats, centres: Floats, way: Floats) -> int:
-        part, rows, others, least_gain = self._of
-        return int(
-            part.passes.exchange(
-                part._rows, rows, others, centres, least_gain, part.n_threads, self._labels, n, sum, np.zeros(len(n))
-            )
-        )
+        return int(self._exchange.round(self._labels, n, sum, centres, way))
 
     def end(self) -> Labels:
         return self._labels
