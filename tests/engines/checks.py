@@ -1,0 +1,103 @@
+"""Checks that any engine must pass: the same bits as rows in memory, and nothing as long as the rows crosses.
+
+``open_rows(X, weight, unit)`` opens the engine under test. Each check takes rows, weights and whether they are directions.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from engines.metering import Metered
+from kfree.core.sites import Sites
+from kfree.engines.contract import VisitingOrder
+from kfree.engines.registry import open_engine
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.moves import Lloyd, Sweep
+from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plus
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.centres.state import one_cluster
+from kfree.search.loop import descend
+from kfree.search.path.lam_path import staircase
+
+N_ROWS = 9_300  # more than two blocks of summation, the last one not full
+
+
+def rows_of_all_kinds(rng):
+    """Name → rows, weights or None, and whether rows are directions."""
+    centres = 6.0 * rng.normal(size=(7, 3))
+    X = centres[rng.integers(7, size=N_ROWS)] + rng.normal(size=(N_ROWS, 3))
+    some_zero = rng.integers(0, 3, N_ROWS).astype(float)
+    sparse = X * (rng.random(X.shape) < 0.5)
+    return {
+        "float64": (X, None, False),
+        "float32": (X.astype(np.float32), None, False),
+        "Fortran order": (np.asfortranarray(X), None, False),
+        "weights, some zero": (X, some_zero, False),
+        "far from the origin": (X + 1e6, None, False),
+        "ties": (np.round(X), None, False),
+        "one column": (X[:, :1].copy(), None, False),
+        "many columns": (rng.normal(size=(N_ROWS, 40)) + np.repeat(centres, 20, axis=1)[rng.integers(7, size=N_ROWS)][:, :40], None, False),
+        "heavy tails": (rng.standard_cauchy(size=(N_ROWS, 2)), None, False),
+        "cosine": (X + 8.0, None, True),
+        "CSR": (sp.csr_array(sparse), some_zero + 1.0, False),
+    }
+
+
+KINDS = list(rows_of_all_kinds(np.random.default_rng(0)))
+
+
+def searches(engine, metric, n_rows):
+    """Everything that DPMeans and KMeans do, as arrays to compare: labels, centres, costs."""
+    plain = OBJECTIVES[metric](0.0)
+    lam = farthest_first(engine, plain, 6)
+    priced = OBJECTIVES[metric](lam)
+    yield "farthest-first", [np.array(lam)]
+    for name, order in (("given", None), ("random", VisitingOrder(np.random.RandomState(3).permutation(n_rows)))):
+        sweep = Sweep(order)
+        swept = descend(sweep.start(one_cluster(engine, priced), engine, priced), [sweep], engine, priced, 6)
+        yield f"sweep, {name} order", outcome(swept.state, engine)
+    seeds = greedy_k_means_plus_plus(engine, 5, np.random.RandomState(0))
+    lloyd = Lloyd()
+    yield "k-means++", [seeds]
+    yield "k-means", outcome(descend(lloyd.start(Sites.of(seeds), engine, plain), [lloyd], engine, plain, 5).state, engine)
+    few = Sites.of(np.vstack([seeds[:2], seeds[:1] + 1e9]))
+    empty = lloyd(lloyd.start(few, engine, plain), engine, plain)
+    yield "an empty cluster", outcome(empty, engine)
+    worth = OBJECTIVES[metric](40 * lam)
+    found = split_merge(engine, worth, None, 25, None, Budget(np.random.RandomState(0))).state
+    yield "split-merge", outcome(found, engine)
+    yield "split-merge in haste", outcome(
+        split_merge(engine, worth, None, 3, None, Budget(np.random.RandomState(0), deadline=np.finfo(float).max)).state, engine
+    )
+
+
+def path_of(engine, metric):
+    """The lam path up to a few clusters."""
+    found = staircase(engine, OBJECTIVES[metric](0.0), np.random.RandomState(0), max_k=8)
+    return [found.cost, found.evidence]
+
+
+def outcome(state, engine):
+    return [engine.labels(state.assignment), state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
+
+
+def check_same_bits(open_rows, X, weight, unit):
+    """The engine under test finds what one part in memory finds, to the last bit."""
+    metric = "cosine" if unit else "euclidean"
+    engine, plain = open_rows(X, weight, unit), open_engine("native", X, weight=weight, unit=unit, n_threads=1)
+    np.testing.assert_array_equal(engine.frame.shift, plain.frame.shift)
+    pairs = zip(searches(engine, metric, X.shape[0]), searches(plain, metric, X.shape[0]), strict=True)
+    for (name, found), (_, expected) in pairs:
+        for ours, theirs in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+    for ours, theirs in zip(path_of(engine, metric), path_of(plain, metric), strict=True):
+        np.testing.assert_array_equal(ours, theirs, err_msg="lam path")
+
+
+def check_nothing_as_long_as_the_rows_crosses(open_rows, X, weight, unit):
+    """All searches through a proxy that fails when an array of n elements goes in or out; returns what crossed."""
+    metric = "cosine" if unit else "euclidean"
+    engine = Metered(open_rows(X, weight, unit), X.shape[0])
+    for _ in searches(engine, metric, X.shape[0]):
+        pass
+    path_of(engine, metric)
+    return engine.largest
