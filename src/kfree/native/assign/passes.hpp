@@ -1,32 +1,15 @@
 // Passes over the rows: each is one call from Python with a twin of the same name in reference/passes.py.
-// Sums are made in fixed blocks of the global row number and joined in block order, so the number of threads
-// never shows in a result.
+// Sums are made in fixed blocks of the global row number and joined by a fixed tree over block numbers
+// (core/sum_tree.hpp), so neither the number of threads nor that of parts shows in a result.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "assign/bounds.hpp"
 #include "rows/rows.hpp"
+#include "rows/stats.hpp"
 
 namespace kfree {
-
-// Rows of one block of summation; part of what a result *is*, not of how fast it comes.
-constexpr int64_t BLOCK = 1024;
-
-// Per cluster: total weight (k,), weighted sum of coordinates (k, d), weighted squared distances (k,).
-struct StatsOut {
-  int64_t k;
-  double* n;
-  double* sum;
-  double* sse;
-};
-
-// Some rows, each with the number of its cluster; row, cluster (n,).
-struct RowList {
-  const int64_t* row;
-  const int32_t* cluster;
-  int64_t n;
-};
 
 // Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
 // out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
@@ -59,6 +42,11 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 
+// out potential (candidates.k,), or (number of nodes, candidates.k) for each of Rows::nodes
+void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
+                bool by_node);
+
+// For the two passes below, rows are listed in ascending order, each once.
 // Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
 // out label (list.n,), stats (sites.k,) about the sites
 void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
