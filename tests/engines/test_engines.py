@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from engines import checks
 from engines.metering import Metered, RowsCrossed
+
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.native import _core
@@ -16,7 +16,7 @@ CUTS = {"one part": None, "seven uneven parts": 7}
 def opened(name, parts, n_threads):
     def open_rows(X, weight, unit):
         sizes = None if parts is None else uneven(X.shape[0], parts)
-        return open_engine(name, X, weight=weight, unit=unit, n_threads=n_threads, parts=sizes)
+        return open_engine(name, X, weight=weight, unit=unit, n_threads=n_threads, parts=sizes or [0])
 
     return open_rows
 

@@ -7,7 +7,7 @@ whatever the part remembers an assignment by; only the part looks into it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,33 +18,61 @@ from numpy.typing import NDArray
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
-from kfree.core.sum_tree import Node
+from kfree.core.sum_tree import Node, join
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
 
 Handle = Any
 
 
+@dataclass(frozen=True)
+class NodeSums:
+    """Sums of a part for each of the ``nodes`` of the tree that cover its blocks; arrays have one row per node."""
+
+    nodes: Sequence[Node]
+    sums: tuple[Floats, ...]
+
+
+def joined(parts: Iterable[NodeSums]) -> tuple[Floats, ...]:
+    """The sums over all parts."""
+    parts = list(parts)
+    nodes = [node for part in parts for node in part.nodes]
+    return tuple(
+        join(nodes, list(np.concatenate(arrays))) for arrays in zip(*(part.sums for part in parts), strict=True)
+    )
+
+
 class Partial(Protocol):
-    """Sums of a part."""
+    """Statistics of a part: by node where there are other parts, else in total."""
 
-    def nodes(self) -> Sequence[Node]:
-        """Nodes of the tree over block numbers, in order."""
+    def by_node(self) -> NodeSums: ...
 
-    def total(self) -> Stats:
-        """The sums of this part where it holds all rows."""
+    def total(self) -> Stats: ...
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Sums of a part that holds all rows and is never joined with another."""
+    """Statistics of a part that holds all rows."""
 
     stats: Stats
 
-    def nodes(self) -> Sequence[Node]:
+    def by_node(self) -> NodeSums:
         raise TypeError("this engine holds all rows in one part")
 
     def total(self) -> Stats:
         return self.stats
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Statistics of a part that holds some of the rows."""
+
+    nodes: NodeSums
+
+    def by_node(self) -> NodeSums:
+        return self.nodes
+
+    def total(self) -> Stats:
+        return Stats(*joined([self.nodes]))
 
 
 @dataclass(frozen=True)
@@ -90,7 +118,7 @@ class PartClosings(Protocol):
 
     def turn_to(self, handle: Handle, sites: Sites) -> None: ...
 
-    def costs(self) -> Sequence[Node]: ...
+    def costs(self) -> NodeSums: ...
 
     def neighbours(self) -> sp.csr_array: ...
 
@@ -112,7 +140,7 @@ class PartPotential(Protocol):
 
     def approach(self, site: Floats) -> None: ...
 
-    def masses(self, by_weight: bool) -> Sequence[Node]:
+    def masses(self, by_weight: bool) -> NodeSums:
         """Σ weight·squared distance, or Σ weight."""
 
     def row_at(self, node: Node, target: float) -> Floats:
@@ -121,7 +149,7 @@ class PartPotential(Protocol):
     def best(self, candidates: Floats) -> int:
         """The best candidate for the rows of this part alone."""
 
-    def potentials(self, candidates: Floats) -> Sequence[Node]:
+    def potentials(self, candidates: Floats) -> NodeSums:
         """Σ weight·min(squared distance so far, squared distance to it) for every candidate."""
 
     def farthest(self) -> tuple[float, Floats]: ...

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
-from kfree.core.sum_tree import total
 from kfree.engines.contract import Assignment
-from kfree.engines.parts import PartClosings
+from kfree.engines.parts import PartClosings, joined
 
 
 class ChunkedClosings:
@@ -25,8 +23,8 @@ class ChunkedClosings:
             part.turn_to(handle, sites)
 
     def costs(self) -> Floats:
-        (costs,) = total([node for part in self._parts for node in part.costs()])
-        return np.asarray(costs)
+        (costs,) = joined(part.costs() for part in self._parts)
+        return costs
 
     def neighbours(self) -> sp.csr_array:
         return sp.csr_array(sum(part.neighbours() for part in self._parts))

@@ -13,14 +13,13 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
-from kfree.core.sum_tree import Node, total
 from kfree.engines.chunked.bisection import ChunkedBisection
 from kfree.engines.chunked.closings import ChunkedClosings
 from kfree.engines.chunked.potential import ChunkedPotential
 from kfree.engines.chunked.sampling import sampled
 from kfree.engines.chunked.sweep import swept
 from kfree.engines.contract import Assignment, Closings, Fingerprints, Pass, Picks, SampleEngine, VisitingOrder
-from kfree.engines.parts import Handle, Part, PartExchange, Partial
+from kfree.engines.parts import Handle, Part, PartExchange, Partial, joined
 
 # Rounds of exchanges; rounding could make rows go back and forth for ever.
 MOST_ROUNDS = 100
@@ -128,8 +127,7 @@ class ChunkedEngine(ABC):
         partials = list(partials)
         if len(partials) == 1:
             return partials[0].total()
-        nodes: list[Node] = [node for partial in partials for node in partial.nodes()]
-        return Stats(*total(nodes))
+        return Stats(*joined(partial.by_node() for partial in partials))
 
     def assignment(self, handles: Sequence[Handle], n_clusters: int) -> Assignment:
         def fingerprints() -> Fingerprints:

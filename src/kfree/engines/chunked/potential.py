@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kfree.core.masses import MassTree
 from kfree.core.stats import Floats
-from kfree.core.sum_tree import MassTree, total
-from kfree.engines.parts import PartPotential
+from kfree.core.sum_tree import Node
+from kfree.engines.parts import PartPotential, joined
 
 
 class ChunkedPotential:
@@ -29,18 +30,20 @@ class ChunkedPotential:
         drawn = []
         for u in uniform.tolist():
             node, target = tree.located(u * tree.total)
-            drawn.append(owner[node.level, node.index].row_at(node, target))
+            drawn.append(owner[node].row_at(node, target))
         return np.array(drawn)
 
     def best(self, candidates: Floats) -> int:
         if len(self._parts) == 1:
             return self._parts[0].best(candidates)
-        (potentials,) = total([node for part in self._parts for node in part.potentials(candidates)])
+        (potentials,) = joined(part.potentials(candidates) for part in self._parts)
         return int(np.argmin(potentials))
 
     def farthest(self) -> tuple[float, Floats]:
         return max((part.farthest() for part in self._parts), key=lambda found: found[0])
 
-    def _masses(self, by_weight: bool) -> tuple[dict[tuple[int, int], PartPotential], MassTree]:
-        nodes = [(part, node) for part in self._parts for node in part.masses(by_weight)]
-        return {(node.level, node.index): part for part, node in nodes}, MassTree([node for _, node in nodes])
+    def _masses(self, by_weight: bool) -> tuple[dict[Node, PartPotential], MassTree]:
+        """Whose nodes are whose, and the tree above them."""
+        found = [part.masses(by_weight) for part in self._parts]
+        owner = {node: part for part, masses in zip(self._parts, found, strict=True) for node in masses.nodes}
+        return owner, MassTree(list(owner), np.concatenate([masses.sums[0] for masses in found]))

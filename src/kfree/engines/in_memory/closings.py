@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Labels
-from kfree.core.sum_tree import Node
+from kfree.engines.parts import NodeSums
 
 if TYPE_CHECKING:
     from kfree.engines.in_memory.part import InMemoryPart
@@ -34,11 +33,8 @@ class InMemoryClosings:
         self._uid[lost], self._own = uids[second], uids[own]
         self._labels, self._second, self._centres = own, place[self._uid], sites.centres
 
-    def costs(self) -> Sequence[Node]:
-        now = self._part.distances_to_own(self._rows, self._labels, self._centres)
-        then = self._part.distances_to_own(self._rows, self._second, self._centres)
-        added = self._part.weights(self._rows) * (then - now)
-        return self._part.totals(self._rows, self._labels, added, len(self._centres))
+    def costs(self) -> NodeSums:
+        return self._part.closing_costs(self._rows, self._labels, self._second, self._centres)
 
     def neighbours(self) -> sp.csr_array:
         k, ones = len(self._centres), np.ones(len(self._rows), dtype=np.int32)

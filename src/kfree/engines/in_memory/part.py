@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.hashing import hashed
+from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
-from kfree.core.sum_tree import Masses, Node
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
 from kfree.engines.in_memory.bisection import InMemoryBisection
 from kfree.engines.in_memory.closings import InMemoryClosings
 from kfree.engines.in_memory.exchange import candidates
-from kfree.engines.in_memory.hashing import hashed
 from kfree.engines.in_memory.potential import InMemoryPotential
 from kfree.engines.in_memory.sweep import InMemorySweep
-from kfree.engines.parts import PartBisection, PartClosings, PartExchange, Partial, PartPotential, PartSweep
+from kfree.engines.parts import NodeSums, PartBisection, PartClosings, PartExchange, Partial, PartPotential, PartSweep
 
 
 class InMemoryPart(ABC):
@@ -62,8 +61,8 @@ class InMemoryPart(ABC):
         """See ``engines.contract.Bisection``; sse means nothing."""
 
     @abstractmethod
-    def totals(self, rows: Index, labels: Labels, values: Floats, n_clusters: int) -> Sequence[Node]:
-        """Sums of ``values`` (m,) of some rows over their clusters."""
+    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+        """Per cluster Σ weight·(squared distance to ``second`` − to its own), where rows go if it is closed."""
 
     @abstractmethod
     def exchange_of(
@@ -101,7 +100,7 @@ class InMemoryPart(ABC):
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int: ...
 
     @abstractmethod
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> Sequence[Node]: ...
+    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums: ...
 
     @abstractmethod
     def masses(self, mass: Floats) -> Masses:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kfree.core.masses import Masses
 from kfree.core.stats import Floats
-from kfree.core.sum_tree import Masses, Node
+from kfree.core.sum_tree import Node
+from kfree.engines.parts import NodeSums
 
 if TYPE_CHECKING:
     from kfree.engines.in_memory.part import InMemoryPart
@@ -25,9 +26,9 @@ class InMemoryPotential:
     def approach(self, site: Floats) -> None:
         self._part.approach(site, self._sq_dist)
 
-    def masses(self, by_weight: bool) -> Sequence[Node]:
+    def masses(self, by_weight: bool) -> NodeSums:
         self._masses = self._part.masses(self._weights() if by_weight else self._saving())
-        return self._masses.nodes()
+        return NodeSums(self._masses.nodes, (self._masses.of_nodes(),))
 
     def row_at(self, node: Node, target: float) -> Floats:
         assert self._masses is not None
@@ -37,7 +38,7 @@ class InMemoryPotential:
     def best(self, candidates: Floats) -> int:
         return self._part.best_candidate(candidates, self._sq_dist)
 
-    def potentials(self, candidates: Floats) -> Sequence[Node]:
+    def potentials(self, candidates: Floats) -> NodeSums:
         return self._part.potentials(candidates, self._sq_dist)
 
     def farthest(self) -> tuple[float, Floats]:

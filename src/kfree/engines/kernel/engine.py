@@ -7,7 +7,6 @@ rows that the kernel is between, so that all of them are in one part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +14,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.masses import Masses
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
 from kfree.core.stats import Floats, Index, Labels, Stats, totals
-from kfree.core.sum_tree import Masses, Node
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.kernel.exchange import KernelExchange
 from kfree.engines.kernel.gram import Gram
 from kfree.engines.kernel.sums import NOWHERE, KernelSums
-from kfree.engines.parts import PartExchange, Partial, Whole
+from kfree.engines.parts import NodeSums, PartExchange, Partial, Whole
 
 # A squared distance below minus this share of the largest κ_ii is not due to rounding.
 NEGATIVE = 1e-6
-# Rows of a block of summation.
+# Rows of a block of summation, for draws.
 BLOCK = 1024
+# The node of all rows, which are never joined with others.
+ALL = (0, 0)
 
 
 class KernelEngine(ChunkedEngine):
@@ -116,8 +117,10 @@ class KernelPart(InMemoryPart):
         dual = self._sums.weighted(rows, pair, s, len(pairs) // 2)
         return Whole(self._stats(rows, pair, s, first, dual))
 
-    def totals(self, rows: Index, labels: Labels, values: Floats, n_clusters: int) -> Sequence[Node]:
-        return [Node(0, 0, (totals(labels, values, n_clusters),))]
+    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+        now, then = (self.distances_to_own(rows, one, centres) for one in (labels, second))
+        costs = totals(labels, self._row_weights[rows] * (then - now), len(centres))
+        return NodeSums([ALL], (costs[None, :],))
 
     def exchange_of(
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
@@ -151,12 +154,11 @@ class KernelPart(InMemoryPart):
         np.minimum(sq_dist, self.sq_distances(site[None, :])[:, 0], out=sq_dist)
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
-        (potentials,) = self.potentials(candidates, sq_dist)[0].sums
-        return int(potentials.argmin())
+        return int(self.potentials(candidates, sq_dist).sums[0].argmin())
 
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> Sequence[Node]:
+    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums:
         nearer = np.minimum(sq_dist[:, None], self.sq_distances(candidates))
-        return [Node(0, 0, (self._row_weights @ nearer,))]
+        return NodeSums([ALL], ((self._row_weights @ nearer)[None, :],))
 
     def masses(self, mass: Floats) -> Masses:
         return Masses(mass, 0, BLOCK)

@@ -1,7 +1,8 @@
-"""Engines of rows that have coordinates: over parts anywhere, and over one part in the memory of this process."""
+"""Engines of rows in the memory of this process, in one part or in several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,46 +16,50 @@ from kfree.engines.contract import generic_direction
 from kfree.engines.local.part import LocalPart
 
 
-class LocalEngine(ChunkedEngine):
-    """All rows in one part, in the memory of this process."""
+class RowEngine(ChunkedEngine):
+    """Rows that have coordinates, in parts of this process."""
 
-    def __init__(self, name: str, part: LocalPart):
-        super().__init__(name, [part], part.frame)
-        self.weight, self._part = part.weight, part
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        passes: Any,
-        X: Any,
-        weight: Floats | None,
-        unit: bool,
-        frame: Frame | None,
-        n_threads: int | None,
-    ) -> LocalEngine:
-        """From validated rows; without a ``frame`` it is made from them."""
-        frame = frame or frame_of(passes, X, weight, unit, n_threads)
-        return cls(name, LocalPart(passes, X, weight, frame, n_threads))
+    def __init__(self, name: str, parts: Sequence[LocalPart]):
+        super().__init__(name, parts, parts[0].frame)
+        self._local = parts
 
     @property
     def description(self) -> str:
-        part = self._part
+        part = self._local[0]
         threads = f"{part.n_threads} thread{'s' if part.n_threads > 1 else ''}"
         return f"{self.name} ({part.isa}, {threads})" if part.isa else self.name
 
     def gaps(self, centres: Floats) -> Floats:
-        return self._part.gaps(centres)
+        return self._local[0].gaps(centres)
 
     def generic_axis(self) -> Floats:
         return generic_direction(self.n_features)
 
     def copies(self, rows: Index) -> LocalEngine:
-        return self.among(rows)
+        found = []
+        for part in self._local:
+            inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
+            found.append(part.copied(inside - part.begin))
+        X = [X for X, _ in found]
+        weight = None if found[0][1] is None else np.concatenate([weight for _, weight in found])
+        stacked = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+        part = self._local[0]
+        return LocalEngine(self.name, LocalPart(part.passes, stacked, weight, self.frame, part.n_threads))
+
+
+class LocalEngine(RowEngine):
+    """All rows in one part. It shows them, as samples must."""
+
+    def __init__(self, name: str, part: LocalPart):
+        super().__init__(name, [part])
+        self.weight, self._part = part.weight, part
 
     def among(self, index: Index) -> LocalEngine:
         X, weight = self._part.copied(index)
         return LocalEngine(self.name, LocalPart(self._part.passes, X, weight, self.frame, self._part.n_threads))
+
+    def copies(self, rows: Index) -> LocalEngine:
+        return self.among(rows)
 
     def rows(self, index: Index) -> Floats:
         return self._part.points(index)
@@ -66,15 +71,37 @@ class LocalEngine(ChunkedEngine):
         return self._part.best_candidate(candidates, sq_dist)
 
 
-def frame_of(passes: Any, X: Any, weight: Floats | None, unit: bool, n_threads: int | None) -> Frame:
-    """Anchor at the first row that counts, shift by the weighted mean: rows of weight zero leave no trace.
+def open_parts(
+    name: str,
+    passes: Any,
+    X: Any,
+    weight: Floats | None,
+    unit: bool,
+    frame: Frame | None,
+    n_threads: int | None,
+    begins: Sequence[int],
+) -> RowEngine:
+    """Validated rows in parts that begin at the rows ``begins``; without a ``frame`` it is made from the rows."""
 
-    Sparse rows, which centring would fill up, and unit vectors are not shifted.
-    """
-    n_features = X.shape[1]
-    if unit or sp.issparse(X):
-        return Frame.plain(n_features, unit)
-    anchored = Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(n_features))
-    part = LocalPart(passes, X, weight, anchored, n_threads)
-    stats = part.nearest(Sites.of(np.zeros((1, n_features))))[1].total()
-    return Frame(anchored.anchor, stats.sum[0] / stats.n[0])
+    def engine_in(frame: Frame) -> RowEngine:
+        ends = [*begins[1:], X.shape[0]]
+        parts = [
+            LocalPart(passes, X[b:e], None if weight is None else weight[b:e], frame, n_threads, b, len(begins) == 1)
+            for b, e in zip(begins, ends, strict=True)
+        ]
+        return LocalEngine(name, parts[0]) if len(parts) == 1 else RowEngine(name, parts)
+
+    if frame is None and (unit or sp.issparse(X)):
+        frame = Frame.plain(X.shape[1], unit)
+    return engine_in(frame or centred_frame(engine_in(anchored_frame(X, weight))))
+
+
+def anchored_frame(X: Any, weight: Floats | None) -> Frame:
+    """Coordinates about the first row that counts: rows of weight zero leave no trace."""
+    return Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))
+
+
+def centred_frame(anchored: ChunkedEngine) -> Frame:
+    """The frame of an anchored engine, shifted by the weighted mean."""
+    stats = anchored.nearest(Sites.of(np.zeros((1, anchored.n_features)))).stats
+    return Frame(anchored.frame.anchor, stats.sum[0] / stats.n[0])

@@ -19,7 +19,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, GroupStats, Index, Labels, Stats, shared, totals
 from kfree.engines.contract import Assignment, Pass
 from kfree.engines.in_memory.exchange import NEARLY
-from kfree.engines.local.engine import LocalEngine, frame_of
+from kfree.engines.local.engine import LocalEngine, open_parts
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import PartExchange, Partial, Whole
 from kfree.native.implementations import implementation
@@ -239,7 +239,7 @@ class GroupedEngine(LocalEngine):
         """Give validated rows, and the number of each row's group, to the engine called ``name``."""
         passes, grouped = implementation(name, "rows"), implementation(name, "groups")
         n_threads = 1 if X.shape[0] < _FEW_ROWS else n_threads
-        frame = frame or frame_of(passes, X, weight, False, n_threads)
+        frame = frame or open_parts(name, passes, X, weight, False, None, n_threads, [0]).frame
         part = GroupedPart(passes, grouped, X, group, weight, frame, n_threads)
         return cls("native" if name == "auto" else name, part)
 

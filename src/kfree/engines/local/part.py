@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,31 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.masses import Masses
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels, Stats, totals
-from kfree.core.sum_tree import Masses, Node
+from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.engines.contract import Fingerprints
 from kfree.engines.in_memory.part import InMemoryPart
-from kfree.engines.parts import PartExchange, Partial, Whole
+from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
 from kfree.native.processor import available_cpus, chosen_instruction_set
 
 
 class LocalPart(InMemoryPart):
     """The part contract over a module of passes: ``kfree.native._core`` or ``kfree.native.reference.passes``."""
 
-    def __init__(self, passes: Any, X: Any, weight: Floats | None, frame: Frame, n_threads: int | None, begin: int = 0):
+    def __init__(
+        self,
+        passes: Any,
+        X: Any,
+        weight: Floats | None,
+        frame: Frame,
+        n_threads: int | None,
+        begin: int = 0,
+        alone: bool = True,
+    ):
+        """``alone`` says that there is no other part: sums are then totals, which need not be joined."""
         super().__init__(X.shape[0], X.shape[1], weight, begin)
+        self._alone = alone
         self.X, self.frame, self.passes = X, frame, passes
         self.isa = chosen_instruction_set(passes.instruction_sets())
         self.n_threads = n_threads or available_cpus()
@@ -34,15 +45,20 @@ class LocalPart(InMemoryPart):
         centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         is_far = None if lam == np.inf else np.empty(self.n_rows, dtype=bool)
-        stats = Stats.empty(*centres.shape)
-        out = labels, sq_dist, stats.n, stats.sum, stats.sse, is_far
+        sums = self._room_for(len(centres))
+        out = labels, sq_dist, *sums, is_far
         self.n_distances += self.passes.nearest(self._rows, centres, uids, lam, self.n_threads, self._bounds, *out)
-        return labels, sq_dist, Whole(stats), is_far
+        return labels, sq_dist, self._partial(sums), is_far
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
-        stats = Stats.empty(n_clusters, self.n_features)
-        self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, stats.n, stats.sum, stats.sse)
-        return Whole(stats)
+        sums = self._room_for(n_clusters)
+        self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, *sums)
+        return self._partial(sums)
+
+    def fingerprints(self, labels: Labels, n_clusters: int) -> Fingerprints:
+        found = np.empty(n_clusters, dtype=np.uint64)
+        self.passes.fingerprints(self._rows, labels, self.n_threads, found)
+        return found
 
     def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
         self.n_distances += len(rows)
@@ -62,19 +78,21 @@ class LocalPart(InMemoryPart):
 
     def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Partial]:
         self.n_distances += 2 * len(rows)
-        chosen, stats = np.empty(len(rows), dtype=np.int32), Stats.empty(*pairs.shape)
-        out = chosen, stats.n, stats.sum, stats.sse
-        self.passes.choose(self._rows, rows, pair, pairs, self.n_threads, *out)
-        return chosen, Whole(stats)
+        chosen, sums = np.empty(len(rows), dtype=np.int32), self._room_for(len(pairs))
+        self.passes.choose(self._rows, rows, pair, pairs, self.n_threads, chosen, *sums)
+        return chosen, self._partial(sums)
 
     def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
         self.n_distances += 2 * len(rows)
-        sums = Stats.empty(len(pairs) // 2, self.n_features)
-        self.passes.scatter_product(self._rows, rows, pair, pairs, self.n_threads, sums.n, sums.sum, sums.sse)
-        return Whole(sums)
+        sums = self._room_for(len(pairs) // 2)
+        self.passes.scatter_product(self._rows, rows, pair, pairs, self.n_threads, *sums)
+        return self._partial(sums)
 
-    def totals(self, rows: Index, labels: Labels, values: Floats, n_clusters: int) -> Sequence[Node]:
-        return [Node(0, 0, (totals(labels, values, n_clusters),))]
+    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+        self.n_distances += 2 * len(rows)
+        costs = np.empty((len(self._rows.nodes), len(centres)))
+        self.passes.closing_costs(self._rows, rows, labels, second, centres, self.n_threads, costs)
+        return NodeSums(self._rows.nodes, (costs,))
 
     def exchange_of(
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
@@ -105,8 +123,11 @@ class LocalPart(InMemoryPart):
         self.n_distances += self.n_rows * len(candidates)
         return int(self.passes.best_candidate(self._rows, candidates, sq_dist, self.n_threads))
 
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> Sequence[Node]:
-        raise NotImplementedError
+    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums:
+        self.n_distances += self.n_rows * len(candidates)
+        potentials = np.empty((len(self._rows.nodes), len(candidates)))
+        self.passes.potentials(self._rows, candidates, sq_dist, self.n_threads, potentials)
+        return NodeSums(self._rows.nodes, (potentials,))
 
     def masses(self, mass: Floats) -> Masses:
         return Masses(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
@@ -126,6 +147,15 @@ class LocalPart(InMemoryPart):
         self.passes.distances(self._rows, np.ascontiguousarray(centres), self.n_threads, out)
         return out
 
+    def _room_for(self, n_clusters: int) -> tuple[Floats, Floats, Floats]:
+        """Arrays for weights, sums and sse: of all rows, or of every node if there are other parts."""
+        first = () if self._alone else (len(self._rows.nodes),)
+        shape = (*first, n_clusters)
+        return np.empty(shape), np.empty((*shape, self.n_features)), np.empty(shape)
+
+    def _partial(self, sums: tuple[Floats, Floats, Floats]) -> Partial:
+        return Whole(Stats(*sums)) if self._alone else Piece(NodeSums(self._rows.nodes, sums))
+
     def _second_nearest_of(self, held: Any, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
         second, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
         self.passes.second_nearest(held, rows, labels, centres, self.n_threads, second, sq_dist)
@@ -134,8 +164,9 @@ class LocalPart(InMemoryPart):
     def _hold(self) -> Any:
         X, frame = self.X, self.frame
         if sp.issparse(X):
-            return self.passes.csr_rows(X.data, X.indices, X.indptr, self.n_features, frame.unit, self.weight)
-        return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa)
+            arrays = X.data, X.indices, X.indptr
+            return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
+        return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
 
 
 class LocalExchange:

@@ -6,8 +6,6 @@
 #include "core/binding.hpp"
 #include "groups/hdp.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

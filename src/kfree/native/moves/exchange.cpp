@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "rows/block_stats.hpp"
+#include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
 namespace kfree {

@@ -3,8 +3,6 @@
 #include "quadratic/kdtree.hpp"
 #include "quadratic/quadratic.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

@@ -8,8 +8,6 @@
 #include "core/binding.hpp"
 #include "stream/online.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

@@ -17,7 +17,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine
 from kfree.engines.local.grouped import GroupedEngine, LocalClusters, SharedSites
-from kfree.engines.registry import open_engine
+from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.refine import CONVERGE, Birth, Death, Exchange, Merge, Split
@@ -132,4 +132,4 @@ def engine_of_means(locals_: LocalClusters, engine: GroupedEngine) -> Engine:
     """Local clusters as weighted rows."""
     n = locals_.stats.n
     frame = Frame.plain(engine.n_features)
-    return open_engine(engine.name, locals_.stats.sum / n[:, None], weight=n, frame=frame, n_threads=1)
+    return open_local(engine.name, locals_.stats.sum / n[:, None], weight=n, frame=frame)

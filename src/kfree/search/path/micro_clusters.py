@@ -11,7 +11,7 @@ from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Engine, SampleEngine
-from kfree.engines.registry import open_engine
+from kfree.engines.registry import open_local
 from kfree.search.agglomerate import MergeObjective
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -82,7 +82,7 @@ def make_micro_clusters(
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
-    micro = open_engine(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    micro = open_local(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
     return MicroClusters(micro, flat, 0.0 if complete else offset, complete, basis)
 
