@@ -1,7 +1,6 @@
 """Checks that any engine must pass: the same bits as rows in memory, and nothing as long as the rows crosses.
 
-``open_rows(X, weight, unit)`` opens the engine under test. Each check takes rows, weights, and whether rows
-are directions.
+``found_by`` runs all searches on an engine; ``check_same_bits`` compares what two engines found.
 """
 
 import numpy as np
@@ -10,7 +9,6 @@ from engines.metering import Metered
 
 from kfree.core.sites import Sites
 from kfree.engines.contract import VisitingOrder
-from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd, Sweep
 from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plus
@@ -19,14 +17,14 @@ from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import staircase
 
-N_ROWS = 9_300  # more than two blocks of summation, the last one not full
+N_ROWS = 9_300  # ten blocks of summation, the last one not full
 
 
-def rows_of_all_kinds(rng):
+def rows_of_all_kinds(rng, n_rows=N_ROWS):
     """Name → rows, weights or None, and whether rows are directions."""
     centres = 6.0 * rng.normal(size=(7, 3))
-    X = centres[rng.integers(7, size=N_ROWS)] + rng.normal(size=(N_ROWS, 3))
-    some_zero = rng.integers(0, 3, N_ROWS).astype(float)
+    X = centres[rng.integers(7, size=n_rows)] + rng.normal(size=(n_rows, 3))
+    some_zero = rng.integers(0, 3, n_rows).astype(float)
     sparse = X * (rng.random(X.shape) < 0.5)
     return {
         "float64": (X, None, False),
@@ -36,8 +34,8 @@ def rows_of_all_kinds(rng):
         "far from the origin": (X + 1e6, None, False),
         "ties": (np.round(X), None, False),
         "one column": (X[:, :1].copy(), None, False),
-        "many columns": (np.tile(X, 14) + rng.normal(size=(N_ROWS, 42)), None, False),
-        "heavy tails": (rng.standard_cauchy(size=(N_ROWS, 2)), None, False),
+        "many columns": (np.tile(X, 14) + rng.normal(size=(n_rows, 42)), None, False),
+        "heavy tails": (rng.standard_cauchy(size=(n_rows, 2)), None, False),
         "cosine": (X + 8.0, None, True),
         "CSR": (sp.csr_array(sparse), some_zero + 1.0, False),
     }
@@ -76,27 +74,29 @@ def path_of(engine, metric):
 
 
 def outcome(state, engine):
-    return [engine.labels(state.assignment), state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
+    engine.is_publishing = True
+    labels = engine.labels(state.assignment)
+    engine.is_publishing = False
+    return [labels, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
 
 
-def check_same_bits(open_rows, X, weight, unit):
-    """The engine under test finds what one part in memory finds, to the last bit."""
+def found_by(engine, unit):
+    """What all searches find, by name."""
     metric = "cosine" if unit else "euclidean"
-    engine, plain = open_rows(X, weight, unit), open_engine("native", X, weight=weight, unit=unit, n_threads=1)
-    np.testing.assert_array_equal(engine.frame.shift, plain.frame.shift)
-    pairs = zip(searches(engine, metric, X.shape[0]), searches(plain, metric, X.shape[0]), strict=True)
-    for (name, found), (_, expected) in pairs:
-        for ours, theirs in zip(found, expected, strict=True):
+    found = dict(searches(engine, metric, engine.n_rows))
+    return {"frame": [engine.frame.anchor, engine.frame.shift], **found, "lam path": path_of(engine, metric)}
+
+
+def check_same_bits(found, expected):
+    """Two engines found the same, to the last bit."""
+    assert found.keys() == expected.keys()
+    for name, arrays in found.items():
+        for ours, theirs in zip(arrays, expected[name], strict=True):
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
-    for ours, theirs in zip(path_of(engine, metric), path_of(plain, metric), strict=True):
-        np.testing.assert_array_equal(ours, theirs, err_msg="lam path")
 
 
-def check_nothing_as_long_as_the_rows_crosses(open_rows, X, weight, unit):
+def check_nothing_as_long_as_the_rows_crosses(engine, unit):
     """All searches through a proxy that fails when an array of n elements goes in or out; returns what crossed."""
-    metric = "cosine" if unit else "euclidean"
-    engine = Metered(open_rows(X, weight, unit), X.shape[0])
-    for _ in searches(engine, metric, X.shape[0]):
-        pass
-    path_of(engine, metric)
-    return engine.largest
+    metered = Metered(engine, engine.n_rows)
+    found_by(metered, unit)
+    return metered.largest

@@ -7,8 +7,10 @@ import scipy.sparse as sp
 
 from kfree.engines.contract import Assignment
 
-# Labels cross when they are published; a sample is copied to memory by agreement.
-MAY_CROSS = {"labels", "sq_dists", "sample"}
+# What is one number per row is asked for when it is published, never during a search.
+PUBLISHED = {"labels", "sq_dists"}
+# A sample is copied to memory by agreement.
+MAY_CROSS = {*PUBLISHED, "sample"}
 
 
 class RowsCrossed(AssertionError):
@@ -21,6 +23,7 @@ class Metered:
     def __init__(self, target, n_rows, record=None):
         self._target, self._n_rows = target, n_rows
         self.largest = record if record is not None else {}
+        self.is_publishing = False
 
     def __getattr__(self, name):
         value = getattr(self._target, name)
@@ -31,6 +34,8 @@ class Metered:
 
     def _watched(self, name, method):
         def call(*args, **named):
+            if name in PUBLISHED and not self.is_publishing:
+                raise RowsCrossed(f"{name} was asked for during a search")
             arguments = [self._bare(one) for one in args], {key: self._bare(one) for key, one in named.items()}
             self._look(name, arguments)
             found = method(*arguments[0], **arguments[1])

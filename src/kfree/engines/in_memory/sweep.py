@@ -38,7 +38,8 @@ class InMemorySweep:
         far, at = self._far[self._begin : end], self._at[self._begin : end]
         first_label = self._k + len(newborn)
         founders, n_refused = self._part.open_clusters(far, first_label, self._lam, room, self._labels, self._sq_dist)
-        self._begin, self._n_seen = end, len(newborn) + len(founders)
+        # Rows after these have not met what was born just now.
+        self._begin, self._n_seen = end, len(newborn)
         return Births(self._part.points(far[founders]), at[founders], n_refused, self.upcoming())
 
     def end(self, newborn: Floats, born_at: Index) -> tuple[Labels, Partial]:
