@@ -12,6 +12,7 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_sound_centres,
     validated_centres,
     validated_rows,
     validated_weights,
@@ -130,5 +131,6 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

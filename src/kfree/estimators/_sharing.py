@@ -11,7 +11,7 @@ from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
-from kfree.estimators._validation import require_choice, require_count, validated_weights
+from kfree.estimators._validation import require_choice, require_count, require_sound_centres, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
@@ -107,6 +107,7 @@ class SharedClusterer(CentreClusterer):
         frame, centres = self._frame_, self._sites_.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = GroupedEngine(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
         return engine.penalised(self._objective_.lam_local), centres
 

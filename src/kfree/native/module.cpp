@@ -11,6 +11,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "core/isa.hpp"
 #include "assign/passes.hpp"
 
@@ -39,6 +40,9 @@ std::vector<double> values(const Vector<const double>& v) { return {v.data(), v.
 template <class T>
 HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
                     OptionalVector weight, const std::string& isa) {
+  kfree::binding::require_shape(anchor, "anchor", {static_cast<int64_t>(X.shape(1))});
+  kfree::binding::require_shape(shift, "shift", {static_cast<int64_t>(X.shape(1))});
+  if (weight) kfree::binding::require_shape(*weight, "weight", {static_cast<int64_t>(X.shape(0))});
   HeldRows held;
   held.owners.push_back(owner(X));
   if (weight) held.owners.push_back(owner(*weight));
@@ -53,12 +57,17 @@ HeldRows dense_rows(Strided<const T> X, Vector<const double> anchor, Vector<cons
 template <class T, class I>
 HeldRows csr_rows(Vector<const T> data, Vector<const I> indices, Vector<const I> indptr, int64_t n_features, bool unit,
                   OptionalVector weight) {
+  const auto n_rows = static_cast<int64_t>(indptr.shape(0)) - 1, n_stored = static_cast<int64_t>(data.shape(0));
+  kfree::binding::require(n_rows >= 0 && indptr(0) == 0 && indptr(n_rows) <= n_stored,
+                          "indptr must rise from 0 to the number of stored values");
+  kfree::binding::require_shape(indices, "indices", {n_stored});
+  if (weight) kfree::binding::require_shape(*weight, "weight", {n_rows});
   HeldRows held;
   held.owners = {owner(data), owner(indices), owner(indptr)};
   if (weight) held.owners.push_back(owner(*weight));
   held.rows = unlocked([&] {
-    return kfree::csr_rows<T, I>(data.data(), indices.data(), indptr.data(),
-                                 static_cast<int64_t>(indptr.shape(0)) - 1, n_features, unit, pointer(weight));
+    return kfree::csr_rows<T, I>(data.data(), indices.data(), indptr.data(), n_rows, n_features, unit,
+                                 pointer(weight));
   });
   return held;
 }
@@ -70,6 +79,11 @@ bool python_interrupt() {
 
 kfree::Sites sites_of(const Matrix<const double>& centres) {
   return kfree::Sites(centres.data(), centres.shape(0), centres.shape(1));
+}
+
+// Centres that rows are held against have as many columns.
+void require_columns(const HeldRows& r, const Matrix<const double>& centres) {
+  kfree::binding::require_shape(centres, "centres", {static_cast<int64_t>(centres.shape(0)), r.rows->d});
 }
 
 kfree::StatsOut stats_of(Vector<double>& n, Matrix<double>& sum, Vector<double>& sse) {
@@ -131,6 +145,7 @@ NB_MODULE(_core, m) {
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, kfree::Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
                       Vector<double> n, Matrix<double> sum, Vector<double> sse, std::optional<Vector<bool>> far) {
+    require_columns(r, centres);
     const auto stats = stats_of(n, sum, sse);
     return unlocked([&] {
       return kfree::nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
@@ -220,6 +235,7 @@ NB_MODULE(_core, m) {
      "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
+    require_columns(r, centres);
     unlocked([&] { kfree::distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 
