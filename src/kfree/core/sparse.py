@@ -73,7 +73,7 @@ def _require_within(index: Any, size: int, X: Any, name: str, what: str) -> None
     if len(index):
         low, high = int(index.min()), int(index.max())
         bad = low if low < 0 else high
-        _require(0 <= low and high < size, X, name, f"{what} of {bad}, outside of 0 to {size - 1}")
+        _require(low >= 0 and high < size, X, name, f"{what} of {bad}, outside of 0 to {size - 1}")
 
 
 def _require(ok: Any, X: Any, name: str, found: str) -> None:

@@ -13,6 +13,7 @@ from kfree.estimators._validation import (
     require_choice,
     require_count,
     require_sound_centres,
+    require_threads,
     validated_centres,
     validated_rows,
     validated_weights,
@@ -82,7 +83,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)
 
     def _open(self, X, sample_weight):

@@ -55,6 +55,11 @@ def _from_arrays(A):
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
     _require_square(array.shape)
+    if len(array) in (2, 3) and (array < 0).any():
+        raise ValueError(
+            f"the graph of shape {array.shape} was read as an adjacency matrix, which has no values below 0. If its "
+            "rows are edges, name nodes by texts or by numbers ≥ 0, or add a third or fourth edge."
+        )
     return sp.csr_array(array), np.arange(len(array))
 
 

@@ -12,6 +12,8 @@ from kfree.core.sparse import canonical_csr, require_structure
 
 # Rows looked at in one go when searching for bad values, so that the search needs little memory.
 _ROWS_AT_ONCE = 65536
+# No machine runs more threads at once, and starting them would take longer than any fit.
+_MOST_THREADS = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
 
@@ -127,10 +129,18 @@ def require_choice(name, value, choices):
 
 
 def require_count(name, value, or_none=False, least=1):
-    """Raise unless ``value`` is a whole number of at least ``least``."""
-    ok = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-    allowed = f"a whole number ≥ {least}" + (" or None" if or_none else "")
+    """Raise unless ``value`` is a whole number of at least ``least`` that compiled code can hold."""
+    ok = isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= sys.maxsize
+    too_large = isinstance(value, Integral) and value > sys.maxsize
+    allowed = f"a whole number ≥ {least}" + (" and < 2**63" if too_large else "") + (" or None" if or_none else "")
     require(ok or (or_none and value is None), name, value, allowed)
+
+
+def require_threads(n_threads):
+    """Raise unless ``n_threads`` is None or a number of threads that a machine may have."""
+    require_count("n_threads", n_threads, or_none=True)
+    ok = n_threads is None or n_threads <= _MOST_THREADS
+    require(ok, "n_threads", n_threads, f"a whole number from 1 to {_MOST_THREADS} or None")
 
 
 def is_number(value):

@@ -10,6 +10,7 @@ from kfree.core.row_costs import MeanRowCosts
 from kfree.core.spaces import DUAL
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import row_weights
+from kfree.engines.kernel.sums import LEAST_SHARE
 
 if TYPE_CHECKING:
     from kfree.engines.kernel.engine import KernelEngine
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # Rounds of exchanges; rounding could make rows go back and forth for ever.
 MOST_ROUNDS = 100
+# Squared distances are differences of kernel values: they are known up to this share of the largest of those.
+ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class _Clusters:
@@ -48,6 +51,7 @@ def exchanged(
     """What ``Engine.exchange`` promises; each move takes one row of kernel values."""
     clusters, weights, places = _Clusters(engine, stats), row_weights(engine)[rows], engine.places(rows)
     labels, others, everyone = labels.copy(), others.copy(), np.arange(len(stats.n))
+    noise = ROUNDING * float(np.abs(engine.gram.diagonal).max())
     for i in np.flatnonzero(others < 0).tolist():
         joining = MeanRowCosts.joining(clusters.n, weights[i], clusters.sq_dist(places[i], everyone))
         joining[labels[rows[i]]] = np.inf
@@ -56,11 +60,11 @@ def exchanged(
         n_moved = 0
         for i, row in enumerate(rows):
             here, there, w = labels[row], others[i], weights[i]
-            if not w > 0 or not clusters.n[here] > w:
+            if not w > 0 or clusters.n[here] - w < LEAST_SHARE * clusters.n[here]:
                 continue
             now, then = clusters.sq_dist(places[i], [here, there])
             saved = MeanRowCosts.leaving(clusters.n[here], w, now) - MeanRowCosts.joining(clusters.n[there], w, then)
-            if not saved > least_gain:
+            if not saved > max(least_gain, w * noise):
                 continue
             values = engine.gram.rows(places[i : i + 1])[0]
             clusters.add(here, places[i], -w, values)

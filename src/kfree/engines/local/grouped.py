@@ -100,6 +100,11 @@ class GroupedEngine(LocalEngine):
             self.name, self._X[index], group, weight=weight, frame=self.frame, n_threads=self._n_threads
         )
 
+    def weightless(self) -> GroupedEngine:
+        """The same rows without weight: ``visit`` sends each to the nearest site that its group uses, else of all."""
+        weight = np.zeros(self.n_rows)
+        return GroupedEngine(self.name, self._X, self.group, weight=weight, frame=self.frame, n_threads=self._n_threads)
+
     def rows_of(self, group: int) -> LocalEngine:
         """An engine that holds the rows of one group."""
         index = self.members(group)

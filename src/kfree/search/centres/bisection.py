@@ -98,13 +98,14 @@ def _two_means(
 ) -> tuple[Floats, Stats, Labels]:
     """K-means within every cluster, from two sites each; a cluster in which hardly a row changes sides is left alone.
 
-    Rows of no weight change sides unnoticed. Returns the sites that the rows were last held against, statistics about
-    those, and the rows' sides.
+    So is one whose cost no longer falls: with rounding, rows could change sides for ever. Rows of no weight change
+    sides unnoticed. Returns the sites that the rows were last held against, statistics about those, and the rows'
+    sides.
     """
     sides, stats = engine.choose(rows, labels, pairs)
     counts = np.ones(len(rows)) if engine.weight is None else np.sign(engine.weight[rows])
     n_rows = totals(labels, counts, len(pairs) // 2)
-    moving = np.arange(len(rows))
+    moving, cost = np.arange(len(rows)), stats.sse[0::2] + stats.sse[1::2]
     while len(moving):
         both = _both(labels[moving], len(n_rows))
         pairs = np.where(both[:, None], objective.centres(stats, previous=pairs), pairs)
@@ -113,7 +114,8 @@ def _two_means(
         changed = moving[chosen != sides[moving]]
         n_changed = totals(labels[changed], counts[changed], len(n_rows))
         sides[moving] = chosen
-        moving = moving[(n_changed > restless * n_rows)[labels[moving]]]
+        before, cost = cost, stats.sse[0::2] + stats.sse[1::2]
+        moving = moving[((n_changed > restless * n_rows) & (cost < before))[labels[moving]]]
     return pairs, stats, sides
 
 
