@@ -14,6 +14,8 @@ from kfree.estimators._validation import is_number, is_positive_number, require,
 _ROUNDING = 1e-7
 # Squared distances are differences of kernel values; below this share of those nothing but rounding is left.
 _FEWEST_DIGITS = 1e-13
+# Search multiplies a few kernel values with each other; between this and its inverse they are numbers.
+_LARGEST_VALUE = 1e70
 # Weights may differ by this factor.
 _WIDEST_WEIGHTS = 1e10
 # Kernels between whose feature vectors distances are the same wherever the origin lies.
@@ -51,8 +53,12 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
 def scale_of(rows, weight):
     """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
     weight = np.ones(rows.shape[0]) if weight is None else weight
-    mean = weight @ rows / weight.sum()
-    square = weight @ (rows.multiply(rows) if sp.issparse(rows) else rows * rows) / weight.sum()
+    weight = weight / weight.sum()
+    mean = weight @ rows
+    with np.errstate(over="ignore"):
+        square = weight @ (rows.multiply(rows) if sp.issparse(rows) else rows * rows)
+    if not np.isfinite(square).all():
+        raise ValueError("the variance of X overflows float64. Divide X by a constant, or give gamma.")
     variance = float(np.maximum(square - mean * mean, 0.0).sum())
     return 1.0 / variance if variance > 0 else 1.0
 
@@ -96,15 +102,29 @@ def require_similar_weights(weight):
 
 
 def require_digits(matrix, rows, what):
-    """Raise if values between rows that differ have no digits left for their distances."""
+    """Raise if values between unequal rows have no digits left for their distances, or products leave float64."""
     largest = float(np.abs(matrix.diagonal()).max())
+    if largest > 0 and not 1 / _LARGEST_VALUE < largest < _LARGEST_VALUE:
+        raise ValueError(
+            f"{what} has values of up to {largest:.3g}, and their products leave float64. Multiply X by a constant."
+        )
     mean_sq_dist = float(matrix.diagonal().mean() - matrix.mean())
-    if mean_sq_dist > _FEWEST_DIGITS * largest or not abs(rows - rows[[0]]).max() > 0:
+    if mean_sq_dist > _FEWEST_DIGITS * largest or not _spread(rows):
         return
     raise ValueError(
         f"{what} has values of up to {largest:.3g} and squared distances of about {mean_sq_dist:.3g} between rows: "
         "float64 has too few digits for their differences. Centre X, scale it, or use another kernel."
     )
+
+
+def _spread(rows):
+    """Whether not all rows are equal."""
+    low, high = (_dense(rows.min(axis=0)), _dense(rows.max(axis=0)))
+    return bool((low < high).any())
+
+
+def _dense(values):
+    return values.toarray() if sp.issparse(values) else values
 
 
 def _ends_of_spectrum(matrix):

@@ -224,6 +224,7 @@ def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
         _add_block(rows.z(row[block]), weight[block], label[block], sq_dist[block], n, sum, sse)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a cost that is no number is found by the search
 def _add_block(z, weight, label, sq_dist, n, sum, sse):
     n += np.bincount(label, weights=weight, minlength=len(n))
     counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
@@ -237,6 +238,7 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
+@np.errstate(over="ignore")
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):

@@ -88,8 +88,12 @@ def _principal_axes(rows: Index, labels: Labels, means: Floats, radius: Floats, 
     """
     axis = _scaled(np.tile(engine.generic_axis(), (len(means), 1)), radius, space)
     for _ in range(AXIS_ROUNDS):
-        mass, moment = engine.scatter_product(rows, labels, _pairs(means, axis))
-        axis = _scaled(moment - mass[:, None] * means, radius, space)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mass, moment = engine.scatter_product(rows, labels, _pairs(means, axis))
+            turned = moment - mass[:, None] * means
+        # A moment is of the third power of the rows, which may be no number where the cost still is one.
+        known = np.isfinite(turned).all(axis=1, keepdims=True)
+        axis = np.where(known, _scaled(np.where(known, turned, 0.0), radius, space), axis)
     return axis
 
 

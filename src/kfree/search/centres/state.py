@@ -119,6 +119,12 @@ def occupied(state: State, engine: Engine, objective: Objective) -> State:
 
 
 def settle(state: State, engine: Engine, objective: Objective) -> State:
-    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
-    sites = recentred(state, objective)
-    return occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
+
+    Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
+    """
+    for sites in (recentred(state, objective), state.sites):
+        new = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+        if new.cost <= state.cost:
+            break
+    return new
