@@ -12,6 +12,8 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_sound_centres,
+    require_threads,
     validated_centres,
     validated_rows,
     validated_weights,
@@ -81,7 +83,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)
 
     def _open(self, X, sample_weight):
@@ -131,5 +133,6 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

@@ -10,7 +10,7 @@ from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
-from kfree.estimators._validation import require_choice, require_count, validated_weights
+from kfree.estimators._validation import require_choice, require_sound_centres, require_threads, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
@@ -19,8 +19,8 @@ class SharedClusterer(CentreClusterer):
     def predict(self, X, groups=None):
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
-        A row of a known group goes to its nearest centre, those that its group does not use being lam_local_ farther
-        off. The rows of a new group choose together which of the clusters they use, at the same penalty.
+        A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
+        together which of the clusters they use, each at the penalty lam_local_.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class SharedClusterer(CentreClusterer):
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _ask_for_groups(self):
         raise ValueError(
@@ -94,7 +94,7 @@ class SharedClusterer(CentreClusterer):
         place = {name: number for number, name in enumerate(self.groups_.tolist())}
         known = np.array([place.get(name, -1) for name in names.tolist()])
         sites = SharedSites.used_by(Sites.of(centres), self._used_[:, known] & (known >= 0))
-        passes = [engine.visit(sites, np.inf) if (known >= 0).any() else None]
+        passes = [engine.weightless().visit(sites, np.inf) if (known >= 0).any() else None]
         passes += [engine.nearest(Sites.of(centres)) if (known < 0).any() else None]
         one_by_one, together = (done or other for done, other in (passes, passes[::-1]))
         is_new = (known < 0)[engine.group]
@@ -106,6 +106,7 @@ class SharedClusterer(CentreClusterer):
         frame, centres = self._frame_, self._sites_.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = GroupedEngine.open(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
         return engine.penalised(self._objective_.lam_local), centres
 

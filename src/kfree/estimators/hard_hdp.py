@@ -153,6 +153,9 @@ class HardHDP(SharedClusterer):
             The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
             each array of a list is one.
         sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster pays for its distance but does not move the centre, and the search does not look for gains
+            below 1e-12 of the cost.
 
         Returns
         -------

@@ -13,6 +13,7 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_threads,
     validated_weights,
 )
 from kfree.objectives.dp_means import DPMeansObjective
@@ -222,7 +223,7 @@ class OnlineDPMeans(StreamClusterer):
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _new_stream(self, n_features):
         half_life = None if self.half_life is None else float(self.half_life)

@@ -10,9 +10,13 @@ from kfree.core.row_costs import MeanRowCosts
 from kfree.core.spaces import DUAL
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.kernel.gram import Gram
+from kfree.engines.kernel.sums import LEAST_SHARE
 
 if TYPE_CHECKING:
     from kfree.engines.kernel.engine import KernelPart
+
+# Squared distances are differences of kernel values: they are known up to this share of the largest of those.
+ROUNDING = 64 * np.finfo(np.float64).eps
 
 
 class _Clusters:
@@ -43,6 +47,7 @@ class KernelExchange:
 
     def __init__(self, part: KernelPart, rows: Index, others: Labels, labels: Labels, stats: Stats, least_gain: float):
         self._gram, self._clusters, self._least_gain = part.gram, _Clusters(part.gram, stats), least_gain
+        self._noise = ROUNDING * float(np.abs(part.gram.diagonal).max())
         self._rows, self._weights, self._places = rows, part.weights(rows), part.index[rows]
         self._labels, self._others, everyone = labels.copy(), others.copy(), np.arange(len(stats.n))
         for i in np.flatnonzero(others < 0).tolist():
@@ -57,11 +62,11 @@ class KernelExchange:
         clusters, n_moved = self._clusters, 0
         for i, row in enumerate(self._rows):
             here, there, w = self._labels[row], self._others[i], self._weights[i]
-            if not w > 0 or not clusters.n[here] > w:
+            if not w > 0 or clusters.n[here] - w < LEAST_SHARE * clusters.n[here]:
                 continue
             now, then = clusters.sq_dist(self._places[i], [here, there])
             saved = MeanRowCosts.leaving(clusters.n[here], w, now) - MeanRowCosts.joining(clusters.n[there], w, then)
-            if not saved > self._least_gain:
+            if not saved > max(self._least_gain, w * self._noise):
                 continue
             values = self._gram.rows(self._places[i : i + 1])[0]
             clusters.add(here, self._places[i], -w, values)

@@ -260,6 +260,12 @@ class GroupedEngine(LocalEngine):
         new = GroupedPart(part.passes, part.grouped, X, group, weight, self.frame, part.n_threads)
         return GroupedEngine(self.name, new)
 
+    def weightless(self) -> GroupedEngine:
+        """The same rows without weight: ``visit`` sends each to the nearest site that its group uses, else of all."""
+        part, weight = self._part, np.zeros(self.n_rows)
+        new = GroupedPart(part.passes, part.grouped, part.X, self.group, weight, self.frame, part.n_threads)
+        return GroupedEngine(self.name, new)
+
     def rows_of(self, group: int) -> LocalEngine:
         """An engine that holds the rows of one group."""
         X, weight = self._part.copied(self._part.members(group))

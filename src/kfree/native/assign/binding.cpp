@@ -29,6 +29,7 @@ void bind_assign(nb::module_& m) {
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
                       Array n, Array sum, Array sse, std::optional<Vector<bool>> far) {
+    require_columns(r, centres);
     const auto stats = stats_of(*r.rows, n, sum, sse);
     return unlocked([&] {
       return nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
@@ -93,6 +94,7 @@ void bind_assign(nb::module_& m) {
      "sq_dist"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
+    require_columns(r, centres);
     unlocked([&] { distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 }

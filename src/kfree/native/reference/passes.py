@@ -267,6 +267,7 @@ def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
         _join_blocks(rows, {number: parts[part] for number, parts in sums.items()}, out)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a cost that is no number is found by the search
 def _sum_block(z, weight, label, sq_dist, k):
     counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
     n, sse = (np.bincount(label, weights=values, minlength=k) for values in (weight, counted))
@@ -287,6 +288,7 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
+@np.errstate(over="ignore")
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):

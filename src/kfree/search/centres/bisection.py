@@ -84,24 +84,31 @@ def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Engi
     """
     axis = _scaled(np.tile(engine.generic_axis(), (len(means), 1)), radius, space)
     for _ in range(AXIS_ROUNDS):
-        mass, moment = rows.scatter_product(_pairs(means, axis))
-        axis = _scaled(moment - mass[:, None] * means, radius, space)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mass, moment = rows.scatter_product(_pairs(means, axis))
+            turned = moment - mass[:, None] * means
+        # A moment is of the third power of the rows, which may be no number where the cost still is one.
+        known = np.isfinite(turned).all(axis=1, keepdims=True)
+        axis = np.where(known, _scaled(np.where(known, turned, 0.0), radius, space), axis)
     return axis
 
 
 def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float) -> tuple[Floats, Stats]:
     """K-means within every cluster, from two sites each; a cluster in which hardly a row changes sides is left alone.
 
+    So is one whose cost no longer falls: with rounding, rows could change sides for ever.
     Returns the sites that the rows were last assigned to, and statistics about those.
     """
     active = np.ones(len(pairs) // 2, dtype=bool)
     stats, _ = rows.choose(pairs, active)
+    cost = stats.sse[0::2] + stats.sse[1::2]
     while active.any():
         both = np.repeat(active, 2)
         pairs = np.where(both[:, None], objective.centres(stats, previous=pairs), pairs)
         found, n_changed = rows.choose(pairs, active)
         stats.put(both, found.take(both))
-        active &= n_changed > restless * rows.n_rows
+        before, cost = cost, stats.sse[0::2] + stats.sse[1::2]
+        active &= (n_changed > restless * rows.n_rows) & (cost < before)
     return pairs, stats
 
 

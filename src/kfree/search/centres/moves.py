@@ -10,7 +10,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
 from kfree.engines.contract import Engine, VisitingOrder
-from kfree.search.centres.state import Objective, State, recentred, state_of
+from kfree.search.centres.state import Objective, State, occupied, recentred, state_of
 
 O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 
@@ -72,7 +72,7 @@ class Converge:
             sites = recentred(state, objective)
             new = state_of(sites, engine.nearest(sites), objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
-                return new if new.cost <= state.cost else state
+                return occupied(new if new.cost <= state.cost else state, engine, objective)
             state = new
 
 

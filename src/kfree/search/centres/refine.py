@@ -16,7 +16,7 @@ from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import halve
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
-from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
+from kfree.search.centres.state import SplitMergeObjective, State, occupied, recentred, state_of
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
@@ -47,7 +47,7 @@ class Exchange:
         if assignment is state.assignment:
             return state
         sites = state.sites.moved(centres)
-        return state_of(sites, engine.nearest(sites), objective)
+        return occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from kfree.search.centres.bisection import Halves, halve
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
-from kfree.search.centres.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, descend, require_finite
 
 # On the way down a cluster is cut if that saves this share of the penalty. That gives too many, which then are pruned.
@@ -58,7 +58,7 @@ def split_merge(
 ) -> Descent[State]:
     """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
     start = one_cluster(engine, objective) if sites is None else sites
-    state = state_of(start, engine.nearest(start), objective)
+    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
     if sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
@@ -108,10 +108,10 @@ def grown_in_haste(
         sample = engine.sample(n_rows, rng, one_cluster(engine, objective))
         assert sample is not None  # there are more rows than that
         penalised = replace(objective, lam=sample.total_weight / engine.total_weight * objective.lam)
-        some = state_of(sites, sample.nearest(sites), penalised)
+        some = occupied(state_of(sites, sample.nearest(sites), penalised), sample, penalised)
         sites = recentred(grown(some, sample, penalised, max_clusters, in_time=in_time), penalised)
         n_rows *= TIMES_LARGER
-    everyone = state_of(sites, engine.nearest(sites), objective)
+    everyone = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
     return cheaper(state, grown(everyone, engine, objective, max_clusters, in_time=in_time))
 
 

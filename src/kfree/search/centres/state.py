@@ -103,11 +103,24 @@ def recentred(state: State, objective: Objective) -> Sites:
     return moved.kept(state.stats.n > 0)
 
 
+def occupied(state: State, engine: Engine, objective: Objective) -> State:
+    """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
+
+    Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
+    """
+    while not (state.stats.n > 0).all():
+        sites = state.sites.kept(state.stats.n > 0)
+        state = state_of(sites, engine.nearest(sites), objective)
+    return state
+
+
 def settle(state: State, engine: Engine, objective: Objective) -> State:
-    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
-    sites = recentred(state, objective)
-    while True:
-        new = state_of(sites, engine.nearest(sites), objective)
-        if (new.stats.n > 0).all():
-            return new
-        sites = sites.kept(new.stats.n > 0)
+    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
+
+    Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
+    """
+    for sites in (recentred(state, objective), state.sites):
+        new = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+        if new.cost <= state.cost:
+            break
+    return new

@@ -14,7 +14,7 @@ import numpy as np
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, shared
 from kfree.engines.contract import Engine
 from kfree.engines.local.grouped import GroupedEngine, LocalClusters, SharedSites
 from kfree.engines.registry import open_local
@@ -22,7 +22,7 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.refine import CONVERGE, Birth, Death, Exchange, Merge, Split
 from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, no_gain, split_merge
-from kfree.search.centres.state import State, one_cluster, recentred, state_of
+from kfree.search.centres.state import State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Descent, descend, require_finite
 
 GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
@@ -39,7 +39,7 @@ def shared_split_merge(
 ) -> Descent[State]:
     """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
     start = shared_by_all(engine, objective) if sites is None else sites
-    state = state_of(start, engine.nearest(start), objective)
+    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
     if sites is None:
         state = grown(state, engine, objective, None)
@@ -98,13 +98,18 @@ def sweeps(engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | 
 
 
 def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-    """Every row where it costs least, given the sites and what the groups use of them; nothing is opened."""
+    """Every row with the nearest of the sites that its group uses, whatever it weighs; nothing is opened.
+
+    What is used can only become less, so this ends.
+    """
+    weightless = engine.weightless()
     while True:
-        new = state_of(state.sites, engine.visit(sites_of(state), np.inf), objective)
-        unchanged = np.array_equal(new.assignment.fingerprints, state.assignment.fingerprints)
-        if unchanged and (new.stats.n > 0).all():
+        found = weightless.visit(sites_of(state), np.inf)
+        done = engine.labelled(weightless.labels(found.assignment), found.centres)
+        new = state_of(state.sites, done, objective)
+        if np.array_equal(shared(done.stats).used, sites_of(state).used) and (done.stats.n > 0).all():
             return new
-        state = replace(new, sites=new.sites.kept(new.stats.n > 0))
+        state = replace(new, sites=new.sites.kept(done.stats.n > 0))
 
 
 @dataclass(frozen=True)

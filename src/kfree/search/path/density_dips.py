@@ -19,6 +19,8 @@ from kfree.engines.contract import SampleEngine, row_weights
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
+# Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
+_LEAST_SHARE = 1e-9
 # The tube holds this share of the rows of the two clusters; a narrow one would be empty where there are many columns.
 _TUBE = 0.9
 
@@ -91,7 +93,9 @@ def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
     for inside in members:
         mass, total = weight[inside].sum(), (weight * along)[inside].sum()
         others = mass - np.where(inside, weight, 0.0)
-        means.append((total - np.where(inside, weight * along, 0.0)) / others)
+        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
+        rest = total - np.where(inside, weight * along, 0.0)
+        means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]
     return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 
