@@ -35,3 +35,26 @@ def test_compiled_collapsed_chains_have_the_bits_of_the_reference(rng, scale):
             chain.sweep(1.0)
         np.testing.assert_array_equal(*(chain.labels for chain in chains))
         np.testing.assert_array_equal(*(chain.counts for chain in chains))
+
+
+def made(label=(0, 1, 0), B0=(2, 2), n_at_centre=4):
+    """A chain of three rows with arrays that may not fit."""
+    label = np.array(label, dtype=np.int32)
+    return _core.CollapsedChain(np.ones((3, 2)), label, 0, 0.1, 2.0, np.ones(B0), np.zeros(n_at_centre))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"label": (0, 1)}, "label must have shape"),
+        ({"label": (0, -1, 0)}, "label must lie within"),
+        ({"label": (0, 3, 0)}, "label must lie within"),
+        ({"label": (0, 2, 0)}, "label must have no gaps"),
+        ({"B0": (2, 3)}, "B0 must have shape"),
+        ({"n_at_centre": 3}, "at_centre must have shape"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(wrong, named):
+    made()
+    with pytest.raises(ValueError, match=named):
+        made(**wrong)

@@ -14,6 +14,7 @@
 namespace kfree::binding {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -21,14 +22,14 @@ template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
-using Array = nb::ndarray<nb::numpy, T>;
+using Owned = nb::ndarray<nb::numpy, T>;
 
 // A copy that Python owns.
 template <class T>
-Array<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
+Owned<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
   auto* kept = new std::vector<T>(values);
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return Array<T>(kept->data(), shape, free);
+  return Owned<T>(kept->data(), shape, free);
 }
 
 // The rows, and the Python arrays whose memory they read.
@@ -48,7 +49,10 @@ auto unlocked(Work work) {
   }
 }
 
-// The parts beyond binding.cpp.
+// One for each folder.
+void bind_rows(nb::module_& m);
+void bind_assign(nb::module_& m);
+void bind_moves(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_cut(nb::module_& m);
 void bind_agglomerate(nb::module_& m);

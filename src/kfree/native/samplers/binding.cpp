@@ -1,16 +1,32 @@
 // The Python face of the samplers; twins in reference/samplers.py.
+#include <algorithm>
+#include <utility>
+
 
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "samplers/collapsed.hpp"
 #include "samplers/spherical.hpp"
-
-using namespace nanobind::literals;
 
 namespace kfree::binding {
 namespace {
 
-Array<double> per_cluster(const std::vector<double>& values, const std::vector<int64_t>& counts) {
+Owned<double> per_cluster(const std::vector<double>& values, const std::vector<int64_t>& counts) {
   return array_of(values, {counts.size(), values.size() / counts.size()});
+}
+
+// One label per row, numbered without gaps: a slot without rows is free.
+void require_labels(const Matrix<const double>& x, const Vector<const int32_t>& label) {
+  require(x.shape(0) > 0 && x.shape(1) > 0, "x must have rows and columns");
+  require_shape(label, "label", {static_cast<int64_t>(x.shape(0))});
+  std::vector<bool> used(x.shape(0), false);
+  int64_t k = 0;
+  for (size_t i = 0; i < label.shape(0); ++i) {
+    require(label.data()[i] >= 0 && label.data()[i] < static_cast<int64_t>(x.shape(0)), "label must lie within the rows");
+    used[label.data()[i]] = true;
+    k = std::max<int64_t>(k, label.data()[i] + 1);
+  }
+  require(std::count(used.begin(), used.end(), true) == k, "label must have no gaps");
 }
 
 // Labels and counts of a chain.
@@ -30,6 +46,7 @@ void bind_samplers(nb::module_& m) {
       .def("__init__",
            [](SphericalChain* self, Matrix<const double> x, Vector<const int32_t> label, uint64_t seed, double sigma,
               double rho) {
+             require_labels(x, label);
              new (self) SphericalChain(x.data(), x.shape(0), x.shape(1), label.data(), seed, sigma, rho);
            },
            "x"_a.noconvert(), "label"_a.noconvert(), "seed"_a, "sigma"_a, "rho"_a, nb::keep_alive<1, 2>())
@@ -48,9 +65,13 @@ void bind_samplers(nb::module_& m) {
       .def("__init__",
            [](CollapsedChain* self, Matrix<const double> x, Vector<const int32_t> label, uint64_t seed, double xi0,
               double eta0, Matrix<const double> B0, Vector<const double> at_centre) {
+             const int64_t n = x.shape(0), d = x.shape(1);
+             require_labels(x, label);
+             require_shape(B0, "B0", {d, d});
+             require_shape(at_centre, "at_centre", {n + 1});
              NormalWishart prior = {xi0, eta0, {B0.data(), B0.data() + B0.size()},
                                     {at_centre.data(), at_centre.data() + at_centre.size()}};
-             new (self) CollapsedChain(x.data(), x.shape(0), x.shape(1), label.data(), seed, std::move(prior));
+             new (self) CollapsedChain(x.data(), n, d, label.data(), seed, std::move(prior));
            },
            "x"_a.noconvert(), "label"_a.noconvert(), "seed"_a, "xi0"_a, "eta0"_a, "B0"_a.noconvert(),
            "at_centre"_a.noconvert(), nb::keep_alive<1, 2>())
