@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-
 from engines import checks, example
 from engines.test_engines import UNEVEN, expected, rows_of
+
 from kfree.native import _core
 
 
