@@ -34,9 +34,9 @@ PHOTO = (
     "say how many clusters there were. A Gibbs sweep takes a distance and an exponential for every row and cluster."
 )
 SECTION_6_3 = (
-    "Where the fifteen means fall decides how well any method can do, and the paper drew them once: ours are means over "
-    "draws, and methods are compared within a draw. Clusters that overlap cannot be told apart, so HardHDP, which gets "
-    "no penalty, finds fewer than fifteen."
+    "Where the fifteen means fall decides how well any method can do, and the paper drew them once: ours are means "
+    "over draws, and methods are compared within a draw. Clusters that overlap cannot be told apart, so HardHDP, which "
+    "gets no penalty, finds fewer than fifteen."
 )
 KW_TABLE_1 = (
     "Lines of few rows in many columns: see table1-prior. The other columns are baselines, meant to be like the "
@@ -80,8 +80,8 @@ OD_TABLES = (
     "details open; the order of the rows matters to them."
 )
 OD_TABLE_5 = (
-    "BD and OD give the paper's numbers. SD and SMD as printed end with fewer clusters and a lower cost; kfree's default "
-    "is held against the paper's grid search over k."
+    "BD and OD give the paper's numbers. SD and SMD as printed end with other numbers than published, and mostly at a "
+    "lower cost (Tables 1 to 3); kfree's default is held against the paper's grid search over k."
 )
 OD_FIGURE_3 = "The paper prints no numbers for this figure; the data are five Gaussians in two groups of two and three."
 

@@ -68,7 +68,14 @@ def _chain_lines(name, model, nmi, paper):
     k = model.trace_["n_clusters"][last]
     note = f"α={model.alpha}, " if name == "α by validation" else ""
     return [
-        Line(f"{len(nmi)} sweeps", name, f"sweeps until NMI > {GOOD}", paper, first, note="read off the figure"),
+        Line(
+            f"{len(nmi)} sweeps",
+            name,
+            f"sweeps until NMI > {GOOD}",
+            paper,
+            first,
+            note="about, from the text of the paper",
+        ),
         Line(f"{len(nmi)} sweeps", name, "NMI, second half", None, nmi[last].mean(), spread=nmi[last].std()),
         Line(
             f"{len(nmi)} sweeps", name, "clusters, second half", None, k.mean(), spread=k.std(), note=note.strip(", ")
