@@ -124,8 +124,24 @@ def test_an_unknown_name_is_answered_with_a_guess_and_the_list():
 @pytest.mark.parametrize("name", sorted(name for name, e in (ROWS | GRAPHS).items() if not e.bundled))
 def test_a_set_that_is_nowhere_says_what_to_do(folder, name):
     entry = (ROWS | GRAPHS)[name]
-    with pytest.raises(FileNotFoundError, match=f"folder .*{entry.file}.npz"):
+    with pytest.raises(FileNotFoundError, match=f"folder .*{entry.file}.npz") as caught:
         datasets.load(name)
+    assert (entry.about if entry.openml else repr(name)) in str(caught.value)
+    assert f"it is not in KFREE_DATA={folder}" in str(caught.value)
+
+
+def test_made_up_sets_are_as_the_papers_say():
+    """Three Gaussians alike in size; five in two groups, each within a circle of diameter 10."""
+    X, y = datasets.make_three_gaussians(90, random_state=0)
+    assert np.bincount(y).tolist() == [30, 30, 30]
+    centres = np.array([X[y == c].mean(axis=0) for c in range(3)])
+    sides = np.linalg.norm(centres - np.roll(centres, 1, axis=0), axis=1)
+    np.testing.assert_allclose(sides, 4.45, atol=0.6)
+    X, y = datasets.make_two_groups(1000, random_state=0)
+    for group in (X[y < 2], X[y >= 2]):
+        assert np.linalg.norm(group - (group.min(axis=0) + group.max(axis=0)) / 2, axis=1).max() < 5.5
+    again, _ = datasets.make_two_groups(1000, random_state=0)
+    np.testing.assert_array_equal(X, again)
 
 
 def test_without_a_folder_the_variable_is_named(monkeypatch):
