@@ -77,5 +77,7 @@ def places(values: np.ndarray, levels: tuple[Any, ...]) -> tuple[np.ndarray, lis
     """The place of each value among the levels, NaN if it is None or unknown; and the unknown values, each once."""
     place = {level: j for j, level in enumerate(levels)}
     known = np.array([place.get(value, np.nan) for value in values.tolist()], dtype=np.float64)
-    unknown = {value for value, at in zip(values.tolist(), known.tolist(), strict=True) if value is not None and at != at}
+    unknown = {
+        value for value, at in zip(values.tolist(), known.tolist(), strict=True) if value is not None and at != at
+    }
     return known, sorted(unknown, key=str)

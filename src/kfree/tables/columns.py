@@ -110,7 +110,9 @@ _READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars
 def _from_array(values: np.ndarray, name: Any) -> Column:
     kind = values.dtype.kind
     if kind == "c":
-        raise ValueError(f"Complex data not supported: column {name!r} holds {values.dtype}. Give its parts as columns.")
+        raise ValueError(
+            f"Complex data not supported: column {name!r} holds {values.dtype}. Give its parts as columns."
+        )
     if kind == "M":
         return Column(name, DATE, _microseconds(values))
     if kind == "m":

@@ -10,7 +10,7 @@ import numpy as np
 # A column is skewed if its outer octiles lie so unequally about the median: 0 is symmetric, 1 is all on one side.
 # A Gaussian has 0, a log-normal of sd ½ has 0.28, an exponential 0.42.
 SKEWED = 0.2
-# A transform is taken if it leaves at most this share of the skewness.
+# A transform for skewed columns is taken if it leaves at most this share of the skewness.
 _SHARE_LEFT = 0.5
 # A column has heavy tails if its middle 95 % is so many times as wide as its middle half.
 # A Gaussian has 2.9, Student's t with three degrees of freedom 4.2, a Cauchy 12.7.
@@ -64,7 +64,7 @@ FUNCTIONS = {
 def named_transform(name: str, x: Values) -> Transform:
     """The transform of that name for a column of numbers; log1p and asinh in units that the column suggests."""
     if name == "log1p":
-        return Transform(name, unit=float(np.median(x[x > 0])) if (x > 0).any() else 1.0)
+        return Transform(name, unit=float(np.quantile(x[x > 0], 0.25)) if (x > 0).any() else 1.0)
     if name == "asinh":
         low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
         return Transform(name, float(middle), float(high - low) / 2 if high > low else 1.0)
@@ -74,15 +74,16 @@ def named_transform(name: str, x: Values) -> Transform:
 def chosen_transform(x: Values) -> Transform:
     """The transform for a column of numbers without gaps; the identity unless its tails ask for another.
 
-    Numbers ≥ 0 that are skewed to the right take the first of these that at least halves the skewness: the square
-    root and log1p if there is a zero, else the logarithm. Tails that are heavy on both sides take asinh.
+    Numbers ≥ 0 that are skewed to the right take a logarithm or, if there is a zero, the one of square root and log1p
+    that leaves less skewness; if it leaves half of it, none. Tails that are heavy on both sides take asinh.
     """
     skewness = octile_skewness(x)
     if skewness >= SKEWED and x.min() >= 0:
-        for name in ["sqrt", "log1p"] if x.min() == 0 else ["log"]:
-            transform = named_transform(name, x)
-            if abs(octile_skewness(transform.forward(x))) <= _SHARE_LEFT * skewness:
-                return transform
+        names = ["sqrt", "log1p"] if x.min() == 0 else ["log"]
+        left = {name: abs(octile_skewness(named_transform(name, x).forward(x))) for name in names}
+        best = min(left, key=lambda name: left[name])
+        if left[best] <= _SHARE_LEFT * skewness:
+            return named_transform(best, x)
     return named_transform("asinh" if _tail_ratio(x) > HEAVY_TAILED else "identity", x)
 
 
