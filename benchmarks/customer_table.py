@@ -1,4 +1,4 @@
-"""A table of customers with four planted segments: how often their number is found, and one cluster where there are none.
+"""A table of customers with four planted segments: how often their number is found, and one where there are none.
 
 Numbers, two categories, 5 % missing; through TableEncoder, and as scikit-learn's scalers and one-hot columns make it.
 """

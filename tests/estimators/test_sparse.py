@@ -1,4 +1,4 @@
-"""Sparse input of every container, for every estimator and method that takes it: the answers are those of dense rows."""
+"""Sparse input for every estimator and method that takes it: the answers are those of dense rows."""
 
 import numpy as np
 import pytest

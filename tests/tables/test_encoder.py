@@ -1,4 +1,4 @@
-"""TableEncoder: what distances mean, that every container gives the same rows, and that centres come back as a table."""
+"""TableEncoder: what distances mean, that every container gives the same rows, and that centres come back as tables."""
 
 import datetime
 import itertools
@@ -123,7 +123,7 @@ SKEWED = {
     "left-skewed": (lambda rng: 9 - rng.lognormal(size=3000), "identity"),
     "log-normal": (lambda rng: rng.lognormal(10, 0.8, size=3000), "log"),
     "amounts with zeros": (lambda rng: np.where(rng.random(3000) < 0.1, 0, rng.lognormal(3, 2, 3000)), "log1p"),
-    "few counts": (lambda rng: rng.geometric(0.1, 3000) - 1.0, "sqrt"),
+    "squares": (lambda rng: rng.normal(2.5, 1.0, 3000).clip(0) ** 2, "sqrt"),
     "cauchy": (lambda rng: rng.standard_cauchy(3000), "asinh"),
     "two groups": (lambda rng: np.concatenate([rng.normal(0, 1, 1500), rng.normal(20, 1, 1500)]), "identity"),
 }

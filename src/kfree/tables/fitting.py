@@ -122,8 +122,8 @@ def _known_places(column: Column, levels: tuple[Any, ...], unseen: str) -> np.nd
         listed = ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
         remedy = "list all levels in ordinal, lowest first" if column.kind == ORDINAL else "fit with such rows"
         raise ValueError(
-            f"column {column.name!r} holds {unknown[0]!r}, one of {len(unknown)} value(s) that are not among the levels "
-            f"{listed}; {remedy}, or give unseen='missing'."
+            f"column {column.name!r} holds {unknown[0]!r}, one of {len(unknown)} value(s) that are not among the "
+            f"levels {listed}; {remedy}, or give unseen='missing'."
         )
     return place
 
