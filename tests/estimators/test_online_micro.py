@@ -33,7 +33,7 @@ def drifting(rng, n=6000):
 STREAMS = {"gaussians": gaussians, "appearing": appearing, "drifting": drifting}
 
 
-@pytest.mark.parametrize("lam", [300.0, 3000.0, "auto"])
+@pytest.mark.parametrize("lam", [300.0, "auto"])
 @pytest.mark.parametrize("stream", STREAMS)
 def test_cost_and_number_are_near_those_of_dp_means(stream, lam, rng):
     X = STREAMS[stream](rng)
@@ -51,14 +51,14 @@ def test_a_penalty_that_the_published_algorithm_turns_into_many_clusters(rng):
     assert OnlineDPMeans(3000.0).fit(X).n_clusters_ == 12
 
 
-@pytest.mark.parametrize("settings", [{}, {"half_life": 400}, {"max_clusters": 4}, {"n_micro": 30}], ids=str)
+@pytest.mark.parametrize("settings", [{"n_micro": 200}, {"half_life": 400, "n_micro": 100}, {"max_clusters": 4, "n_micro": 60}, {"n_micro": 30}], ids=str)
 def test_any_chunking_gives_the_same_bits(settings, rng):
-    X, weight = gaussians(rng, n=2500), rng.integers(0, 3, size=2500)
+    X, weight = gaussians(rng, n=1500), rng.integers(0, 3, size=1500)
     whole = OnlineDPMeans(500.0, **settings).partial_fit(X, sample_weight=weight)
-    for most in (200, 1700):
+    for most in (400, 1200):
         model, _ = streamed(clone(whole), X, weight, rng, most)
         same_bits(model, whole)
-    assert len(whole.labels_) == 2500
+    assert len(whole.labels_) == 1500
     np.testing.assert_array_equal(whole.cluster_ids_[whole.labels_], whole.joined_ids_)
 
 
@@ -116,7 +116,7 @@ def test_the_automatic_penalty_is_that_of_the_first_chunk(rng):
 
 def test_a_limit_doubles_the_penalty(rng):
     X = gaussians(rng)
-    model = OnlineDPMeans(100.0, max_clusters=3).fit(X)
+    model = OnlineDPMeans(100.0, max_clusters=3, n_micro=100).fit(X[:2000])
     assert model.n_clusters_ <= 3
     assert np.log2(model.lam_ / 100) == round(np.log2(model.lam_ / 100)) > 0
 
