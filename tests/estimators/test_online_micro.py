@@ -51,7 +51,11 @@ def test_a_penalty_that_the_published_algorithm_turns_into_many_clusters(rng):
     assert OnlineDPMeans(3000.0).fit(X).n_clusters_ == 12
 
 
-@pytest.mark.parametrize("settings", [{"n_micro": 200}, {"half_life": 400, "n_micro": 100}, {"max_clusters": 4, "n_micro": 60}, {"n_micro": 30}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{"n_micro": 200}, {"half_life": 400, "n_micro": 100}, {"max_clusters": 4, "n_micro": 60}, {"n_micro": 30}],
+    ids=str,
+)
 def test_any_chunking_gives_the_same_bits(settings, rng):
     X, weight = gaussians(rng, n=1500), rng.integers(0, 3, size=1500)
     whole = OnlineDPMeans(500.0, **settings).partial_fit(X, sample_weight=weight)

@@ -62,7 +62,11 @@ def weights_are_not_repeats(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:the covariance of X is singular")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore::kfree.exceptions.DataAdvice",  # the checks have few rows
+    "ignore:the covariance of X is singular",
+)
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
