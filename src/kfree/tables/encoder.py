@@ -68,10 +68,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoder.fit_transform(table).columns.tolist()
     ['age', 'plan=a', 'plan=b', 'plan=c']
     >>> print(encoder.describe())
-    age: (age − 61) / 38
+    age: (age − 61) / 37
     plan: 3 levels, each 1 apart from the others
     >>> model = DPMeans(lam=1.0).fit(encoder.transform(table))
-    >>> encoder.inverse_transform(model.cluster_centers_).round({"age": 1}).to_dict("list")
+    >>> encoder.inverse_transform(model.cluster_centers_).round(1).to_dict("list")
+    {'age': [63.7, 23.7], 'plan': ['c', 'a']}
     """
 
     def __init__(
