@@ -61,12 +61,12 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_any_chunking_gives_the_same_bits(settings, rng):
-    X, weight = gaussians(rng, n=1500), rng.integers(0, 3, size=1500)
+    X, weight = gaussians(rng, n=1500) * np.geomspace(0.1, 2, 1500)[:, None], rng.integers(0, 3, size=1500)
     whole = OnlineDPMeans(500.0, **settings).partial_fit(X, sample_weight=weight)
     for most in (400, 1200):
         model, _ = streamed(clone(whole), X, weight, rng, most)
         same_bits(model, whole)
-    assert len(whole.labels_) == 1500
+    assert (whole.labels_[weight > 0] >= 0).all()
     np.testing.assert_array_equal(np.append(whole.cluster_ids_, -1)[whole.labels_], whole.joined_ids_)
 
 

@@ -19,6 +19,8 @@ _FINENESS = 1e-6
 # Clusters are looked at for events when the rows have grown by a tenth, but not before so many, and at least twice in
 # a half-life.
 _FIRST_REVIEW, _GROWTH = 1000, 1.1
+# Rows that an automatic penalty needs at least, and looks at most.
+_FEWEST_ROWS, _SAMPLE = 100, 20_000
 # Moves of the search on micro-clusters: far more than it needs.
 _MAX_ITER = 10_000
 BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "split", "merge", "death"))
@@ -33,6 +35,20 @@ class Penalty:
 
     def at(self, weight: float) -> float:
         return self.fixed + self.per_weight * weight
+
+    @classmethod
+    def of_first_rows(cls, model: DPMeans, rows: Any, weight: Any, order: Any) -> Penalty:
+        """The penalty that ``model`` finds for the first rows, per unit of their weight."""
+        first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
+        rows, weight = rows[first], None if weight is None else weight[first]
+        n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
+        if n_counted < _FEWEST_ROWS:
+            raise ValueError(
+                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; begin "
+                f"with at least {_FEWEST_ROWS}, or give lam as a number."
+            )
+        total = n_counted if weight is None else float(weight.sum())
+        return cls(per_weight=model.fit(rows, sample_weight=weight).lam_ / total)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ ORDERS = ["given", "random"]
 SEARCHES = ["micro-clusters", "published"]
 # What a stream is made from; it may not change while it runs.
 SETTINGS = ["lam", "search", "split", "n_micro", "max_clusters", "half_life", "engine"]
-# Rows that lam="auto" needs at least, and looks at most.
-_FEWEST_ROWS, _SAMPLE = 100, 20_000
 
 
 class OnlineDPMeans(StreamClusterer):
@@ -264,22 +262,12 @@ class OnlineDPMeans(StreamClusterer):
         n_features = rows.shape[1]
         if self.search == "published":
             return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
-        penalty = self._automatic(rows, weight, order) if self.lam == "auto" else Penalty(fixed=float(self.lam))
+        if self.lam == "auto":
+            model = DPMeans(engine=self.engine, n_threads=self.n_threads, random_state=self.random_state)
+            penalty = Penalty.of_first_rows(model, rows, weight, order)
+        else:
+            penalty = Penalty(fixed=float(self.lam))
         return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro)
-
-    def _automatic(self, rows, weight, order):
-        """The penalty that suits the first rows, per unit of weight."""
-        first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
-        rows, weight = rows[first], None if weight is None else weight[first]
-        n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
-        if n_counted < _FEWEST_ROWS:
-            raise ValueError(
-                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; begin "
-                f"with at least {_FEWEST_ROWS}, or give lam as a number."
-            )
-        lam = DPMeans(engine=self.engine, n_threads=self.n_threads, random_state=self.random_state)
-        lam = lam.fit(rows, sample_weight=weight).lam_
-        return Penalty(per_weight=lam / (n_counted if weight is None else float(weight.sum())))
 
     def _settings(self):
         return {name: getattr(self, name) for name in SETTINGS}

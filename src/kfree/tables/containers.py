@@ -1,10 +1,30 @@
-"""Tables made of decoded columns, in the library that the user's table came from."""
+"""Tables as they come in, and tables made of decoded columns in the library that the user's table came from."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from kfree.tables.columns import container_of
+
+
+def as_table(X: Any) -> Any:
+    """X as a frame or a two-dimensional array, whose values are looked at later."""
+    if sp.issparse(X):
+        raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
+    if container_of(X) == "numpy":
+        dtype = None if isinstance(X, np.ndarray) or hasattr(X, "__array__") else object
+        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name="X", estimator="TableEncoder")
+    n_rows, n_columns = X.shape
+    if not n_rows or not n_columns:
+        raise ValueError(
+            f"Found a table with {n_rows} sample(s) and {n_columns} feature(s) (shape={X.shape}) while a minimum of 1 "
+            "is required by TableEncoder."
+        )
+    return X
 
 
 def as_container(container: str, names: list[Any], columns: list[np.ndarray]) -> Any:

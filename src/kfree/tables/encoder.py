@@ -3,14 +3,13 @@
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
-from kfree.tables.containers import as_container
+from kfree.tables.containers import as_container, as_table
 from kfree.tables.fitting import LeftOut, Options, encoded, fitted_encoder
 from kfree.tables.gaps import NearestDonor
 from kfree.tables.transforms import FUNCTIONS
@@ -98,7 +97,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : TableEncoder
         """
         self._check_parameters()
-        X = _as_table(X)
+        X = as_table(X)
         validate_data(checked := BaseEstimator(), X, skip_check_array=True)
         names = _names(checked)
         options = self._options(names)
@@ -131,7 +130,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         self._check_parameters()
-        X = _as_table(X)
+        X = as_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         names = _names(self)
         options = self._options(names)
@@ -234,22 +233,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Input X contains missing values (NaN or None) in column(s) {', '.join(gaps)}, and missing='error'; "
                 "impute them, or give missing='nearest'."
             )
-
-
-def _as_table(X):
-    """X as a frame or a two-dimensional array, whose values are looked at later."""
-    if sp.issparse(X):
-        raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
-    if container_of(X) == "numpy":
-        dtype = None if isinstance(X, np.ndarray) or hasattr(X, "__array__") else object
-        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name="X", estimator="TableEncoder")
-    n_rows, n_columns = X.shape
-    if not n_rows or not n_columns:
-        raise ValueError(
-            f"Found a table with {n_rows} sample(s) and {n_columns} feature(s) (shape={X.shape}) while a minimum of 1 "
-            "is required by TableEncoder."
-        )
-    return X
 
 
 def _names(fitted):
