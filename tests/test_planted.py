@@ -323,9 +323,9 @@ MISTAKES = {
         ["test_metrics.py", "alone_in_their_class"],
     ),
     "sparse matrices stay matrices": (
-        "estimators/_validation.py",
-        "return sp.csr_array(X)",
-        "return X",
+        "core/sparse.py",
+        "rows = sp.csr_array(X.shape, dtype=X.dtype)",
+        "rows = sp.csr_matrix(X.shape, dtype=X.dtype)",
         ["estimators/test_sparse.py", "multinomial and csr_matrix"],
     ),
     "a missing value is a mean": (

@@ -29,8 +29,9 @@ def advise(rows, names, labels, centres, path, stacklevel):
         sample = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))
         some, labels = np.asarray(rows[sample], dtype=np.float64), labels[sample]
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
-        messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
-        messages += long_clusters(some, labels, centres)
+        with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
+            messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
+            messages += long_clusters(some, labels, centres)
     for message in messages:
         warnings.warn(message, DataAdvice, stacklevel=stacklevel + 1)
 
@@ -140,7 +141,10 @@ def _elongation(rows):
     n_rows, n_features = rows.shape
     if n_rows < max(_FEWEST, 5 * n_features):
         return 0.0
-    variance = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False) ** 2
+    centred = rows - rows.mean(axis=0)
+    if not np.isfinite((centred**2).sum()):
+        return 0.0
+    variance = np.linalg.svd(centred, compute_uv=False) ** 2
     rest = variance[1:].sum() / (n_features - 1)
     return float(np.sqrt(variance[0] / rest)) if rest > 0 else np.inf
 

@@ -77,8 +77,8 @@ class MicroStream:
     """
 
     def __init__(self, engine: str, n_features: int, penalty: Penalty, max_clusters: Any, half_life: Any, n_micro: int):
-        first = penalty.fixed or penalty.per_weight
-        self._micro = RowStream(engine, n_features, _FINENESS * first, False, n_micro, half_life)
+        first = max(_FINENESS * (penalty.fixed or penalty.per_weight), np.finfo(np.float64).tiny)
+        self._micro = RowStream(engine, n_features, first, False, n_micro, half_life)
         self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
         self._next_review = _FIRST_REVIEW
         self._reviewed, self._clusters = _none(n_features), None
