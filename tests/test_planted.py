@@ -364,6 +364,48 @@ MISTAKES = {
         "return 1",
         ["estimators/test_choose_k.py", "what_they_are_called"],
     ),
+    "sparse matrices stay matrices": (
+        "core/sparse.py",
+        "rows = sp.csr_array(X.shape, dtype=X.dtype)",
+        "rows = sp.csr_matrix(X.shape, dtype=X.dtype)",
+        ["estimators/test_sparse.py", "multinomial and csr_matrix"],
+    ),
+    "a missing value is a mean": (
+        "tables/gaps.py",
+        "n_neighbors=1,",
+        "n_neighbors=500,",
+        ["tables/test_encoder.py", "right_in_expectation"],
+    ),
+    "a mismatch weighs twice as much": (
+        "tables/categories.py",
+        "np.sqrt(0.5)",
+        "1.0",
+        ["tables/test_encoder.py", "typically_one_apart"],
+    ),
+    "equal rows count for the scale": (
+        "tables/numeric.py",
+        "differences = differences[differences > 0]",
+        "differences = differences[differences >= 0]",
+        ["tables/test_encoder.py", "all_pairs and counts"],
+    ),
+    "rows lose sight of micro-clusters that merge": (
+        "estimators/_micro_stream.py",
+        "joined = followed(joined, moves)",
+        "joined = joined.copy()",
+        ["estimators/test_online_micro.py", "any_chunking and 60"],
+    ),
+    "the penalty does not grow with what a stream remembers": (
+        "estimators/_micro_stream.py",
+        "self.fixed + self.per_weight * weight",
+        "self.fixed + self.per_weight * 1000",
+        ["estimators/test_online_micro.py", "first_chunk"],
+    ),
+    "one long axis passes for round": (
+        "estimators/_advice.py",
+        "rest = variance[1:].sum() / (n_features - 1)",
+        "rest = variance.sum() / (n_features - 1)",
+        ["estimators/test_advice.py", "remedy and strips"],
+    ),
 }
 
 

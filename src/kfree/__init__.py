@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import baselines, datasets, metrics, plot
+    from kfree import baselines, datasets, exceptions, metrics, plot
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.choose_k import choose_k
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
+    from kfree.tables.encoder import TableEncoder
 
 __version__ = "0.1.0"
 
@@ -33,9 +34,11 @@ __all__ = [
     "KernelDPMeans",
     "OnlineDPMeans",
     "SpectralDPMeans",
+    "TableEncoder",
     "baselines",
     "choose_k",
     "datasets",
+    "exceptions",
     "farthest_first_lambda",
     "lambda_path",
     "metrics",
@@ -52,6 +55,7 @@ _HOME = {
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
+    "TableEncoder": "kfree.tables.encoder",
     "choose_k": "kfree.estimators.choose_k",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",

@@ -24,7 +24,7 @@ WEIGHTED = {
     "DPMeans": lambda lam: DPMeans(lam),
     "DPMeans, sweep": lambda lam: DPMeans(lam, search="sweep"),
     "KMeans": lambda lam: KMeans(3, random_state=0),
-    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam, split=True),
+    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam, search="published", split=True),
     "HardHDP": lambda lam: HardHDP(lam, lam),
 }
 

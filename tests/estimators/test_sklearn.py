@@ -33,7 +33,9 @@ ESTIMATORS = [
     SpectralDPMeans(),
     SpectralDPMeans(affinity="nearest_neighbors"),
     OnlineDPMeans(lam=10.0),
-    OnlineDPMeans(lam=1.5, split=False, order="random", max_clusters=5, half_life=100),
+    OnlineDPMeans(lam=10.0, n_micro=20, order="random", max_clusters=5, half_life=100),
+    OnlineDPMeans(lam=10.0, search="published"),
+    OnlineDPMeans(lam=1.5, search="published", split=False, order="random", max_clusters=5, half_life=100),
     OnlineDPMeans(lam=10.0, engine="reference"),
     GraphDPMeans(),
 ]
@@ -60,7 +62,11 @@ def weights_are_not_repeats(estimator):
     }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:the covariance of X is singular")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore::kfree.exceptions.DataAdvice",  # the checks have few rows
+    "ignore:the covariance of X is singular",
+)
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -33,7 +33,7 @@ ESTIMATORS = {
     "DPMeans, reference": lambda case: DPMeans(case.penalty, engine="reference", max_iter=50),
     "KMeans": lambda case: KMeans(min(3, case.n_rows), random_state=0),
     "OnlineDPMeans": lambda case: OnlineDPMeans(case.penalty),
-    "OnlineDPMeans, split": lambda case: OnlineDPMeans(case.penalty, split=True, max_clusters=5),
+    "OnlineDPMeans, split": lambda case: OnlineDPMeans(case.penalty, search="published", max_clusters=5),
     "OnlineDPMeans, forgetting": lambda case: OnlineDPMeans(case.penalty, half_life=5.0),
     "HardHDP": lambda case: HardHDP(case.penalty, case.penalty),
     "HardHDP, sweep": lambda case: HardHDP(case.penalty, case.penalty, search="sweep"),

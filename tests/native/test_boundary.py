@@ -19,7 +19,7 @@ def held(rows=X, anchor=3, shift=3, weight=None):
 
 def stream_state():
     """Settings, counters, ids, last, weights, centres, low, high, number of columns."""
-    model = OnlineDPMeans(0.5, split=True).partial_fit(X)
+    model = OnlineDPMeans(0.5, search="published", split=True).partial_fit(X)
     return list(model._stream_._stream.__getstate__())
 
 
@@ -181,7 +181,7 @@ def test_counts_too_large_to_add(make):
     make("multinomial").fit(P * 2.0**40)
 
 
-MODELS = [DPMeans(3.0), KMeans(3, random_state=0), HardHDP(3.0, 3.0), OnlineDPMeans(3.0)]
+MODELS = [DPMeans(3.0), KMeans(3, random_state=0), HardHDP(3.0, 3.0), OnlineDPMeans(3.0, search="published")]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

@@ -1,9 +1,10 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
 from kfree.core.sites import Sites
+from kfree.estimators._advice import advise
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._penalised import PenalisedSearch
-from kfree.estimators._validation import require
+from kfree.estimators._validation import require, validated_rows
 from kfree.objectives.dp_means import OBJECTIVES
 
 
@@ -88,6 +89,9 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     With ``sample_weight``, J treats weights as repeated rows. The sweep does not: a row opens a cluster when
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
+    With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns of data for which the answer may mislead: columns
+    of very unlike scale, row numbers, coarse lattices, clusters longer than wide, few rows, a path that was too short.
+
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
     Arrays of float32 and float64 are used where they lie, whatever their strides; other types are converted to float64
     first.
@@ -161,6 +165,9 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self.lam_, self.path_ = objective.lam, path
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
+        if path is not None and self.metric == "euclidean":
+            names = getattr(self, "feature_names_in_", None)
+            advise(validated_rows(X, self), names, self.labels_, self.cluster_centers_, path, stacklevel=2)
         return self
 
     def predict(self, X, allow_new=False):

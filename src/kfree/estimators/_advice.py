@@ -1,0 +1,191 @@
+"""Advice about data for which an automatic number of clusters may mislead: it names the column and the remedy."""
+
+import warnings
+
+import numpy as np
+
+from kfree.exceptions import DataAdvice
+
+# Rows that are looked at, spread over the table; and fewer than which no number of clusters can be told.
+_SAMPLE, _FEW_ROWS = 5000, 20
+# Standard deviations of columns may differ by this factor.
+_SCALES = 100.0
+# A column is on a lattice if it has at most this many distinct values per row. Its step is coarse if it is at least
+# this share of the standard deviation, and heavy if it exceeds a typical difference between rows in other columns.
+_DISTINCT, _COARSE, _HEAVY = 0.2, 1 / 3, 1.05
+# Clusters are single values of a lattice column if they spread by no more than this share of a step.
+_ONE_VALUE = 0.1
+# The median difference between two rows, for a Gaussian column with standard deviation 1.
+_TYPICAL = 0.954
+# A cluster is long if its largest standard deviation is so many times that of the rest. Clusters touch if the rows
+# half-way between neighbours are this share of those around the two, over all neighbours.
+_LONG, _TOUCHING, _WINDOW, _FEWEST = 2.5, 0.85, 0.15, 20
+
+
+def advise(rows, names, labels, centres, path, stacklevel):
+    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse."""
+    messages = few_rows(rows.shape[0]) + path_ended(path)
+    if isinstance(rows, np.ndarray):
+        sample = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))
+        some, labels = np.asarray(rows[sample], dtype=np.float64), labels[sample]
+        named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
+        with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
+            messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
+            messages += long_clusters(some, labels, centres)
+    for message in messages:
+        warnings.warn(message, DataAdvice, stacklevel=stacklevel + 1)
+
+
+def few_rows(n_rows):
+    """Fewer than twenty rows say little about the number of clusters."""
+    if n_rows >= _FEW_ROWS:
+        return []
+    return [f"X has {n_rows} rows, too few to tell how many clusters there are; give lam or target_k, or more rows."]
+
+
+def path_ended(path):
+    """The best number of clusters is the largest that was looked at."""
+    if path is None or path.complete or path.suggest().k < len(path):
+        return []
+    return [
+        f"the best number of clusters is {len(path)}, the largest that was looked at; there may be more. Look further "
+        f"with kfree.lambda_path(X, max_k={2 * len(path)}).suggest().lam."
+    ]
+
+
+def unlike_scales(rows, named):
+    """Columns whose scale differs from that of a typical column by more than a hundred."""
+    scale = rows.std(axis=0)
+    varying = np.flatnonzero(scale > 0)
+    if len(varying) < 2:
+        return []
+    typical = np.sort(scale[varying])[(len(varying) - 1) // 2]
+    large = [j for j in varying if scale[j] > _SCALES * typical]
+    small = [j for j in varying if scale[j] * _SCALES < typical and _n_distinct(rows[:, j]) > len(rows) / 2]
+    said = [f"{_some(large, named)} decide(s) the clusters"] if large else []
+    said += [f"{_some(small, named)} cannot matter"] if small else []
+    if not said:
+        return []
+    return [
+        f"columns of X differ in scale by more than {_SCALES:g}, so {' and '.join(said)}: standard deviations run from "
+        f"{scale[varying].min():.3g} to {scale.max():.3g}. Bring them to a common scale, for example with "
+        "kfree.TableEncoder()."
+    ]
+
+
+def row_numbers(rows, named):
+    """Columns with another whole number in every row, most of them consecutive."""
+    n_rows = len(rows)
+    found = [
+        j
+        for j, column in enumerate(rows.T)
+        if n_rows >= _FEW_ROWS and _whole(column) and _n_distinct(column) == n_rows and _evenly_spread(column)
+    ]
+    if not found:
+        return []
+    return [f"{_some(found, named)} has another whole number in every row, as row numbers and identifiers do. Drop it."]
+
+
+def lattices(rows, named, labels):
+    """Yes/no columns and coarse lattices that outweigh the others, and clusters that are single values of a column."""
+    steps = np.array([_step(column) for column in rows.T])
+    scale = rows.std(axis=0)
+    on_lattice = steps > 0
+    if not on_lattice.any():
+        return []
+    others = scale[~on_lattice & (scale > 0)]
+    limit = _HEAVY * _TYPICAL * np.median(others) if len(others) else 0.0
+    heavy = on_lattice & (steps >= _COARSE * scale) & (steps > limit)
+    within = np.sqrt(_within_variance(rows, labels))
+    single = on_lattice & (labels.max() > 0) & (within <= _ONE_VALUE * steps)
+    found = np.flatnonzero(heavy | single)
+    if not len(found):
+        return []
+    return [
+        f"{_some(found, named)} take(s) few values (yes/no, or steps of a lattice), {_values_of(rows, found)}, and "
+        "rows of one value look like a cluster. Encode such columns with kfree.TableEncoder(), or use "
+        "kfree.BayesianKMeans(model='bernoulli') if all are zeros and ones."
+    ]
+
+
+def long_clusters(rows, labels, centres):
+    """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch."""
+    if rows.shape[1] < 2 or len(centres) < 2:
+        return []
+    longest = max((_elongation(rows[labels == j]) for j in range(len(centres))), default=0.0)
+    middle, around = _windows(rows, labels, centres)
+    if longest < _LONG and not (around >= _FEWEST and middle > _TOUCHING * around):
+        return []
+    seen = f"{longest:.1f} times as long as wide" if longest >= _LONG else "without a gap to their neighbours"
+    return [
+        f"clusters are {seen}: DPMeans looks for round ones, and cuts long ones in pieces. kfree.BayesianKMeans learns "
+        "shapes, kfree.SpectralDPMeans finds curved ones."
+    ]
+
+
+def _windows(rows, labels, centres):
+    """Rows half-way between neighbouring centres, and the geometric mean of those around the two, over all pairs."""
+    gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=2) if len(centres) <= 500 else np.empty((0, 0))
+    np.fill_diagonal(gaps, np.inf)
+    middle = around = 0.0
+    for a, b in {(min(pair), max(pair)) for pair in enumerate(gaps.argmin(axis=1).tolist())} if len(gaps) else ():
+        members = rows[(labels == a) | (labels == b)] - (centres[a] + centres[b]) / 2
+        along = members @ (centres[b] - centres[a]) / gaps[a, b]
+        counts = [np.count_nonzero(np.abs(along - place) < _WINDOW) for place in (-0.5, 0.0, 0.5)]
+        middle, around = middle + counts[1], around + np.sqrt(counts[0] * counts[2])
+    return middle, around
+
+
+def _elongation(rows):
+    """The largest standard deviation over the root mean square of the others; 0 for few rows."""
+    n_rows, n_features = rows.shape
+    if n_rows < max(_FEWEST, 5 * n_features):
+        return 0.0
+    centred = rows - rows.mean(axis=0)
+    if not np.isfinite((centred**2).sum()):
+        return 0.0
+    variance = np.linalg.svd(centred, compute_uv=False) ** 2
+    rest = variance[1:].sum() / (n_features - 1)
+    return float(np.sqrt(variance[0] / rest)) if rest > 0 else np.inf
+
+
+def _within_variance(rows, labels):
+    n = np.bincount(labels)
+    n = np.where(n > 0, n, 1)[:, None]
+    sums = np.zeros((len(n), rows.shape[1]))
+    np.add.at(sums, labels, rows)
+    return ((rows - (sums / n)[labels]) ** 2).mean(axis=0)
+
+
+def _step(column):
+    """The distance between neighbouring values of a column on a lattice, 0 for any other column."""
+    values = np.unique(column)
+    if not 1 < len(values) <= max(_DISTINCT * len(column), 2):
+        return 0.0
+    step = np.diff(values).min()
+    places = (values - values[0]) / step
+    return float(step) if np.abs(places - np.rint(places)).max() < 1e-6 else 0.0
+
+
+def _whole(column):
+    return bool((column == np.rint(column)).all())
+
+
+def _evenly_spread(column):
+    """Whether gaps between neighbouring values are alike, as those of consecutive numbers are, also in a sample."""
+    gaps = np.diff(np.sort(column))
+    return gaps.max() <= 2 * gaps.mean()
+
+
+def _n_distinct(column):
+    return len(np.unique(column))
+
+
+def _values_of(rows, found):
+    values = np.unique(rows[:, found[0]])
+    return "such as " + ", ".join(f"{v:.4g}" for v in values[:3]) + (", …" if len(values) > 3 else "")
+
+
+def _some(columns, named, most=3):
+    listed = ", ".join(named[j] for j in columns[:most])
+    return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")

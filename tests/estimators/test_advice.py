@@ -1,0 +1,120 @@
+"""Advice: data that mislead an automatic number of clusters are named with a remedy, and others raise no warning."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from kfree import DPMeans, TableEncoder, lambda_path
+from kfree.datasets import make_customers
+from kfree.estimators._advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
+from kfree.exceptions import DataAdvice
+
+
+def blobs(rng, n=600, d=2, k=3):
+    centres = 12.0 * np.eye(max(k, d))[:k, :d] if k <= d else rng.uniform(-12 * k, 12 * k, size=(k, d))
+    return centres[np.arange(n) % k] + rng.normal(size=(n, d)), np.arange(n) % k
+
+
+def named(d):
+    return [f"column {j}" for j in range(d)]
+
+
+def noted(X, labels):
+    """All advice about columns and clusters, without a fit."""
+    centres = np.array([X[labels == j].mean(axis=0) for j in range(labels.max() + 1)])
+    names = named(X.shape[1])
+    columns = unlike_scales(X, names) + row_numbers(X, names) + lattices(X, names, labels)
+    return columns + long_clusters(X, labels, centres)
+
+
+CLEAN = {
+    "three round clusters": lambda rng: blobs(rng),
+    "ten columns": lambda rng: blobs(rng, d=10, k=5),
+    "many clusters": lambda rng: blobs(rng, n=2000, k=12),
+    "no clusters": lambda rng: (rng.normal(size=(500, 3)), np.zeros(500, dtype=int)),
+    "one long cluster": lambda rng: (rng.normal(size=(500, 2)) * [10, 1], np.zeros(500, dtype=int)),
+    "whole numbers, finely": lambda rng: (np.round(blobs(rng)[0] * 20), blobs(rng)[1]),
+    "a yes/no column that weighs little": lambda rng: (
+        np.c_[rng.normal(size=(500, 3)), rng.random(500) < 0.5],
+        np.zeros(500, dtype=int),
+    ),
+    "twice as long as wide": lambda rng: (blobs(rng)[0] * [2.0, 1.0], blobs(rng)[1]),
+    "scales within a hundred": lambda rng: (rng.normal(size=(500, 3)) * [1, 30, 90], np.zeros(500, dtype=int)),
+    "large whole numbers, all different": lambda rng: (
+        np.c_[rng.lognormal(12, 1, 500).round(), rng.lognormal(12, 1, 500)],
+        np.zeros(500, dtype=int),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLEAN)
+def test_no_advice_about_clean_data(case, rng):
+    assert noted(*CLEAN[case](rng)) == []
+
+
+def with_column(column):
+    return lambda rng: (np.c_[rng.normal(size=(500, 3)), column(rng)], np.zeros(500, dtype=int))
+
+
+def strips(rng, pieces):
+    """Two strips ten times as long as wide, whole or in pieces."""
+    x, y = rng.uniform(0, 40, 800), rng.integers(2, size=800)
+    return np.c_[x, 12 * y + rng.uniform(0, 4, 800)], y * pieces + (x * pieces / 40).astype(int)
+
+
+ADVISED = {
+    "other units": (with_column(lambda rng: 1000 * rng.normal(size=500)), "column 3 decide.*kfree.TableEncoder"),
+    "tiny units": (with_column(lambda rng: rng.normal(size=500) / 1000), "column 3 cannot matter.*kfree.TableEncoder"),
+    "row numbers": (with_column(lambda rng: rng.permutation(500) + 7.0), "column 3 has another whole number .* Drop"),
+    "yes/no, standardised": (with_column(lambda rng: 2.0 * (rng.random(500) < 0.5)), "column 3 take.s. few values"),
+    "Likert only": (
+        lambda rng: (rng.integers(1, 6, size=(500, 3)).astype(float), np.zeros(500, dtype=int)),
+        "column 0, column 1, column 2 take.s. few values.*such as 1, 2, 3",
+    ),
+    "clusters that are years": (
+        lambda rng: ((age := rng.normal(45, 12, 800).round())[:, None], np.unique(age, return_inverse=True)[1]),
+        "column 0 take.s. few values",
+    ),
+    "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans learns shapes"),
+    "strips in pieces": (lambda rng: strips(rng, 8), "without a gap to their neighbours.*BayesianKMeans"),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+def test_advice_names_the_column_and_the_remedy(case, rng):
+    make, message = ADVISED[case]
+    with pytest.warns(DataAdvice, match=message):
+        warnings.warn("\n".join(noted(*make(rng))) or "nothing", DataAdvice, stacklevel=1)
+
+
+def test_a_path_that_was_too_short(rng):
+    X, _ = blobs(rng, k=6)
+    assert path_ended(lambda_path(X, max_k=20)) == []
+    short = lambda_path(X, max_k=6)
+    assert short.suggest().k == 6
+    assert "the largest that was looked at" in path_ended(short)[0]
+
+
+def test_a_fit_warns_once_for_each_and_names_columns_of_frames(rng):
+    X, _ = blobs(rng, n=200)
+    table = pd.DataFrame({"age": X[:, 0], "height": X[:, 1], "income": 1e4 * rng.normal(size=200)})
+    with pytest.warns(DataAdvice, match="column 'income' decide") as caught:
+        DPMeans().fit(table)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with pytest.warns(DataAdvice, match="X has 12 rows"):
+        DPMeans().fit(X[:12])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        DPMeans(lam=100.0).fit(table)
+        DPMeans(target_k=3).fit(X)
+        DPMeans(metric="cosine").fit(table)
+        DPMeans().fit(sp.csr_array(X))
+
+
+def test_encoded_tables_need_no_advice():
+    table, _ = make_customers(600, random_state=1)
+    DPMeans(random_state=0).fit(TableEncoder().fit_transform(pd.DataFrame(table)))
