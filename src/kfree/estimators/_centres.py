@@ -154,7 +154,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.cost_ = state.cost
         self.cost_history_ = np.array(descent.cost_history)
         self.n_iter_ = descent.n_iter
-        self.converged_ = descent.converged
+        self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
         self.n_distances_ = engine.n_distances
         self.engine_ = engine.description
 

@@ -164,7 +164,7 @@ class SharedClusterer(CentreClusterer):
         parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)
         self.cost_ = float(self.inertia_ + parts)
         self.cost_history_ = np.array(descent.cost_history) + (self.cost_ - state.cost)
-        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_distances_ = engine.n_distances
 
     def _describe(self, group):

@@ -14,6 +14,7 @@ from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import is_number, require_choice, require_count
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
 from kfree.search.graph.cut_path import cut_path
@@ -23,7 +24,7 @@ from kfree.search.graph.multilevel import grown, search
 _ANY_PENALTY = -0.5
 
 
-class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
+class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
@@ -48,6 +49,12 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         Most moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
         Who computes: compiled code, or Python code that says what the compiled code means. Same answer.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, and among equals by their first rows; or all by their first nodes.
     random_state : int, RandomState or None, default=0
@@ -78,6 +85,8 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         Moves tried.
     converged_ : bool
         Whether no move helped any more.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_features_in_ : int
         The number of nodes.
 
@@ -110,6 +119,8 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         patience=None,
         max_iter=1000,
         engine="auto",
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=0,
     ):
@@ -118,6 +129,8 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         self.patience = patience
         self.max_iter = max_iter
         self.engine = engine
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
@@ -128,6 +141,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         return tags
 
+    @with_callbacks
     def fit(self, A, y=None):
         """Cluster the nodes of a graph.
 
@@ -189,6 +203,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
+        self._check_watching()
         if isinstance(self.lam, str) and self.lam == "auto":
             return
         if not is_number(self.lam):
@@ -214,7 +229,11 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
             self._require_penalty_above(objective.lowest_lam(graph))
             start = grown(graph, objective)
         patience = _usual_patience(graph) if self.patience is None else self.patience
-        return objective.lam, staircase, search(start, graph, objective, rng, patience, self.max_iter)
+        with self._watching() as watch:
+            watched = watch.may_go_on, watch.report
+            descent = search(start, graph, objective, rng, patience, self.max_iter, *watched)
+        descent.stop_reason = self._stop_reason(descent, watch)
+        return objective.lam, staircase, descent
 
     def _require_penalty_above(self, lowest):
         if self.lam <= lowest:
@@ -231,7 +250,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         if descent is not None:
             labels += len(linked)  # nodes without links come after all clusters that were found
             labels[linked] = descent.state.labels
-            self._warn_unless(descent.converged)
+            self._warn_unless(descent.stop_reason != "max_iter")
         labels = in_order_of_first(labels)
         labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
@@ -242,11 +261,12 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         earlier = np.array(descent.cost_history[:-1] if descent else []) + lam * (n - len(linked))
         self.cost_history_ = np.append(earlier, self.cost_)
         self.n_iter_, self.converged_ = (descent.n_iter, descent.converged) if descent else (1, True)
+        self.stop_reason_ = descent.stop_reason if descent else "converged"
         self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
         self._objective_, self._clusters_ = objective, clusters
 
-    def _warn_unless(self, converged):
-        if not converged:
+    def _warn_unless(self, within_limit):
+        if not within_limit:
             warnings.warn(
                 f"GraphDPMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",

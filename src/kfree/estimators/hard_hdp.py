@@ -20,6 +20,7 @@ from kfree.estimators._validation import (
     require_count,
     validated_weights,
 )
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
@@ -28,7 +29,7 @@ from kfree.search.groups.penalties import fitting_penalties
 SEARCHES = ["split-merge", "sweep"]
 
 
-class HardHDP(SharedClusterer):
+class HardHDP(Watched, SharedClusterer):
     """Clusters that groups share: each group uses a few of the global clusters, and pays for every one it uses.
 
     Minimises J = Σ w·‖x − centre‖² + lam_local·(number of local clusters) + lam_global·(number of global clusters),
@@ -58,6 +59,12 @@ class HardHDP(SharedClusterer):
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
         first. In ``partial_fit`` old clusters come first, in the order that they had.
@@ -91,6 +98,8 @@ class HardHDP(SharedClusterer):
         J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
     n_iter_ : int
     converged_ : bool
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_distances_ : int
     engine_ : str
     n_features_in_ : int
@@ -132,6 +141,8 @@ class HardHDP(SharedClusterer):
         max_iter=300,
         engine="auto",
         n_threads=None,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -147,9 +158,12 @@ class HardHDP(SharedClusterer):
         self.max_iter = max_iter
         self.engine = engine
         self.n_threads = n_threads
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None, groups=None, sample_weight=None):
         """Cluster the rows of all groups together.
 
@@ -244,6 +258,7 @@ class HardHDP(SharedClusterer):
             "0 with search='sweep', which is over when it is over",
         )
         require_count("max_iter", self.max_iter)
+        self._check_watching()
 
     def _objective(self, engine):
         """The objective with the penalties that were given, or else found."""
@@ -255,12 +270,12 @@ class HardHDP(SharedClusterer):
 
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
-        if self.search == "sweep":
-            descent = sweeps(engine, objective, sites, self.max_iter)
-        else:
-            budget = Budget(check_random_state(self.random_state), self.patience)
-            descent = shared_split_merge(engine, objective, sites, self.max_iter, budget)
-        if not descent.converged:
+        find = sweeps if self.search == "sweep" else shared_split_merge
+        with self._watching() as watch:
+            rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
+            descent = find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+        descent.stop_reason = self._stop_reason(descent, watch)
+        if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",

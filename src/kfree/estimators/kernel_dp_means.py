@@ -13,6 +13,7 @@ from kfree.estimators._kernels import require_positive_semidefinite, validated_k
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
+from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import DPMeansObjective
 
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
@@ -50,6 +51,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     order : {"given", "random"}, default="given"
     max_iter : int, default=300
     max_clusters : int or None, default=None
+    verbose : {0, 1}, default=0
+    on_interrupt : {"raise", "keep"}, default="raise"
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
         first.
@@ -77,6 +80,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     n_iter_ : int
     converged_ : bool
         Whether no other sweep or move would change anything.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
     n_kernel_values_ : int
         Kernel values that were computed.
     n_features_in_ : int
@@ -118,6 +123,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         order="given",
         max_iter=300,
         max_clusters=None,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -134,6 +141,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         self.order = order
         self.max_iter = max_iter
         self.max_clusters = max_clusters
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
@@ -143,6 +152,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
+    @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
 
@@ -257,5 +267,5 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         self.cost_ = state.cost
         self.cost_history_ = np.array(descent.cost_history)
         self.n_iter_ = descent.n_iter
-        self.converged_ = descent.converged
+        self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
         self.n_kernel_values_ = engine.gram.n_values
