@@ -13,7 +13,7 @@ from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, margins, require_rows, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._order import LABEL_ORDERS, ranks
-from kfree.estimators._validation import require_choice, require_count, validated_weights
+from kfree.estimators._validation import require_choice, require_count, shown, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
@@ -92,8 +92,8 @@ class SharedClusterer(CentreClusterer):
 
     def _ask_for_groups(self):
         raise ValueError(
-            f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one name "
-            "per row of X. Names that were not fitted are new groups."
+            f"this model knows {len(self.groups_)} groups by name, such as {shown(self.groups_[0])}; give groups, one "
+            "name per row of X. Names that were not fitted are new groups."
         )
 
     def _assigned(self, X, groups, sample_weight):

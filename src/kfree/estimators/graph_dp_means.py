@@ -13,12 +13,13 @@ from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._validation import is_number, require_choice, require_count
+from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
+from kfree.search.graph.target import nearest_to
 
 # The penalty where there is nothing to cut.
 _ANY_PENALTY = -0.5
@@ -39,6 +40,9 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         From −2 on only single nodes are best, from 0 on only the whole. For ``cut="ratio"`` −lam is the number of
         links per node that a cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` takes the
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
+    target_k : int or None, default=None
+        A wished number of clusters, nodes without links included: with ``lam="auto"``, a penalty at which a search ends
+        with that many. A warning says so if none does.
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
     patience : int or None, default=None
@@ -76,7 +80,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     shares_ : ndarray of shape (n_clusters_,)
         What each cluster keeps inside of all its links; 1 for a node that has none.
     path_ : CutStaircase or None
-        The staircase that ``lam="auto"`` chose from.
+        The staircase that ``lam="auto"`` chose from, where ``target_k`` was not given.
     node_names_ : ndarray of shape (n_nodes,)
         The nodes in the order of ``labels_``: as networkx, igraph or the list of edges names them, else 0, 1, …
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
@@ -115,6 +119,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         self,
         lam="auto",
         *,
+        target_k=None,
         cut="normalized",
         patience=None,
         max_iter=1000,
@@ -125,6 +130,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         random_state=0,
     ):
         self.lam = lam
+        self.target_k = target_k
         self.cut = cut
         self.patience = patience
         self.max_iter = max_iter
@@ -149,7 +155,8 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         ----------
         A : {array, sparse matrix} of shape (n_nodes, n_nodes), edges of shape (m, 2 or 3), networkx or igraph graph
             Weights ≥ 0, 0 where there is no link. In a list of edges the third column holds weights, nodes are numbers
-            or texts, and equal edges add up. A square array is always a matrix. Directed graphs are made symmetric.
+            or texts, and equal edges add up. A data frame of two or three columns is a list of edges; a square array of
+            numbers is always a matrix. Directed graphs are made symmetric.
         y : ignored
 
         Returns
@@ -160,7 +167,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         adjacency, names = validated_graph(A)
         linked = np.flatnonzero(np.diff(adjacency.indptr))
         graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
-        lam, path, descent = self._search(graph)
+        lam, path, descent = self._search(graph, adjacency.shape[0] - len(linked))
         self._publish(adjacency, names, linked, lam, path, descent)
         return self
 
@@ -204,42 +211,70 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
         self._check_watching()
-        if isinstance(self.lam, str) and self.lam == "auto":
+        is_auto = isinstance(self.lam, str) and self.lam == "auto"
+        require_count("target_k", self.target_k, or_none=True)
+        require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
+        if is_auto:
             return
         if not is_number(self.lam):
-            raise ValueError(f"lam={self.lam!r} is not allowed; give a number below 0 or 'auto'.")
+            raise ValueError(f"lam={shown(self.lam)} is not allowed; give a number below 0 or 'auto'.")
         if self.lam >= 0:
             raise ValueError(
-                f"lam={self.lam!r} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one cluster "
-                "is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links inside) or "
-                "'auto'."
+                f"lam={shown(self.lam)} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one "
+                "cluster is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links "
+                "inside) or 'auto'."
             )
 
-    def _search(self, graph):
+    def _search(self, graph, n_alone):
         """The penalty, the staircase that it was read from, if it was, and what the search found."""
         if graph is None or not graph.out.any():
             return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
-        if self.lam == "auto":
-            path = cut_path(graph, cut, rng)
-            staircase, start = path.staircase, path.start
-            objective = cut(staircase.suggest().lam)
-        else:
-            objective, staircase = cut(float(self.lam)), None
-            self._require_penalty_above(objective.lowest_lam(graph))
-            start = grown(graph, objective)
         patience = _usual_patience(graph) if self.patience is None else self.patience
+        path = cut_path(graph, cut, rng) if self.lam == "auto" else None
         with self._watching() as watch:
-            watched = watch.may_go_on, watch.report
-            descent = search(start, graph, objective, rng, patience, self.max_iter, *watched)
+
+            def search_at(lam, start=None):
+                start, watched = grown(graph, cut(lam)) if start is None else start, (watch.may_go_on, watch.report)
+                return search(start, graph, cut(lam), rng, patience, self.max_iter, *watched)
+
+            if path is None:
+                lam, staircase = float(self.lam), None
+                self._require_penalty_above(cut(lam).lowest_lam(graph))
+                descent = search_at(lam)
+            elif self.target_k is None:
+                staircase = path.staircase
+                lam = staircase.suggest().lam
+                descent = search_at(lam, path.start)
+            else:
+                staircase, wished = None, self.target_k - n_alone
+                lam = self._penalty_for(path.staircase, wished, n_alone)
+                lam, descent = nearest_to(wished, lam, cut(lam).lowest_lam(graph), search_at, watch.may_go_on)
+                self._warn_unless_found(descent.state.clusters.n_nodes + n_alone, lam)
         descent.stop_reason = self._stop_reason(descent, watch)
-        return objective.lam, staircase, descent
+        return lam, staircase, descent
+
+    def _penalty_for(self, staircase, wished, n_alone):
+        """The penalty at which the staircase has the wished number, or its end where that is finer."""
+        least, most = int(staircase.k[0]), int(staircase.k[-1])
+        allowed = f"at least {least + n_alone}, the number of unconnected parts"
+        require(wished >= least, "target_k", self.target_k, allowed)
+        return staircase.at(k=min(wished, most)).lam
+
+    def _warn_unless_found(self, n_found, lam):
+        if n_found != self.target_k:
+            warnings.warn(
+                f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
+                f"gives {n_found}.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _require_penalty_above(self, lowest):
         if self.lam <= lowest:
             raise ValueError(
-                f"lam={self.lam!r} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with a "
-                f"penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
+                f"lam={shown(self.lam)} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with "
+                f"a penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
                 + (", better above -1." if self.cut == "normalized" else ".")
             )
 

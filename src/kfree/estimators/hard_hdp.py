@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._centres import Found
 from kfree.estimators._feature_space import feature_space
-from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
+from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
 from kfree.estimators._validation import (
     is_positive_number,
@@ -23,6 +23,7 @@ from kfree.estimators._validation import (
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
+from kfree.search.centres.target import nearest_to
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
 from kfree.search.groups.penalties import fitting_penalties
 
@@ -43,6 +44,9 @@ class HardHDP(Watched, SharedClusterer):
         suit the clusters they lead to.
     lam_global : float > 0 or "auto", default="auto"
         What a global cluster costs once for all groups.
+    target_k : int or None, default=None
+        A wished number of global clusters: the penalties that are ``"auto"`` are scaled until a search ends with that
+        many. A warning says so if none does.
     kernel : None, str or callable, default=None
         With a kernel (scikit-learn's names, a function of two rows, or ``"precomputed"``), clusters are those of its
         feature space. That takes all kernel values between the rows, 8·n² bytes and some n³ operations.
@@ -131,6 +135,7 @@ class HardHDP(Watched, SharedClusterer):
         lam_local="auto",
         lam_global="auto",
         *,
+        target_k=None,
         kernel=None,
         gamma=None,
         degree=3,
@@ -148,6 +153,7 @@ class HardHDP(Watched, SharedClusterer):
     ):
         self.lam_local = lam_local
         self.lam_global = lam_global
+        self.target_k = target_k
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -172,6 +178,7 @@ class HardHDP(Watched, SharedClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
             A list holds one array per group.
         y : ignored
+            Names given here are refused, and whole numbers that repeat warned about: groups have a name of their own.
         groups : array-like of shape (n_samples,), default=None
             The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
             each array of a list is one.
@@ -181,6 +188,7 @@ class HardHDP(Watched, SharedClusterer):
         -------
         self : HardHDP
         """
+        refuse_groups_as_y(y, groups)
         self._check_parameters()
         rows, names = stacked(X, groups, self)
         validate_data(BaseEstimator(), rows if is_list(X) else X, skip_check_array=True)  # names that cannot be kept
@@ -190,8 +198,11 @@ class HardHDP(Watched, SharedClusterer):
         points = rows if space is None else space.fitted
         engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
-        engine = engine.penalised(objective.lam_local)
-        state, descent = self._search(engine, objective, None)
+        if self.target_k is None:
+            engine = engine.penalised(objective.lam_local)
+            state, descent = self._search(engine, objective, None)
+        else:
+            engine, objective, state, descent = self._with_target_k(engine, objective)
         self._publish(rows if is_list(X) else X, points, weight, Found(engine, objective, state, descent))
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = state.stats.used, state.stats.n
@@ -217,6 +228,7 @@ class HardHDP(Watched, SharedClusterer):
         -------
         self : HardHDP
         """
+        refuse_groups_as_y(y, groups)
         if not hasattr(self, "_sites_"):
             return self.fit(X, groups=groups, sample_weight=sample_weight)
         if self.kernel is not None:
@@ -249,6 +261,9 @@ class HardHDP(Watched, SharedClusterer):
                 value,
                 "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'",
             )
+        require_count("target_k", self.target_k, or_none=True)
+        given = is_positive_number(self.lam_local) and is_positive_number(self.lam_global)
+        require(self.target_k is None or not given, "target_k", self.target_k, "None with both penalties as numbers")
         require_choice("search", self.search, SEARCHES)
         require_count("patience", self.patience, least=0)
         require(
@@ -268,12 +283,44 @@ class HardHDP(Watched, SharedClusterer):
             local, global_ = fitting_penalties(engine, local, global_, rng)
         return HDPObjective(global_, local)
 
+    def _scaled(self, objective, scale):
+        """The objective with the penalties that are "auto" multiplied by ``scale``."""
+        local, global_ = (scale if value == "auto" else 1.0 for value in (self.lam_local, self.lam_global))
+        return HDPObjective(global_ * objective.lam, local * objective.lam_local)
+
+    def _with_target_k(self, engine, objective):
+        """Penalties, and what a search finds with them, that come nearest to the wished number of global clusters."""
+        with self._watching() as watch:
+
+            def search(scale, sites):
+                scaled = self._scaled(objective, scale)
+                return self._descended(engine.penalised(scaled.lam_local), scaled, sites, watch)
+
+            scale, descent = nearest_to(self.target_k, 1.0, search, watch.may_go_on)
+        objective = self._scaled(objective, scale)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k:
+            warnings.warn(
+                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
+                f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        engine = engine.penalised(objective.lam_local)
+        return engine, objective, *self._finished(engine, objective, descent, watch)
+
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
-        find = sweeps if self.search == "sweep" else shared_split_merge
         with self._watching() as watch:
-            rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
-            descent = find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+            descent = self._descended(engine, objective, sites, watch)
+        return self._finished(engine, objective, descent, watch)
+
+    def _descended(self, engine, objective, sites, watch):
+        find = sweeps if self.search == "sweep" else shared_split_merge
+        rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
+        return find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+
+    def _finished(self, engine, objective, descent, watch):
         descent.stop_reason = self._stop_reason(descent, watch)
         if descent.stop_reason == "max_iter":
             warnings.warn(

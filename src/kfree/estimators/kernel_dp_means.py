@@ -9,6 +9,7 @@ from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
+from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._penalised import PenalisedSearch
@@ -16,6 +17,10 @@ from kfree.estimators._validation import require_choice, require_count, validate
 from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import DPMeansObjective
 
+# Kernels that fall to nothing with distance, from one.
+FADING = ("rbf", "laplacian")
+# Below this kernel value to all rows of the fit, the norms of the centres decide which is nearest, and not the row.
+OUT_OF_REACH = 1e-3
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
@@ -187,7 +192,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
             If precomputed, kernel values between these rows and those of ``fit``.
         allow_new : bool, default=False
             Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. So are rows so far from all
+            rows of ``fit`` that the kernels rbf and laplacian do not see them.
 
         Returns
         -------
@@ -196,11 +202,18 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        labels = np.empty(rows.shape[0], dtype=np.int32)
+        labels, largest = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
         for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
+            largest[places] = values.max(axis=1)
             # ‖φ(x) − c‖² but for κ(x, x), which is the same for all centres.
             labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
-        return self._or_new(labels, X, allow_new)
+        labels = self._or_new(labels, X, allow_new)
+        if isinstance(self._kernel_.name, str) and self._kernel_.name in FADING:
+            if allow_new:
+                labels[largest < OUT_OF_REACH] = -1
+            else:
+                warn_out_of_reach(largest, OUT_OF_REACH, self)
+        return labels
 
     def _view(self, X):
         require_rows(X, self)
