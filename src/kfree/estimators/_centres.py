@@ -67,7 +67,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._or_new(self._rank_[self._nearest(X).labels], X, allow_new)
+        found = self._nearest(X).labels
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).

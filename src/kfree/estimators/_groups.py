@@ -84,7 +84,7 @@ def refuse_groups_as_y(y, groups):
         return
     names = np.asarray(y)
     advice = "y is ignored. Give the groups of the rows as groups=…, by this name."
-    if names.dtype.kind in "OUS":
+    if names.dtype.kind in "US" or (names.dtype.kind == "O" and any(isinstance(name, str) for name in names.flat)):
         raise ValueError(f"y holds names, such as {names.ravel()[0]!s}, and {advice}")
     if names.dtype.kind in "iu" and names.ndim == 1 and 1 < len(np.unique(names)) < len(names):
         warnings.warn(f"y holds whole numbers that repeat, and {advice}", UserWarning, stacklevel=4)

@@ -38,7 +38,8 @@ class SharedClusterer(CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._or_new(self._rank_[self._assigned(X, groups, None)[1].labels], X, allow_new)
+        found = self._assigned(X, groups, None)[1].labels
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.

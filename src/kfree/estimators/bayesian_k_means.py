@@ -182,7 +182,8 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         labels : ndarray of shape (n_samples,), int32
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        return self._or_new(self._rank_[engine.assign(self._rule_)[0]], X, allow_new)
+        found = engine.assign(self._rule_)[0]
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def _view(self, X):
         check_is_fitted(self)
