@@ -1,6 +1,7 @@
 """What estimators with centres share: parameters, input, predict, transform and publication."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_sound_centres,
+    require_threads,
     validated_centres,
     validated_rows,
     validated_weights,
@@ -42,6 +45,11 @@ class Found:
     state: Any
     descent: Any
     path: Any = None
+
+    @cached_property
+    def labels(self):
+        """The cluster of each row, (n,), as the search numbers them."""
+        return self.engine.labels(self.state.assignment)
 
 
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -67,8 +75,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        found = self._nearest(X).labels
-        return self._or_new(self._rank_[found], X, allow_new)
+        engine, done = self._nearest(X)
+        return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -100,8 +108,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         score : float
         """
-        stats = self._nearest(X, sample_weight).stats
-        return -self._objective_.cost(stats)
+        return -self._objective_.cost(self._nearest(X, sample_weight)[1].stats)
 
     @property
     def _n_features_out(self):
@@ -111,7 +118,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         require_choice("metric", self.metric, list(OBJECTIVES))
         require_choice("engine", self.engine, list(ENGINES))
         require_choice("label_order", self.label_order, LABEL_ORDERS)
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)
 
     def _opened(self, X, sample_weight):
@@ -140,8 +147,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         engine, objective, state, descent = found.engine, found.objective, found.state, found.descent
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
-        order = published_order(self.label_order, state.labels, state.stats.n, weight)
-        labels, centres = ranks(order)[state.labels], state.sites.centres
+        order = published_order(self.label_order, found.labels, state.stats.n, weight)
+        labels, centres = ranks(order)[found.labels], state.sites.centres
         certain, spreads = margins(self._distances_in(engine.frame, centres, order, rows), labels, weight)
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
@@ -160,8 +167,9 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.engine_ = engine.description
 
     def _nearest(self, X, sample_weight=None):
+        """An engine with these rows, and the pass that takes them to their nearest centres."""
         engine, centres = self._fitted_engine(X, sample_weight)
-        return engine.nearest(Sites.of(centres))
+        return engine, engine.nearest(Sites.of(centres))
 
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
@@ -209,5 +217,6 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

@@ -38,8 +38,7 @@ def without_noise(noise, rows, weight, search, distances):
 
 def _farthest(found, distances, weight, left_out, n_out):
     """The rows that count and score highest, the earlier one on ties."""
-    labels = found.state.labels
-    _, spreads = margins(distances(found), labels, np.where(left_out, 0.0, weight))
+    _, spreads = margins(distances(found), found.labels, np.where(left_out, 0.0, weight))
     limits = spreads.limits()
     scores = np.concatenate([outlier_scores(part, limits) for _, part in distances(found)])
     scores[weight <= 0] = -1.0

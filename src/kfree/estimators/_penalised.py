@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kfree.engines.contract import VisitingOrder
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.estimators._watching import Watched
 from kfree.search.centres.moves import Sweep
@@ -143,7 +144,8 @@ class PenalisedSearch(Watched):
 
     def _swept(self, engine, objective, watch):
         rng = check_random_state(self.random_state)
-        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        order = VisitingOrder(rng.permutation(engine.n_rows)) if self.order == "random" else None
+        sweep = Sweep(order, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)
         state, watched = sweep.start(sites, engine, objective), (watch.may_go_on, watch.report)
         return descend(state, [sweep], engine, objective, self.max_iter, None, *watched)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.estimators._bayesian import DATA, TakesModels, view_of_models
 from kfree.estimators._explained import Explained
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._validation import require, require_choice, require_count
+from kfree.estimators._validation import require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.processor import available_cpus
 from kfree.objectives.free_energy import FreeEnergy
@@ -232,7 +232,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _open(self, data):
         return data.open(self.engine, "brute", self.n_threads)

@@ -12,7 +12,7 @@ from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, r
 from kfree.estimators._explained import Judging, margins
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
-from kfree.estimators._validation import require_choice, require_count
+from kfree.estimators._validation import require_choice, require_count, require_threads
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
@@ -209,7 +209,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         self._check_watching()
         require_count("max_clusters", self.max_clusters, or_none=True)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _publish(self, X, data, engine, objective, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""

@@ -10,7 +10,13 @@ from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
-from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.estimators._kernels import (
+    require_digits,
+    require_positive_semidefinite,
+    require_similar_weights,
+    validated_kernel,
+    validated_matrix,
+)
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
@@ -166,7 +172,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or, if precomputed, (n_samples, n_samples)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+            Weights ≥ 0, differing by a factor of 1e10 at most; a row of weight zero gets a label and changes nothing
+            else.
 
         Returns
         -------
@@ -256,16 +263,20 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
             rows = validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         weight = validated_weights(sample_weight, rows.shape[0])
+        require_similar_weights(weight)
         kernel = validated_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows, weight)
         probed = rows if kernel.precomputed else rows[:: max(1, rows.shape[0] // _PROBED)]
-        require_positive_semidefinite(kernel.between(probed, probed), f"the kernel ({self.kernel!r})")
+        values, what = kernel.between(probed, probed), f"the kernel ({self.kernel!r})"
+        require_digits(values, probed, what)
+        require_positive_semidefinite(values, what)
         return rows, weight, kernel
 
     def _publish(self, X, rows, weight, kernel, engine, state, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         n_rows, known = engine.gram.n_rows, None if kernel.precomputed else rows
-        order = published_order(self.label_order, state.labels, state.stats.n, weight)
-        labels, centres = ranks(order)[state.labels], state.sites.centres[order]
+        found = engine.labels(state.assignment)
+        order = published_order(self.label_order, found, state.stats.n, weight)
+        labels, centres = ranks(order)[found], state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
         certain, spreads = margins(self._distances_by(kernel, rows, known, coefficients, sq_norms), labels, weight)
         validate_data(self, X, skip_check_array=True, reset=True)
