@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import require_structure
+from kfree.explain import View
 
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
@@ -44,6 +45,51 @@ def validated_rows_of_nodes(rows, n_nodes):
     return rows
 
 
+def view_of_nodes(adjacency, labels, names, shares):
+    """A view of the nodes of a graph, by links: the distance between a and b is 1 − links / √(degree·degree)."""
+    n, k = len(labels), len(shares)
+    members = sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, k))
+    degree, links = np.asarray(adjacency.sum(axis=1)).ravel(), sp.csr_array(adjacency @ members)
+    cluster_degree = degree @ members
+    inside = links[np.arange(n), labels]
+    dist = 1.0 - _affinity(links, degree, cluster_degree)[np.arange(n), labels]
+    second, second_dist = _nearest_other(links, degree, cluster_degree, labels)
+    between = sp.csr_array(members.T @ links)
+    nearest, gaps = _nearest_other(between, cluster_degree, cluster_degree, np.arange(k))
+    share_inside = np.divide(inside, degree, out=np.ones(n), where=degree > 0)
+    return View(
+        labels,
+        np.where(degree > 0, dist, 0.0),
+        second,
+        second_dist,
+        nearest,
+        gaps,
+        distance="1 − links / √(degree·degree)",
+        columns=np.column_stack([degree, share_inside]),
+        names=["degree", "share of links inside"],
+        row_names=names,
+        spreads=1.0 - shares,
+        spread="share of links that leave the cluster",
+    )
+
+
+def _affinity(links, degree, cluster_degree):
+    """Links over the square roots of both degrees, sparse like ``links`` (m, k)."""
+    row, column = links.tocoo().coords
+    scale = np.sqrt(degree[row] * cluster_degree[column])
+    return sp.csr_array((links.tocoo().data / np.where(scale > 0, scale, 1.0), (row, column)), shape=links.shape)
+
+
+def _nearest_other(links, degree, cluster_degree, own):
+    """The nearest cluster of each row of ``links`` but its own, and the distance; −1 and infinity without links."""
+    affinity = _affinity(links, degree, cluster_degree).tocoo()
+    row, column = affinity.coords
+    others = sp.csr_array((np.where(column == own[row], 0.0, affinity.data), (row, column)), shape=links.shape)
+    nearest = np.asarray(others.argmax(axis=1)).ravel()
+    best = others[np.arange(len(own)), nearest]
+    return np.where(best > 0, nearest, -1).astype(np.int32), np.where(best > 0, 1.0 - best, np.inf)
+
+
 def _from_arrays(A):
     if sp.issparse(A):
         require_structure(A, "the graph")
@@ -51,6 +97,10 @@ def _from_arrays(A):
         return _as_float(A), np.arange(A.shape[0])
     if isinstance(A, (list, tuple)) and _looks_like_edges(A):
         return _from_edges(A)
+    if _is_table_of_edges(A):
+        # Rows of the types that the columns have, which an array of all of them would not keep.
+        columns = [np.asarray(A[name]).tolist() for name in A.columns] if hasattr(A, "columns") else A.T.tolist()
+        return _from_edges(list(zip(*columns, strict=True)))
     array = _numeric(A, "the graph")
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
@@ -63,6 +113,15 @@ def _from_arrays(A):
     return sp.csr_array(array), np.arange(len(array))
 
 
+def _is_table_of_edges(A):
+    """A data frame of two or three columns that is no square matrix of numbers, or an array of names like that."""
+    if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
+        return False
+    if hasattr(A, "columns"):
+        return A.shape[0] != A.shape[1] or not all(np.asarray(A[name]).dtype.kind in "biuf" for name in A.columns)
+    return isinstance(A, np.ndarray) and A.dtype.kind in "OUS"
+
+
 def _from_edges(edges):
     """Rows (a, b) or (a, b, weight) of an undirected graph; equal rows add up, and names are kept sorted."""
     if isinstance(edges, np.ndarray):
@@ -71,7 +130,7 @@ def _from_edges(edges):
         columns = [list(column) for column in zip(*edges, strict=True)]
         _require_names_of_one_kind(columns[:2])
     ends = [np.asarray(column) for column in columns[:2]]
-    weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))
+    weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
     if names.dtype.kind == "f":
         if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
@@ -83,6 +142,17 @@ def _from_edges(edges):
     a, b = index[: len(weight)], index[len(weight) :]
     half = sp.coo_array((np.where(a == b, weight / 2, weight), (a, b)), shape=(len(names), len(names)))
     return sp.csr_array(half + half.T), names
+
+
+def _weights(column):
+    """The third column of a list of edges, as numbers."""
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the third column of a list of edges holds weights, and here it holds something else ({error}). Give "
+            "numbers, or two columns."
+        ) from None
 
 
 def _require_names_of_one_kind(ends):

@@ -9,14 +9,22 @@ from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._explained import column_names, margins, require_rows, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
-from kfree.estimators._validation import require_choice, require_sound_centres, require_threads, validated_weights
+from kfree.estimators._order import LABEL_ORDERS, ranks
+from kfree.estimators._validation import (
+    require_choice,
+    require_sound_centres,
+    require_threads,
+    shown,
+    validated_weights,
+)
 
 
 class SharedClusterer(CentreClusterer):
     """Base of estimators whose clusters are shared between groups."""
 
-    def predict(self, X, groups=None):
+    def predict(self, X, groups=None, allow_new=False):
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
         A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
@@ -27,13 +35,16 @@ class SharedClusterer(CentreClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
         groups : array-like of shape (n_samples,), default=None
             Names as in ``fit``; others are new groups. May be left out where ``fit`` had none.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
         engine, done = self._assigned(X, groups, None)
-        return engine.labels(done.assignment)
+        return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.
@@ -63,17 +74,32 @@ class SharedClusterer(CentreClusterer):
         """New rows as the fit saw its own: as they are, or in coordinates of the kernel's feature space."""
         return rows if self._space_ is None else self._space_.of(rows)
 
-    def _engine_in(self, frame, centres, rows, weight):
-        return super()._engine_in(frame, centres, self._seen(rows), weight)
+    def _view(self, X, groups=None):
+        """Rows of named groups need these names, unless they are as many as the rows of the last fit."""
+        require_rows(X, self)
+        check_is_fitted(self)
+        rows, _ = stacked(X, groups, self)
+        is_fitted = groups is None and not self._unnamed_ and rows.shape[0] == len(self.labels_)
+        labels = self.labels_ if is_fitted else self.predict(X, groups)
+        distance = "Euclidean distance to the centre" + ("" if self._space_ is None else " in feature space")
+        columns = None if self._space_ is not None and not self._space_.knows_lengths else rows
+        names = None if is_list(X) else column_names(X, self)
+        told = {"distance": distance, "columns": columns, "names": names}
+        return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
+
+    def _distances(self, X):
+        rows, _ = stacked(X, None, self)
+        return super()._distances(rows if is_list(X) else X)
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_threads(self.n_threads)
 
     def _ask_for_groups(self):
         raise ValueError(
-            f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one name "
-            "per row of X. Names that were not fitted are new groups."
+            f"this model knows {len(self.groups_)} groups by name, such as {shown(self.groups_[0])}; give groups, one "
+            "name per row of X. Names that were not fitted are new groups."
         )
 
     def _assigned(self, X, groups, sample_weight):
@@ -115,7 +141,7 @@ class SharedClusterer(CentreClusterer):
 
         What these are put together with costs as much as their rows do, but for a constant.
         """
-        old, k = self.cluster_centers_, len(self.cluster_centers_)
+        old, k = self._frame_.outward(self._sites_.centres), len(self._sites_.centres)
         all_rows = sp.vstack([old, rows], format="csr") if sp.issparse(rows) else np.vstack([old, rows])
         all_weights = np.concatenate([self._weights_, np.ones(len(group)) if weight is None else weight])
         engine, centres = self._grouped_engine(all_rows, np.concatenate([np.arange(k), k + group]), all_weights)
@@ -123,20 +149,27 @@ class SharedClusterer(CentreClusterer):
         np.fill_diagonal(used, True)
         return engine, SharedSites(centres, self._sites_.uids, self._sites_.next_uid, used)
 
-    def _publish_further(self, engine, state, descent):
-        """What a search over old clusters and further rows leaves behind."""
+    def _publish_further(self, points, engine, state, descent):
+        """What a search over old clusters and further rows leaves behind. Clusters keep the order that they have."""
         k, labels = len(self._weights_), engine.labels(state.assignment)
+        # A cluster takes the place of the first old one that went into it; new ones come last.
+        place = np.full(len(state.sites.uids), k)
+        np.minimum.at(place, labels[:k], self._rank_)
+        order = np.argsort(place, kind="stable")
+        seen = self._distances_in(engine.frame, state.sites.centres, order, points)
+        self.confidence_, self._spreads_ = margins(seen, ranks(order)[labels[k:]], None)
+        self._order_, self._rank_ = order, ranks(order)
         used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
         np.logical_or.at(used, labels[:k], self._used_)
         self._used_ = np.hstack([used, state.stats.used[:, k:]])
         self._frame_, self._sites_, self._weights_ = engine.frame, state.sites, state.stats.n
-        self.labels_ = labels[k:]
-        self.cluster_centers_ = engine.frame.outward(state.sites.centres)
+        self.labels_, self.n_clusters_ = self._rank_[labels[k:]], len(order)
+        self.cluster_centers_ = engine.frame.outward(state.sites.centres[order])
         self.inertia_ += state.inertia
         parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)
         self.cost_ = float(self.inertia_ + parts)
         self.cost_history_ = np.array(descent.cost_history) + (self.cost_ - state.cost)
-        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_distances_ = engine.n_distances
 
     def _describe(self, group):

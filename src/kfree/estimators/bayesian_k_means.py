@@ -6,11 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._bayesian import DATA, TakesModels, require_prior
+from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, require_prior, view_of_models
+from kfree.estimators._explained import Judging, margins
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count, require_threads
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
@@ -19,7 +22,7 @@ from kfree.search.evidence.bayesian import bayesian_k_means
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
@@ -48,12 +51,22 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         Who computes for the Gaussian model: compiled code, or NumPy code that says what it means. Same labels.
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, and among equals by their first rows; or as they were split off.
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None; and for ``sample``.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the nearest other, in Mahalanobis distance for Gaussians.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
@@ -71,6 +84,8 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         Number of moves tried.
     converged_ : bool
         Whether no split or merge lowers the free energy further.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_evaluations_ : int
         How often a row, or a box of rows, was held against a cluster in passes over all rows.
     algorithm_ : str
@@ -103,6 +118,9 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         max_clusters=None,
         engine="auto",
         n_threads=None,
+        verbose=0,
+        on_interrupt="raise",
+        label_order="size",
         random_state=None,
     ):
         self.model = model
@@ -113,8 +131,12 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         self.max_clusters = max_clusters
         self.engine = engine
         self.n_threads = n_threads
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+        self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None):
         """Cluster the rows of X.
 
@@ -135,12 +157,15 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters)
+        with self._watching() as watch:
+            watched = watch.may_go_on, watch.report
+            descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters, *watched)
+        descent.stop_reason = self._stop_reason(descent, watch)
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
         return self
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """Give each row the label under which it is most likely on average over the posterior.
 
         On the data of ``fit`` this is ``labels_``, unless the last update was undone because it cost more.
@@ -148,45 +173,73 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster, in Mahalanobis distance if ``model="gaussian"``.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        return engine.assign(self._rule_)[0]
+        found = engine.assign(self._rule_)[0]
+        return self._or_new(self._rank_[found], X, allow_new)
+
+    def _view(self, X):
+        check_is_fitted(self)
+        labels = None if X is None else self.predict(X)
+        return view_of_models(self, X, labels, self.cluster_centers_, getattr(self, "covariances_", None))
+
+    def _distances(self, X):
+        rows = self._rows_of(X)
+        return distances_of_models(self.model, rows, self.cluster_centers_, getattr(self, "covariances_", None))
+
+    def _rows_of(self, X):
+        """Rows in the coordinates of the user."""
+        data = self._fitted_data(X)
+        return data.rows if data.frame is None else data.frame.outward(data.rows)
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))
         require_choice("mixture", self.mixture, list(MIXTURES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_prior(self.prior)
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_count("max_iter", self.max_iter)
+        self._check_watching()
         require_count("max_clusters", self.max_clusters, or_none=True)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_threads(self.n_threads)
 
     def _publish(self, X, data, engine, objective, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
-        if not descent.converged:
+        if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        validate_data(self, X, skip_check_array=True, reset=True)
         state = descent.state
-        self._frame_, self._objective_, self._stats_ = data.frame, objective, state.stats
+        found = engine.outward(state.labels)
+        order = published_order(self.label_order, found, state.stats.n)
+        stats, labels = state.stats.take(order), ranks(order)[found]
+        centres = data.centres(objective.model, stats)
+        covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
+        rows = data.rows if data.frame is None else data.frame.outward(data.rows)
+        certain, spreads = margins(distances_of_models(self.model, rows, centres, covariances), labels, None)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._frame_, self._objective_, self._stats_, self._rank_ = data.frame, objective, stats, ranks(order)
+        # The rule keeps the order of the search, on which ties depend.
         self._rule_ = objective.labelling(state.stats) if state.rule is None else state.rule
-        self.labels_ = engine.outward(state.labels)
+        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
         self.n_clusters_ = state.n_clusters
         self.free_energy_ = state.cost
         self.free_energy_history_ = np.array(descent.cost_history)
-        self.cluster_centers_ = data.centres(objective.model, state.stats)
-        if self.model == "gaussian":
-            self.covariances_ = objective.model.covariances(state.stats)
-        self.weights_ = objective.mixture.weights(state.stats.n)
-        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.cluster_centers_ = centres
+        if covariances is not None:
+            self.covariances_ = covariances
+        self.weights_ = objective.mixture.weights(stats.n)
+        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_evaluations_ = engine.n_evaluations
         self.algorithm_ = getattr(engine, "algorithm", "brute")

@@ -1,0 +1,210 @@
+"""What every estimator tells about its clusters after a fit: one mixin, on top of one view of the rows."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
+
+from kfree import plot
+from kfree.engines.kernel.gram import blocks
+from kfree.estimators._validation import is_positive_number, require, require_choice
+from kfree.explain import View, summarize
+from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
+from kfree.explain.view import confidence, nearest_centres, nearest_other
+
+
+def _draw_path(model, X, ax, **settings):
+    path = getattr(model, "path_", None)
+    if path is None:
+        raise ValueError(f"this {type(model).__name__} has no path: only lam='auto' without target_k leaves one.")
+    return plot.staircase(path, ax, **settings)
+
+
+def _draw_tree(model, X, ax, **settings):
+    if not hasattr(model, "linkage_"):
+        raise ValueError(f"{type(model).__name__} grows no tree; use kind='scatter', or AgglomerativeBayes.")
+    return plot.dendrogram(model.linkage_, model.n_clusters_, labels=model.labels_, ax=ax, **settings)
+
+
+def _draw_graph(model, X, ax, **settings):
+    if not hasattr(model, "adjacency_"):
+        raise ValueError(f"{type(model).__name__} has no graph; use kind='scatter', or GraphDPMeans.")
+    return plot.graph(model, ax, **settings)
+
+
+# Kind of picture → how it is drawn.
+DRAWN = {
+    "scatter": plot.clusters,
+    "voronoi": plot.voronoi,
+    "sizes": plot.sizes,
+    "profiles": plot.profiles,
+    "staircase": _draw_path,
+    "dendrogram": _draw_tree,
+    "graph": _draw_graph,
+}
+# What a distance is, by metric.
+METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
+
+
+class Explained:
+    """For estimators with ``_view(X)``, which returns a :class:`kfree.explain.View`."""
+
+    def summary(self, X=None, feature_names=None):
+        """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others, which are given to clusters by ``predict``
+        feature_names : sequence of str or None, default=None
+            Names of the columns; None takes those of X, else x0, x1, ….
+
+        Returns
+        -------
+        summary : kfree.explain.Summary
+            A text when printed, a table in a notebook, a data frame by ``to_frame()``.
+        """
+        return summarize(self, X, feature_names)
+
+    def nearest_two(self, X=None):
+        """The two nearest clusters of each row, and the distances to them.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, 2), int32
+            The own cluster and the nearest other one; −1 where there is no other.
+        distances : ndarray of shape (n_samples, 2)
+        """
+        view = self._view(X)
+        return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
+
+    def plot(self, X=None, kind="auto", ax=None, **settings):
+        """Draw the clusters. Needs matplotlib.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph"}, default="auto"
+            - ``"scatter"``: rows by two columns or two principal components; ``"voronoi"``: with the region of each
+              cluster, for two columns.
+            - ``"sizes"``: rows of each cluster; ``"profiles"``: the columns that set it apart.
+            - ``"staircase"``: the path that ``lam="auto"`` chose from.
+            - ``"dendrogram"`` for trees and ``"graph"`` for graphs, where this is ``"auto"``; else the scatter.
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+        **settings
+            Passed to the function of that name in :mod:`kfree.plot`.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        require_choice("kind", kind, ["auto", *DRAWN])
+        return DRAWN[self._usual_picture(X) if kind == "auto" else kind](self, X, ax, **settings)
+
+    def _usual_picture(self, X):
+        return "scatter"
+
+
+class Judging(Explained):
+    """For estimators that can also say how far any row lies from all clusters, by ``_distances(X)`` in blocks."""
+
+    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+        """How far each row lies beyond what is usual for a cluster: above 1, no cluster accounts for it.
+
+        This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
+        least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
+        √lam instead, beyond which a row would open a cluster; ``false_alarms`` is ignored then.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        false_alarms : float, default=0.001
+            The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution.
+            Those of round Gaussian clusters have one. Of clusters stretched three to one, up to six in a thousand rows
+            score above 1 at the default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the
+        rows of ``fit`` hardly change it. Clusters of fewer than five rows account for none, nor do clusters that hold
+        less than a tenth of the rows and are more than twice as wide as usual: these consist of outliers themselves.
+        """
+        ok = is_positive_number(false_alarms) and false_alarms < 1
+        require(ok, "false_alarms", false_alarms, "a share of rows between 0 and 1")
+        check_is_fitted(self)
+        limits = self._limits(false_alarms)
+        return np.concatenate([outlier_scores(distances, limits) for _, distances in self._distances(X)])
+
+    def _limits(self, false_alarms):
+        """The distance from each cluster beyond which a row is an outlier."""
+        return self._spreads_.limits(false_alarms)
+
+    def _or_new(self, labels, X, allow_new):
+        """Labels, −1 where a row is an outlier and ``allow_new`` is true."""
+        return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
+
+
+def margins(parts, labels, weight):
+    """What a fit keeps of the distances of its rows: how certain each label is, and how far rows usually lie.
+
+    Rows of no weight have a certainty and are no part of what is usual.
+    """
+    dist, _, second_dist, n_clusters = _seen(parts, labels)
+    counted = labels if weight is None else np.where(weight > 0, labels, -1)
+    return confidence(dist, second_dist), fitted_spreads(counted, dist, n_clusters)
+
+
+def require_rows(X, estimator):
+    """Raise if there are no rows to tell something about."""
+    if X is None:
+        raise ValueError(f"X=None is not allowed: {type(estimator).__name__} does not keep its rows. Give X.")
+
+
+def column_names(X, estimator):
+    """Names of the columns of X, or None."""
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        return [str(name) for name in columns]
+    return getattr(estimator, "feature_names_in_", None)
+
+
+def labels_of_fit(predicted, fitted):
+    """The labels of ``fit`` if these are its rows, as predictions show: then rows left out as noise are known."""
+    same = len(predicted) == len(fitted) and (fitted < 0).any() and np.all((predicted == fitted) | (fitted < 0))
+    return fitted if same else predicted
+
+
+def view_by_distances(parts, labels, centres, **told):
+    """A view from distances (rows of a block, k), block by block of rows, and labels that are known already."""
+    dist, second, second_dist, _ = _seen(parts, labels)
+    nearest, gaps = nearest_centres(centres)
+    return View(labels, dist, second, second_dist, nearest, gaps, **told)
+
+
+def _seen(parts, labels):
+    """Distance to the own cluster, the nearest other one and the distance to it, (n,) each; number of clusters."""
+    n, k = len(labels), 0
+    dist, second, second_dist = np.empty(n), np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
+    for places, distances in parts:
+        k = distances.shape[1]
+        # Rows that are left out are seen from the nearest cluster.
+        own = np.where(labels[places] < 0, distances.argmin(axis=1), labels[places])
+        dist[places] = distances[np.arange(len(own)), own]
+        if k > 1:
+            second[places], second_dist[places] = nearest_other(distances, own)
+    return dist, second, second_dist, k
+
+
+def distances_in_blocks(rows, centres):
+    """Euclidean distances of rows, dense or sparse, to centres, block by block."""
+    for places in blocks(rows.shape[0], len(centres) + rows.shape[1]):
+        part = rows[places]
+        yield places, cdist(part.toarray() if hasattr(part, "toarray") else part, centres)
