@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Index
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine
 from kfree.search.centres.sampling import shuffled
 from kfree.search.path.best_by_k import BestByK
@@ -16,7 +16,10 @@ from kfree.search.path.staircase import Staircase
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The list of best clusterings goes a third beyond max_k, because its last rungs are not as
 # good as the rest.
-_FINENESS, _FEWEST_MICRO = 4, 100
+_FINENESS, _FEWEST_MICRO = 4, 200
+# The best clusterings are sought up to this number, unless a step of the greedy merging beyond it has a score that data
+# without clusters seldom show there.
+_REFINED, _HINT = 30, 1.5
 # Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
 # A score that greedy merging seldom reaches without clusters.
@@ -37,9 +40,10 @@ def staircase(
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
         reach = min(2 * reach, most)
         best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
-    cost = best_by_k.costs(reach + reach // 3) + micro.offset
+    refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
+    cost = best_by_k.costs(refined + refined // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
-    score = path.score[:reach]
+    score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
     return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
@@ -56,10 +60,20 @@ def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.Random
     return Staircase(cost, k, micro.complete)
 
 
+def _greedy_score(best_by_k: BestByK) -> Floats:
+    """Scores of the greedy merging's steps; its first half alone, because single micro-clusters make wide steps too."""
+    greedy = Staircase.of_merges(best_by_k.merges.costs_by_k())
+    return greedy.score[: len(greedy) // 2]
+
+
+def _hint(best_by_k: BestByK) -> bool:
+    """Whether the greedy merging has a wide step of many clusters."""
+    return bool((_greedy_score(best_by_k)[_REFINED:] > _HINT).any())
+
+
 def _widest_step(best_by_k: BestByK) -> int:
     """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
-    greedy = Staircase.of_merges(best_by_k.merges.costs_by_k())
-    score = greedy.score[: len(greedy) // 2]
+    score = _greedy_score(best_by_k)
     return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1
 
 
