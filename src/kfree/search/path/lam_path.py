@@ -8,7 +8,7 @@ from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine
 from kfree.search.centres.sampling import shuffled
 from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import DensityDips, density_dips
+from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.micro_clusters import SAMPLE, MicroClusters, PathObjective, make_micro_clusters
 from kfree.search.path.staircase import Staircase
 
@@ -87,10 +87,15 @@ def _judge(
     clustered = [_best_by_k(half, np.arange(half.n_rows), objective, rng, max(candidates)) for half in halves]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
-    pairs = list(zip(halves[::-1], clustered, strict=True))
+    trials = list(zip(halves[::-1], clustered, halves, strict=True))
     return {
         k: density_dips(
-            [(half, micro.outward(best_by_k.centres(k))) for half, (best_by_k, micro) in pairs], objective.space
+            [
+                Trial(held_out, micro.outward(best_by_k.centres(k)), half)
+                for held_out, (best_by_k, micro), half in trials
+            ],
+            objective.space,
+            closely=k in candidates[:_WIDEST_JUDGED],
         )
         for k in candidates
         if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered)

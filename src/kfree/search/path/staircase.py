@@ -82,10 +82,11 @@ class Staircase:
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        self.density_dips, self.evidence, self.weakest = np.full((3, len(cost)), np.nan)
+        self.density_dips, self.evidence, self.weakest, self.unimodal, self.refuted = np.full((5, len(cost)), np.nan)
         self._judged = judged is not None
         for k, found in (judged or {}).items():
             self.density_dips[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
+            self.unimodal[k - 1], self.refuted[k - 1] = found.unimodal_z, found.n_refuted
 
     def _lay(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float]) -> None:
         """Lay the steps of k, a row of numbers, between the lowest and the highest penalty that there is."""
@@ -107,10 +108,12 @@ class Staircase:
         """
         if not self._judged:
             return self._step(int(np.argmax(self.score)))
-        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0)
+        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0) & (self.unimodal >= -1)
+        sure = int(np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT)).max(initial=0))
+        if sure:
+            confirmed &= ~((self.refuted > 0) & (self.k > self.k[sure]))
         merit = np.multiply(self.score, self.density_dips, where=confirmed, out=np.zeros(len(self.score)))
-        sure = np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT))
-        return self._step(max([int(np.argmax(merit)), *sure.tolist()]))
+        return self._step(max(int(np.argmax(merit)), sure))
 
     def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
         """The step of k clusters, or the one that holds the penalty ``lam``.
