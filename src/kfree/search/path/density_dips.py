@@ -11,7 +11,7 @@ than the emptier of the windows around the two. Between clusters some window doe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ class Look(NamedTuple):
 
 # A wide tube leaves no row unused. Where clusters are close, rows of third ones reach into it, and a narrow tube sees
 # more, if it looks at more pairs.
-WIDE, NARROW = Look(0.9, 1), Look(float(__import__("os").environ.get("TUBE", .4)), 3)
+WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
 
 
 class Trial(NamedTuple):
@@ -61,7 +61,7 @@ class DensityDips:
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
     rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
-    below zero for every unimodal density.
+    below zero for every unimodal density. ``closely`` says that a second look was taken.
     """
 
     share: float
@@ -70,6 +70,7 @@ class DensityDips:
     n_pairs: int = 0
     n_refuted: int = 0
     unimodal_z: float = math.inf
+    closely: bool = False
 
 
 def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = False) -> DensityDips:
@@ -79,10 +80,10 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
     """
     lines = [_Lines(trial, space) for trial in trials]
     found = _seen(lines, WIDE)
-    if closely and found.z < ENOUGH:
-        closer = _seen(lines, NARROW)
-        return closer if closer.z >= ENOUGH else found
-    return found
+    if not closely or found.z >= ENOUGH:
+        return found
+    closer = _seen(lines, NARROW)
+    return replace(closer if closer.z > found.z else found, closely=True)
 
 
 def _seen(trials: list[_Lines], look: Look) -> DensityDips:

@@ -9,7 +9,10 @@ from kfree.engines.contract import Engine
 from kfree.search.centres.sampling import shuffled
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
+from kfree.search.path.halves import halves
+from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import SAMPLE, MicroClusters, PathObjective, make_micro_clusters
+from kfree.search.path.outliers import far_rows
 from kfree.search.path.staircase import Staircase
 
 # Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
@@ -22,6 +25,11 @@ _FINENESS, _FEWEST_MICRO = 4, 200
 _REFINED, _HINT = 30, 1.5
 # Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
+# Steps that are looked at closely, through narrow tubes, where they show no dips at first: those with such a score, and
+# with so many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
+_RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
+# Fewer rows are too few to say of one that it is far from all others.
+_FEWEST_FOR_OUTLIERS = 100
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
 
@@ -31,9 +39,26 @@ def staircase(
 ) -> Staircase:
     """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
 
-    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end.
+    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. Where
+    the rows do not agree on a step, those far from all others are set aside, and the rest is looked at again.
     """
     order = shuffled(engine, objective, rng)
+    path = _staircase(engine, objective, order, rng, max_k)
+    if not _FEWEST_FOR_OUTLIERS <= len(order) <= SAMPLE:
+        return path
+    far = far_rows(engine.among(order))
+    if not far.any():
+        return path
+    rest = _staircase(engine, objective, order[~far], rng, max_k)
+    rest.outliers = np.sort(order[far])
+    if path.is_sure:
+        return rest if rest.is_sure and rest.suggest().k > path.suggest().k else path
+    return rest if rest.is_sure or path.is_doubtful else path
+
+
+def _staircase(
+    engine: Engine, objective: PathObjective, order: Index, rng: np.random.RandomState, max_k: int | None
+) -> Staircase:
     most = max(len(order) // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
     best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
@@ -46,7 +71,9 @@ def staircase(
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
-    return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
+    sample = order[:SAMPLE]
+    closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and len(sample) >= _ROWS_TO_LOOK_CLOSELY * k}
+    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, engine, sample, objective, rng))
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -78,28 +105,30 @@ def _widest_step(best_by_k: BestByK) -> int:
 
 
 def _judge(
-    candidates: list[int], engine: Engine, sample: Index, objective: PathObjective, rng: np.random.RandomState
+    candidates: list[int],
+    closely: set[int],
+    engine: Engine,
+    sample: Index,
+    objective: PathObjective,
+    rng: np.random.RandomState,
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
     if len(sample) < 2 or not candidates:
         return {}
-    halves = [engine.among(sample[: len(sample) // 2]), engine.among(sample[len(sample) // 2 :])]
-    clustered = [_best_by_k(half, np.arange(half.n_rows), objective, rng, max(candidates)) for half in halves]
+    whole = with_lattice_noise(engine.among(sample), objective.space, rng)
+    parts = [whole.among(half) for half in halves(whole)]
+    if min(part.n_rows for part in parts) == 0:
+        return {}
+    clustered = [_best_by_k(part, np.arange(part.n_rows), objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
-    trials = list(zip(halves[::-1], clustered, halves, strict=True))
-    return {
-        k: density_dips(
-            [
-                Trial(held_out, micro.outward(best_by_k.centres(k)), half)
-                for held_out, (best_by_k, micro), half in trials
-            ],
-            objective.space,
-            closely=k in candidates[:_WIDEST_JUDGED],
-        )
-        for k in candidates
-        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered)
-    }
+    found = {}
+    for k in candidates:
+        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered):
+            centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
+            trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
+            found[k] = density_dips(trials, objective.space, closely=k in closely)
+    return found
 
 
 def _best_by_k(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kfree.core.stats import Floats, Index
-from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.density_dips import ENOUGH, REFUTED, DensityDips
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Staircase:
     """
 
     scale = "log"  # of penalties, in pictures
-    # Evidence that counts, in standard deviations: a step of data without clusters has it once in 4,000 times.
-    ENOUGH = 3.5
+    ENOUGH = ENOUGH
     # The same for a single valley, which two halves of the rows have to confirm.
     NO_DOUBT = 2.0
+    # A score beyond those of log-concave densities, the corners of a simplex aside.
+    VERY_WIDE = 2.7
 
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
@@ -84,9 +85,12 @@ class Staircase:
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
         self.density_dips, self.evidence, self.weakest, self.unimodal, self.refuted = np.full((5, len(cost)), np.nan)
         self._judged = judged is not None
+        self._closely = np.zeros(len(cost), dtype=bool)
+        self.outliers: Index = np.array([], dtype=np.int64)
         for k, found in (judged or {}).items():
             self.density_dips[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
             self.unimodal[k - 1], self.refuted[k - 1] = found.unimodal_z, found.n_refuted
+            self._closely[k - 1] = found.closely
 
     def _lay(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float]) -> None:
         """Lay the steps of k, a row of numbers, between the lowest and the highest penalty that there is."""
@@ -100,6 +104,18 @@ class Staircase:
         """The staircase of a greedy merging that began with single rows, from its cost with 1, 2, … clusters."""
         return cls(costs_by_k, len(costs_by_k), complete=True)
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the suggested step has several clusters and not one of their density dips is in doubt."""
+        j = self.suggest().k - 1
+        return bool(j > 0 and self.weakest[j] >= self.NO_DOUBT)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the suggested step has several clusters, and not all rows agree that there are dips between them."""
+        j = self.suggest().k - 1
+        return bool(j > 0 and (self.density_dips[j] < 0.9 or self.weakest[j] < REFUTED))
+
     def suggest(self) -> Step:
         """The step that the data speak for; that of one cluster where they speak for none.
 
@@ -108,7 +124,8 @@ class Staircase:
         """
         if not self._judged:
             return self._step(int(np.argmax(self.score)))
-        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0) & (self.unimodal >= -1)
+        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0) & (self.unimodal >= 0)
+        confirmed |= self._closely & (self.score >= self.VERY_WIDE) & (np.minimum(self.evidence, self.unimodal) >= -1)
         sure = int(np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT)).max(initial=0))
         if sure:
             confirmed &= ~((self.refuted > 0) & (self.k > self.k[sure]))
