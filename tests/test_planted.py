@@ -173,8 +173,8 @@ MISTAKES = {
         ["search/test_staircase.py", "every_penalty"],
     ),
     "steps need no evidence": (
-        "search/path/staircase.py",
-        "(self.evidence >= self.ENOUGH) &",
+        "search/path/verdicts.py",
+        "(self.evidence >= ENOUGH) &",
         "(self.evidence >= -9) &",
         ["search/test_staircase.py", "evidence"],
     ),

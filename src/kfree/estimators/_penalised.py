@@ -92,27 +92,41 @@ class PenalisedSearch:
             return path.at(k=self.target_k).lam, None
         path = staircase(engine, plain, rng)
         step = path.suggest()
+        if path.is_doubtful:
+            self._warn_of_doubt(path)
         # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
         by_row = swept and path.cost[0] > 0
         return farthest_first(engine, plain, step.k) if by_row else step.lam, path
 
-    def _searched(self, engine, objective):
-        """The objective, whose penalty ``target_k`` may change, where a search ends, and the state to publish."""
+    def _warn_of_doubt(self, path):
+        found = path.summary()
+        warnings.warn(
+            f"{type(self).__name__} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
+            f"is a density dip between {found['share']:.0%} of neighbouring clusters, and the weakest differs from "
+            f"none by {found['weakest']:.1f} standard deviations. The runner-up is k={found['runner_up']}; "
+            "path_ shows all. Give lam or target_k if you know better.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def _searched(self, engine, objective, path=None):
+        """The objective, whose penalty a number of clusters may change, where a search ends, and the state to publish.
+
+        The number is ``target_k``, or what ``path`` suggests, and rows that the path set aside are not searched.
+        """
         if self.search == "sweep":
             descent = self._swept(engine, objective)
+        elif path is not None:
+            objective, descent = self._as_suggested(engine, objective, path)
         elif self.target_k is None or self.lam != "auto":
             descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget())
         else:
             objective, descent = self._with_target_k(engine, objective)
-        return objective, descent, self._finished(descent, engine, objective)
+        searched_all = self.search == "sweep" or path is None or not len(path.outliers)
+        return objective, descent, self._finished(descent, engine, objective, searched_all)
 
     def _with_target_k(self, engine, objective):
-        given, budget = self._given_sites(engine), self._budget()
-
-        def search(lam, sites):
-            return self._split_merge(engine, replace(objective, lam=lam), given if sites is None else sites, budget)
-
-        lam, descent = nearest_to(self.target_k, objective.lam, search, budget.in_time)
+        lam, descent = self._nearest_to(self.target_k, engine, objective)
         n_found = len(descent.state.stats.n)
         if n_found != self.target_k:
             warnings.warn(
@@ -122,6 +136,36 @@ class PenalisedSearch:
                 stacklevel=4,
             )
         return replace(objective, lam=lam), descent
+
+    def _as_suggested(self, engine, objective, path):
+        """The number of clusters that a path suggests, at a penalty within or next to the suggested step."""
+        step = path.suggest()
+        if len(path.outliers):
+            engine = engine.among(np.setdiff1d(np.arange(engine.n_rows), path.outliers))
+        if self.max_clusters is not None and self.max_clusters < step.k:
+            return objective, self._split_merge(engine, objective, self._given_sites(engine), self._budget())
+        lam, descent = self._nearest_to(step.k, engine, objective, (step.lam_low / 2, step.lam_high * 2))
+        n_found = len(descent.state.stats.n)
+        if n_found != step.k:
+            warnings.warn(
+                f"{type(self).__name__} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
+                f"better clusterings than those the path saw. target_k={step.k} asks for that number.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return replace(objective, lam=lam), descent
+
+    def _nearest_to(self, k, engine, objective, within=(0.0, np.inf)):
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside."""
+        given, budget, found = self._given_sites(engine), self._budget(), []
+
+        def search(lam, sites):
+            start = given if sites is None else sites
+            found.append((lam, self._split_merge(engine, replace(objective, lam=lam), start, budget)))
+            return found[-1][1]
+
+        lam, descent = nearest_to(k, objective.lam, search, budget.in_time)
+        return (lam, descent) if within[0] <= lam <= within[1] else found[0]
 
     def _split_merge(self, engine, objective, sites, budget):
         return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
@@ -142,8 +186,8 @@ class PenalisedSearch:
         """Sites to start from; none unless an estimator has a parameter for them."""
         return None
 
-    def _finished(self, descent, engine, objective):
-        """The last state, with every row at its nearest centre even if the search was cut short."""
+    def _finished(self, descent, engine, objective, searched_all=True):
+        """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
         state = descent.state
         limit = "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
         # Once random cuts have begun, which come last, running out of time is what was asked for.
@@ -161,7 +205,7 @@ class PenalisedSearch:
                 UserWarning,
                 stacklevel=4,
             )
-        if not state.settled or not np.all(state.stats.n > 0):
+        if not searched_all or not state.settled or not np.all(state.stats.n > 0):
             state = settle(state, engine, objective)
             descent.cost_history.append(state.cost)
         return state

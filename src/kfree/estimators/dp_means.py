@@ -154,7 +154,7 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self._check_parameters()
         engine = self._open(X, sample_weight)
         lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
+        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam), path)
         self._publish(X, engine, objective, state, descent)
         self.lam_, self.path_ = objective.lam, path
         self.cluster_ids_ = state.sites.uids

@@ -153,7 +153,7 @@ class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
         lam, path = self._penalty(engine, DPMeansObjective(0.0, space=DUAL))
-        objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
+        objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL), path)
         self._publish(X, rows, kernel, engine, state, descent)
         self.lam_, self.path_ = objective.lam, path
         return self

@@ -21,7 +21,7 @@ from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.groups.hdp import Closings, GroupMove, Regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
-from kfree.search.path.staircase import Staircase
+from kfree.search.path.verdicts import NO_DOUBT
 
 # From one clustering to the next, the penalties fall by this factor …
 _FACTOR = 0.6
@@ -160,7 +160,7 @@ class _Walk:
 
 
 def _clear(found: DensityDips) -> bool:
-    return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
+    return found.share >= _MOST and found.z >= NO_DOUBT
 
 
 def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:

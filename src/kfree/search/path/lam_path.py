@@ -12,7 +12,7 @@ from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import SAMPLE, MicroClusters, PathObjective, make_micro_clusters
-from kfree.search.path.outliers import far_rows
+from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
 # Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
@@ -44,7 +44,7 @@ def staircase(
     """
     order = shuffled(engine, objective, rng)
     path = _staircase(engine, objective, order, rng, max_k)
-    if not _FEWEST_FOR_OUTLIERS <= len(order) <= SAMPLE:
+    if not _FEWEST_FOR_OUTLIERS <= len(order) <= SAMPLE or not may_have_far_rows(engine, objective.space):
         return path
     far = far_rows(engine.among(order))
     if not far.any():

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.stats import poisson
 
+from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import Engine
 from kfree.search.path.cells import Mask
@@ -15,12 +16,18 @@ from kfree.search.path.cells import Mask
 _NEIGHBOUR = 5
 # Distances that are computed at most, and rows that others are held against.
 _MOST_DISTANCES, _FEWEST, _MOST = 4_000_000, 200, 1000
+_MOST_COLUMNS = 10_000
 # By how much the tail may be longer than extrapolated, since its slope is an estimate.
 _SLACK = 1.25
 # A row is gross if it lies so many times as far from its neighbours as two rows lie from each other.
 _GROSS = 2.0
 # Far rows must be so many times as many as the extrapolated tail has, which is no coincidence.
 _TIMES, _CHANCE = 4.0, 1e-4
+
+
+def may_have_far_rows(engine: Engine, space: Space) -> bool:
+    """Whether rows can lie far out, which directions cannot, and have columns few enough to look."""
+    return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
 
 
 def far_rows(engine: Engine) -> Mask:
