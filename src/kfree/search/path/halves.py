@@ -14,24 +14,21 @@ _REFERENCES = 3
 
 
 def halves(engine: Engine) -> tuple[Index, Index]:
-    """The rows, which are in random order, in two halves, copies of a row in the same one.
+    """The rows, which are in random order, in two halves; copies of a row are left out.
 
-    A copy of a held-out row among the training rows would draw a centre to it. A value that more rows share than the
-    square root of their number is no copied row but a point mass, and both halves have their part of it.
+    A copy of a held-out row among the training rows would draw a centre to it, and copies that are held out together
+    would pass for several observations. A value that more rows share than the square root of their number is no copied
+    row but a point mass, and both halves have their part of it.
     """
-    n_rows = engine.n_rows
     group = _equal_rows(engine)
-    size = np.bincount(group)
-    if size.max() == 1:
-        return np.arange(n_rows // 2), np.arange(n_rows // 2, n_rows)
-    is_mass = size[group] > math.sqrt(n_rows)
-    masses, copied = np.flatnonzero(is_mass), np.flatnonzero(~is_mass)
-    copied = copied[np.argsort(group[copied], kind="stable")]
-    cut = len(copied) // 2
-    while 0 < cut < len(copied) and group[copied[cut]] == group[copied[cut - 1]]:
-        cut += 1
+    is_mass = np.bincount(group)[group] > math.sqrt(engine.n_rows)
+    masses = np.flatnonzero(is_mass)
     masses = masses[np.argsort(group[masses], kind="stable")]
-    return np.concatenate([copied[:cut], masses[::2]]), np.concatenate([copied[cut:], masses[1::2]])
+    first = np.zeros(engine.n_rows, dtype=bool)
+    first[np.unique(group, return_index=True)[1]] = True
+    single = np.flatnonzero(first & ~is_mass)
+    cut = len(single) // 2
+    return np.concatenate([single[:cut], masses[::2]]), np.concatenate([single[cut:], masses[1::2]])
 
 
 def _equal_rows(engine: Engine) -> Index:

@@ -17,6 +17,8 @@ _NEIGHBOUR = 5
 # Distances that are computed at most, and rows that others are held against.
 _MOST_DISTANCES, _FEWEST, _MOST = 4_000_000, 200, 1000
 _MOST_COLUMNS = 10_000
+# The log of a distance that is as good as none.
+_NOWHERE = -340.0
 # By how much the tail may be longer than extrapolated, since its slope is an estimate.
 _SLACK = 1.25
 # A row is gross if it lies so many times as far from its neighbours as two rows lie from each other.
@@ -47,12 +49,12 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     median, quartile = np.quantile(log_reach, [0.5, 0.75])
     slope = _SLACK * (quartile - median) / math.log(2)
     far = np.zeros(n_rows, dtype=bool)
-    if not slope > 0:
-        return far
+    if not slope > 0 or median <= _NOWHERE:
+        return far  # Most rows have equal ones, whose distances say nothing.
     order = np.argsort(-log_reach, kind="stable")
     count = np.arange(1, n_rows + 1)
-    expected = n_rows / 2 * np.exp(-(log_reach[order] - median) / slope)
     beyond = log_reach[order] > quartile
+    expected = n_rows / 2 * np.exp(-np.maximum(log_reach[order] - median, 0.0) / slope)
     if (beyond & (poisson.sf(count - 1, expected) < _CHANCE)).any():
         far[order[: int(np.flatnonzero(beyond & (count >= _TIMES * expected)).max(initial=-1)) + 1]] = True
     return far
@@ -66,5 +68,5 @@ def _log_distances(engine: Engine) -> tuple[Floats, float]:
     itself = np.arange(n_references)
     sq_dist[itself, itself] = np.inf
     sq_reach = np.partition(sq_dist, _NEIGHBOUR - 1, axis=1)[:, _NEIGHBOUR - 1]
-    tiny = np.finfo(float).tiny
-    return np.log(np.maximum(sq_reach, tiny)) / 2, math.log(max(spread, tiny)) / 2
+    least = math.exp(2 * _NOWHERE)
+    return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2
