@@ -1,4 +1,4 @@
-"""How many clusters, on tables that are not well behaved? Share of draws with the exact number, and adjusted Rand index.
+"""How many clusters, on tables that are not well behaved? Share of exact numbers, and adjusted Rand index.
 
 The families are in ``stress_families.py``; nobody gets a parameter. Outliers count as a class of their own in the
 index, and as no cluster in the number. k-means with the silhouette cannot answer "one cluster". Draws that were kept
@@ -28,14 +28,12 @@ def silhouette(X):
     """k-means with the k from 2 to 12 that has the highest silhouette, on 1,000 rows."""
     fits = [KMeans(k, n_init=3, random_state=0).fit(X) for k in range(2, 13)]
     some = np.random.default_rng(0).permutation(len(X))[:1000]
-    scores = [
-        silhouette_score(X[some], fit.labels_[some]) if len(set(fit.labels_[some])) > 1 else -1.0 for fit in fits
-    ]
+    scores = [silhouette_score(X[some], fit.labels_[some]) if len(set(fit.labels_[some])) > 1 else -1.0 for fit in fits]
     return fits[int(np.argmax(scores))].labels_
 
 
 def g_means(X, most=60):
-    """G-means (Hamerly & Elkan 2003): halve clusters until the projections of each look Gaussian, at the 0.01 % level."""
+    """G-means (Hamerly & Elkan 2003): halve clusters until the projection of each looks Gaussian, at the 0.01 % level."""
     done, open_, labels = [], [np.arange(len(X))], np.empty(len(X), dtype=int)
     while open_:
         rows = open_.pop()
@@ -121,7 +119,7 @@ def write(cells):
     FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=0) + "\n")
     lines = [
         ", ".join(f"{key} {value}" for key, value in facts.items()),
-        "\nShare of draws with the exact number of clusters / mean adjusted Rand index (none where there is one cluster).",
+        "\nShare of draws with the exact number of clusters / mean adjusted Rand index (where there are several).",
         "kfree is `DPMeans()`; its last column is the share of draws in which it warned.",
     ]
     for title, families in {
@@ -138,7 +136,9 @@ def write(cells):
 def line(family, by_contestant):
     ours = by_contestant.get("kfree", {}).values()
     warned = f"{np.mean([one['warned'] for one in ours]):.0%}" if ours else ""
-    return f"| {family} | {len(ours)} | " + " | ".join(cell(by_contestant.get(c)) for c in CONTESTANTS) + f" | {warned} |"
+    return (
+        f"| {family} | {len(ours)} | " + " | ".join(cell(by_contestant.get(c)) for c in CONTESTANTS) + f" | {warned} |"
+    )
 
 
 def cell(draws):

@@ -118,7 +118,11 @@ def test_wide_outliers_are_far_even_where_they_are_many(rng):
 
 @pytest.mark.parametrize("d", [1, 2, 10])
 def test_no_row_of_a_gaussian_or_a_uniform_cube_is_far(rng, d):
-    for X in (rng.normal(size=(1000, d)), rng.uniform(size=(1000, d)), rng.normal(size=(1000, d)) * np.arange(1, d + 1)):
+    for X in (
+        rng.normal(size=(1000, d)),
+        rng.uniform(size=(1000, d)),
+        rng.normal(size=(1000, d)) * np.arange(1, d + 1),
+    ):
         assert not far_rows(open_engine("auto", X)).any()
 
 
@@ -169,7 +173,9 @@ def test_outliers_are_set_aside_counted_and_given_back(far, rng):
     assert model.labels_.shape == (300 + len(far),)
     np.testing.assert_array_equal(model.predict(np.vstack([X, far])), model.labels_)
     # A far row changes no centre.
-    np.testing.assert_allclose(np.sort(model.cluster_centers_, axis=0), np.sort(clean.cluster_centers_, axis=0), atol=0.5)
+    np.testing.assert_allclose(
+        np.sort(model.cluster_centers_, axis=0), np.sort(clean.cluster_centers_, axis=0), atol=0.5
+    )
 
 
 def test_a_fit_says_when_held_out_rows_do_not_agree():

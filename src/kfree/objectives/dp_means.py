@@ -54,7 +54,7 @@ class DPMeansObjective:
         return costs
 
     def merge_costs_by_gram(self, n: Floats, gram: Floats, clusters: int | slice) -> Floats:
-        """``merge_costs`` from the inner products of the clusters' sums (k, k): fast, but with rounding of their size."""
+        """``merge_costs`` from the inner products (k, k) of the clusters' sums: fast, with rounding of their size."""
         inverse = 1 / np.where(n > 0, n, 1.0)
         sq_norm, products = np.diagonal(gram) * inverse**2, gram[clusters] * inverse * inverse[clusters, None]
         both = n + n[clusters, None]

@@ -27,7 +27,7 @@ class Segment:
     foot: Floats
 
     def along(self, sq_dist: Floats) -> tuple[Floats, Floats]:
-        """For rows with these squared distances (n, k): coordinate along the line from its middle, and squared off it."""
+        """Of rows with these squared distances (n, k), the coordinate along the line and the squared distance off it."""
         sq_a, sq_b = sq_dist[:, self.a], sq_dist[:, self.b]
         along = (sq_a - sq_b) / (2 * self.gap)
         return along, (sq_a + sq_b) / 2 - self.gap**2 / 4 - along**2
@@ -42,8 +42,7 @@ class Segment:
         foot = self.foot[others]
         sq_a, sq_b = sq_dist[:, [self.a]], sq_dist[:, [self.b]]
         nearer = sq_a * (1 - foot) + sq_b * foot - foot * (1 - foot) * self.gap**2 <= sq_dist[:, others]
-        inside: Mask = nearer.all(axis=1)
-        return inside
+        return np.asarray(nearer.all(axis=1))
 
 
 def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:

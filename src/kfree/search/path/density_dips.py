@@ -122,10 +122,11 @@ class _Lines:
         self.training = None if trial.training is None else _Rows.of(trial.training, trial.centres, self.sq_gap)
 
 
-class _Between(NamedTuple):
+@dataclass(frozen=True)
+class _Between:
     """Rows near the way from a to b: their numbers, their place on it (a is at −½, b at ½) and their weights."""
 
-    index: Index
+    rows: Index
     place: Floats
     weight: Floats
 
@@ -183,7 +184,7 @@ class _Sum:
         self.sigmas.append(excess / math.sqrt(1 + (own**2).sum()))
         if self._influence is None:
             self._influence = np.zeros(len(rows.weight))
-        self._influence[between.index] += own
+        self._influence[between.rows] += own
 
     def close(self) -> None:
         """The rows of one trial are done."""
