@@ -33,7 +33,7 @@ def silhouette(X):
 
 
 def g_means(X, most=60):
-    """G-means (Hamerly & Elkan 2003): halve clusters until the projection of each looks Gaussian, at the 0.01 % level."""
+    """G-means (Hamerly & Elkan 2003): halve clusters until the projection of each looks Gaussian (0.01 % level)."""
     done, open_, labels = [], [np.arange(len(X))], np.empty(len(X), dtype=int)
     while open_:
         rows = open_.pop()

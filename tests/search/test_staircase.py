@@ -145,7 +145,7 @@ def test_sure_and_doubtful_steps(share, weakest, sure, doubtful):
 
 def test_repr_lists_steps_by_plausibility():
     path = judged(k3=DensityDips(1.0, 9.0, 1.0), k2=DensityDips(0.5, 1.0, -3.0), k4=DensityDips(0.8, 4.0, -1.0))
-    path.outliers = np.array([7, 8])
+    path.n_outliers = 2
     text = repr(path)
     assert "1 to 5 clusters" in text
     assert "suggested: k=3 for lam between 10 and 100, say 31.62" in text

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kfree.engines.contract import VisitingOrder
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
@@ -15,7 +16,7 @@ from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import one_cluster, settle
 from kfree.search.centres.target import nearest_to
 from kfree.search.loop import descend
-from kfree.search.path.lam_path import staircase, staircase_to
+from kfree.search.path.lam_path import lam_path, staircase_to
 
 SEARCHES = ["split-merge", "sweep"]
 ORDERS = ["given", "random"]
@@ -75,12 +76,15 @@ class PenalisedSearch:
         )
 
     def _penalty(self, engine, plain):
-        """The penalty to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
+        """The penalty to use, the path that it was read from, if it was, and the rows that this kept, if not all.
+
+        ``plain`` is the objective without a penalty.
+        """
         if is_positive_number(self.lam):
-            return float(self.lam), None
+            return float(self.lam), None, None
         swept = self.search == "sweep"
         if self.lam == "farthest-first" or (swept and self.target_k is not None):
-            return farthest_first(engine, plain, self.target_k), None
+            return farthest_first(engine, plain, self.target_k), None, None
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
             path = staircase_to(engine, plain, rng, self.target_k)
@@ -89,14 +93,14 @@ class PenalisedSearch:
                 raise ValueError(
                     f"target_k={self.target_k} is more than the {end}; give at most that many, or lam as a number."
                 )
-            return path.at(k=self.target_k).lam, None
-        path = staircase(engine, plain, rng)
+            return path.at(k=self.target_k).lam, None, None
+        path, kept = lam_path(engine, plain, rng)
         step = path.suggest()
         if path.is_doubtful:
             self._warn_of_doubt(path)
         # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
         by_row = swept and path.cost[0] > 0
-        return farthest_first(engine, plain, step.k) if by_row else step.lam, path
+        return farthest_first(engine, plain, step.k) if by_row else step.lam, path, kept
 
     def _warn_of_doubt(self, path):
         found = path.summary()
@@ -109,20 +113,20 @@ class PenalisedSearch:
             stacklevel=4,
         )
 
-    def _searched(self, engine, objective, path=None):
+    def _searched(self, engine, objective, path, kept):
         """The objective, whose penalty a number of clusters may change, where a search ends, and the state to publish.
 
-        The number is ``target_k``, or what ``path`` suggests, and rows that the path set aside are not searched.
+        The number is ``target_k``, or what ``path`` suggests; where that kept some rows only, these alone are searched.
         """
         if self.search == "sweep":
             descent = self._swept(engine, objective)
         elif path is not None:
-            objective, descent = self._as_suggested(engine, objective, path)
+            objective, descent = self._as_suggested(engine if kept is None else kept, objective, path)
         elif self.target_k is None or self.lam != "auto":
             descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget())
         else:
             objective, descent = self._with_target_k(engine, objective)
-        searched_all = self.search == "sweep" or path is None or not len(path.outliers)
+        searched_all = self.search == "sweep" or kept is None
         return objective, descent, self._finished(descent, engine, objective, searched_all)
 
     def _with_target_k(self, engine, objective):
@@ -140,8 +144,6 @@ class PenalisedSearch:
     def _as_suggested(self, engine, objective, path):
         """The number of clusters that a path suggests, at a penalty within or next to the suggested step."""
         step = path.suggest()
-        if len(path.outliers):
-            engine = engine.among(np.setdiff1d(np.arange(engine.n_rows), path.outliers))
         if self.max_clusters is not None and self.max_clusters < step.k:
             return objective, self._split_merge(engine, objective, self._given_sites(engine), self._budget())
         lam, descent = self._nearest_to(step.k, engine, objective, (step.lam_low / 2, step.lam_high * 2))
@@ -178,7 +180,8 @@ class PenalisedSearch:
 
     def _swept(self, engine, objective):
         rng = check_random_state(self.random_state)
-        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        order = VisitingOrder(rng.permutation(engine.n_rows)) if self.order == "random" else None
+        sweep = Sweep(order, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)
         return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
 

@@ -49,7 +49,7 @@ class CutStaircase(Staircase):
         ends = min(finest_lam, float(penalties.min(initial=0.0))), 0.0
         self._lay(np.arange(n_components, n_components + len(cost)), cost, penalties, ends)
         self.score = self.width = self.lam_high - self.lam_low
-        self.outliers = np.array([], dtype=np.int64)
+        self.n_outliers = 0
         self.evidence = np.full(len(cost), np.nan)
         for k, value in (evidence or {}).items():
             self.evidence[k - n_components] = value

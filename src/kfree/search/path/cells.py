@@ -27,7 +27,7 @@ class Segment:
     foot: Floats
 
     def along(self, sq_dist: Floats) -> tuple[Floats, Floats]:
-        """Of rows with these squared distances (n, k), the coordinate along the line and the squared distance off it."""
+        """Of rows with these squared distances (n, k), the place along the line and the squared distance off it."""
         sq_a, sq_b = sq_dist[:, self.a], sq_dist[:, self.b]
         along = (sq_a - sq_b) / (2 * self.gap)
         return along, (sq_a + sq_b) / 2 - self.gap**2 / 4 - along**2

@@ -18,11 +18,13 @@ import numpy as np
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import Engine, row_weights
+from kfree.engines.contract import SampleEngine, row_weights
 from kfree.search.path.cells import Mask, Segment, neighbours, off_span
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
+# Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
+_LEAST_SHARE = 1e-9
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
 ENOUGH = 3.5
 # Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
@@ -49,9 +51,9 @@ WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
 class Trial(NamedTuple):
     """Centres, rows that had no part in forming them, and the rows that they were formed from, if these are known."""
 
-    held_out: Engine
+    held_out: SampleEngine
     centres: Floats
-    training: Engine | None = None
+    training: SampleEngine | None = None
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,7 @@ class _Rows:
     weight: Floats
 
     @classmethod
-    def of(cls, engine: Engine, centres: Floats, sq_gap: Floats) -> _Rows:
+    def of(cls, engine: SampleEngine, centres: Floats, sq_gap: Floats) -> _Rows:
         weight, sq_dist = row_weights(engine), engine.sq_distances(centres)
         sq_dist = sq_dist - off_span(sq_dist, sq_gap)[:, None]
         return cls(sq_dist, sq_dist.argmin(axis=1), weight / np.mean(weight))
@@ -207,7 +209,9 @@ def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats) -> Floats:
     for inside in members:
         mass, total = weight[inside].sum(), (weight * along)[inside].sum()
         others = mass - np.where(inside, weight, 0.0)
-        means.append((total - np.where(inside, weight * along, 0.0)) / others)
+        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
+        rest = total - np.where(inside, weight * along, 0.0)
+        means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]
     return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from kfree.core.stats import Index
-from kfree.engines.contract import Engine
+from kfree.engines.contract import SampleEngine
 
 # Rows whose distances to all others tell which rows are equal.
 _REFERENCES = 3
 
 
-def halves(engine: Engine) -> tuple[Index, Index]:
+def halves(engine: SampleEngine) -> tuple[Index, Index]:
     """The rows, which are in random order, in two halves; copies of a row are left out.
 
     A copy of a held-out row among the training rows would draw a centre to it, and copies that are held out together
@@ -31,7 +31,7 @@ def halves(engine: Engine) -> tuple[Index, Index]:
     return np.concatenate([single[:cut], masses[::2]]), np.concatenate([single[cut:], masses[1::2]])
 
 
-def _equal_rows(engine: Engine) -> Index:
+def _equal_rows(engine: SampleEngine) -> Index:
     """The number of each row's group of equal rows, in the order in which the groups appear."""
     references = engine.rows(np.arange(min(_REFERENCES, engine.n_rows)))
     _, first, group = np.unique(engine.sq_distances(references), axis=0, return_index=True, return_inverse=True)

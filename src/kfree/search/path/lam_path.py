@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from kfree.core.stats import Floats, Index
-from kfree.engines.contract import Engine
-from kfree.search.centres.sampling import shuffled
+from kfree.core.stats import Floats
+from kfree.engines.contract import Engine, SampleEngine
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import with_lattice_noise
-from kfree.search.path.micro_clusters import SAMPLE, MicroClusters, PathObjective, make_micro_clusters
+from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
@@ -34,46 +35,51 @@ _FEWEST_FOR_OUTLIERS = 100
 _CLEAR = 3.0
 
 
-def staircase(
-    engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None
-) -> Staircase:
+class Path(NamedTuple):
+    """A staircase, and the rows that it was made from where some were set aside, None where none was."""
+
+    staircase: Staircase
+    kept: SampleEngine | None = None
+
+
+def lam_path(engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None) -> Path:
     """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
 
-    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. Where
-    the rows do not agree on a step, those far from all others are set aside, and the rest is looked at again.
+    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
+    rows lie far from all others, there is a second staircase without these. It is taken if it is without doubt and has
+    more clusters, or if the first one is in doubt.
     """
-    order = shuffled(engine, objective, rng)
-    path = _staircase(engine, objective, order, rng, max_k)
-    if not _FEWEST_FOR_OUTLIERS <= len(order) <= SAMPLE or not may_have_far_rows(engine, objective.space):
-        return path
-    far = far_rows(engine.among(order))
+    sample = sample_of(engine, objective, rng)
+    path = _staircase(engine, sample, objective, rng, max_k)
+    has_all = engine.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
+    far = far_rows(sample) if has_all and may_have_far_rows(sample, objective.space) else np.zeros(0, dtype=bool)
     if not far.any():
-        return path
-    rest = _staircase(engine, objective, order[~far], rng, max_k)
-    rest.outliers = np.sort(order[far])
-    if path.is_sure:
-        return rest if rest.is_sure and rest.suggest().k > path.suggest().k else path
-    return rest if rest.is_sure or path.is_doubtful else path
+        return Path(path)
+    kept = sample.among(np.flatnonzero(~far))
+    rest = _staircase(kept, kept, objective, rng, max_k)
+    rest.n_outliers = int(np.count_nonzero(far))
+    finer = rest.is_sure and (not path.is_sure or rest.suggest().k > path.suggest().k)
+    return Path(rest, kept) if finer or path.is_doubtful else Path(path)
 
 
 def _staircase(
-    engine: Engine, objective: PathObjective, order: Index, rng: np.random.RandomState, max_k: int | None
+    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None
 ) -> Staircase:
-    most = max(len(order) // ROWS_PER_CLUSTER, 10)
+    most = max(engine.n_counting // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
-    best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
+    best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
         reach = min(2 * reach, most)
-        best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
+        best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
-    sample = order[:SAMPLE]
-    closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and len(sample) >= _ROWS_TO_LOOK_CLOSELY * k}
-    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, engine, sample, objective, rng))
+    most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
+    closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
+    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, sample, objective, rng))
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -82,7 +88,7 @@ def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.Random
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
     there it is that of greedy merging.
     """
-    best_by_k, micro = _best_by_k(engine, shuffled(engine, objective, rng), objective, rng, k)
+    best_by_k, micro = _best_by_k(engine, sample_of(engine, objective, rng), objective, rng, k)
     cost = best_by_k.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
     return Staircase(cost, k, micro.complete)
 
@@ -107,19 +113,18 @@ def _widest_step(best_by_k: BestByK) -> int:
 def _judge(
     candidates: list[int],
     closely: set[int],
-    engine: Engine,
-    sample: Index,
+    sample: SampleEngine,
     objective: PathObjective,
     rng: np.random.RandomState,
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
-    if len(sample) < 2 or not candidates:
+    if sample.n_rows < 2 or not candidates:
         return {}
-    whole = with_lattice_noise(engine.among(sample), objective.space, rng)
+    whole = with_lattice_noise(sample, objective.space, rng)
     parts = [whole.among(half) for half in halves(whole)]
     if min(part.n_rows for part in parts) == 0:
         return {}
-    clustered = [_best_by_k(part, np.arange(part.n_rows), objective, rng, max(candidates)) for part in parts]
+    clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
     found = {}
@@ -132,7 +137,7 @@ def _judge(
 
 
 def _best_by_k(
-    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
+    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int
 ) -> tuple[BestByK, MicroClusters]:
-    micro = make_micro_clusters(engine, order, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
     return BestByK(micro.engine, micro.objective), micro

@@ -13,8 +13,8 @@ import numpy as np
 from kfree.core.frame import Frame
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
-from kfree.engines.registry import open_engine
+from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.registry import open_local
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
@@ -47,7 +47,7 @@ def _step(values: Floats, deviation: float) -> float:
     return step if np.abs(place - np.round(place)).max() < _ROUNDING and step <= math.sqrt(12) * deviation else 0.0
 
 
-def with_lattice_noise(engine: Engine, space: Space, rng: np.random.RandomState) -> Engine:
+def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.RandomState) -> SampleEngine:
     """An engine of the same rows with noise in the columns on a lattice, or the same one if there are none.
 
     Directions and points of a kernel's feature space have no such columns.
@@ -60,4 +60,4 @@ def with_lattice_noise(engine: Engine, space: Space, rng: np.random.RandomState)
         return engine
     noisy = rows + steps * rng.uniform(-0.5, 0.5, size=rows.shape)
     plain = Frame.plain(engine.n_features)
-    return open_engine(engine.name, noisy, weight=engine.weight, frame=plain, n_threads=1)
+    return open_local(engine.name, noisy, weight=row_weights(engine), frame=plain)

@@ -9,7 +9,7 @@ from scipy.stats import poisson
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
+from kfree.engines.contract import SampleEngine
 from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
@@ -27,12 +27,12 @@ _GROSS = 2.0
 _TIMES, _CHANCE = 4.0, 1e-4
 
 
-def may_have_far_rows(engine: Engine, space: Space) -> bool:
+def may_have_far_rows(engine: SampleEngine, space: Space) -> bool:
     """Whether rows can lie far out, which directions cannot, and have columns few enough to look."""
     return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
 
 
-def far_rows(engine: Engine) -> Mask:
+def far_rows(engine: SampleEngine) -> Mask:
     """Rows that lie farther from their neighbours than the tail of a log-concave density can explain.
 
     For such a density f, log f(x) of a random row x has a tail that falls at least exponentially, and so has the log
@@ -60,7 +60,7 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     return far
 
 
-def _log_distances(engine: Engine) -> tuple[Floats, float]:
+def _log_distances(engine: SampleEngine) -> tuple[Floats, float]:
     """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
     n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
     sq_dist = engine.sq_distances(engine.rows(np.arange(n_references)))

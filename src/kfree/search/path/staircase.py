@@ -65,8 +65,8 @@ class Staircase:
     unimodal : ndarray
         Standard deviations by which the emptiest places between clusters fall short of the clusters: below zero for
         every unimodal density, however skewed.
-    outliers : ndarray of int
-        Rows that lie far from all others and were set aside, because those did not agree on a step before.
+    n_outliers : int
+        Number of rows that lie far from all others and were set aside.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Staircase:
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        self.outliers: Index = np.array([], dtype=np.int64)
+        self.n_outliers = 0
         found = Verdicts.of(judged or {}, len(cost))
         self.density_dips, self.evidence = found.share, found.evidence
         self.weakest, self.unimodal = found.weakest, found.unimodal
@@ -154,7 +154,7 @@ class Staircase:
         names = ("k", "lam", "score", "evidence", "share", "weakest")
         return {name: getattr(step, name) for name in names} | {
             "runner_up": None if second is None else second.k,
-            "n_outliers": len(self.outliers),
+            "n_outliers": self.n_outliers,
             "is_sure": self.is_sure,
             "is_doubtful": self.is_doubtful,
         }
@@ -215,8 +215,8 @@ class Staircase:
         best, *others = self._ranked()
         lines = [f"Staircase of 1 to {len(self.k)} clusters", f"suggested: {self._described(best)}"]
         lines += [f"less plausible: {self._described(j)}" for j in others[:3]]
-        if len(self.outliers):
-            lines.append(f"rows set aside as outliers: {len(self.outliers)}")
+        if self.n_outliers:
+            lines.append(f"rows set aside as outliers: {self.n_outliers}")
         return "\n".join(lines)
 
     def _described(self, j: int) -> str:
