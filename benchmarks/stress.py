@@ -120,7 +120,7 @@ def write(cells):
     lines = [
         ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\nShare of draws with the exact number of clusters / mean adjusted Rand index (where there are several).",
-        "kfree is `DPMeans()`; its last column is the share of draws in which it warned.",
+        "kfree is `DPMeans()`; the last column is the share of draws in which it warned. In brackets: fewer draws.",
     ]
     for title, families in {
         "Clusters": ANSWERS,
@@ -137,16 +137,21 @@ def line(family, by_contestant):
     ours = by_contestant.get("kfree", {}).values()
     warned = f"{np.mean([one['warned'] for one in ours]):.0%}" if ours else ""
     return (
-        f"| {family} | {len(ours)} | " + " | ".join(cell(by_contestant.get(c)) for c in CONTESTANTS) + f" | {warned} |"
+        f"| {family} | {len(ours)} | "
+        + " | ".join(cell(by_contestant.get(c), len(ours)) for c in CONTESTANTS)
+        + f" | {warned} |"
     )
 
 
-def cell(draws):
+def cell(draws, n_draws):
+    """Exact share and index; the number of draws behind it where that is another than kfree's."""
     if not draws:
         return ""
+    few = "" if len(draws) == n_draws else f" ({len(draws)})"
     exact = np.mean([one["k"] == one["of"] for one in draws.values()])
     several = next(iter(draws.values()))["of"] > 1
-    return f"{exact:.2f} / {np.mean([one['ari'] for one in draws.values()]):.2f}" if several else f"{exact:.2f}"
+    index = f" / {np.mean([one['ari'] for one in draws.values()]):.2f}" if several else ""
+    return f"{exact:.2f}{index}{few}"
 
 
 if __name__ == "__main__":
