@@ -182,7 +182,7 @@ MISTAKES = {
         "search/path/density_dips.py",
         "others = mass - np.where(inside, weight, 0.0)",
         "others, inside = mass, np.zeros_like(inside)",
-        ["search/test_lambda_path.py", "valleys_are_those"],
+        ["search/test_lambda_path.py", "dips_are_those"],
     ),
     "a clustering off the hull has a step": (
         "search/path/staircase.py",
@@ -191,8 +191,8 @@ MISTAKES = {
         ["search/test_staircase.py", "every_penalty"],
     ),
     "steps need no evidence": (
-        "search/path/staircase.py",
-        "(self.evidence >= self.ENOUGH) &",
+        "search/path/verdicts.py",
+        "(self.evidence >= ENOUGH) &",
         "(self.evidence >= -9) &",
         ["search/test_staircase.py", "evidence"],
     ),

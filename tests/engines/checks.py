@@ -15,7 +15,7 @@ from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plu
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
-from kfree.search.path.lam_path import staircase
+from kfree.search.path.lam_path import lam_path
 
 N_ROWS = 9_300  # ten blocks of summation, the last one not full
 
@@ -69,7 +69,7 @@ def searches(engine, metric, n_rows):
 
 def path_of(engine, metric):
     """The lam path up to a few clusters."""
-    found = staircase(engine, OBJECTIVES[metric](0.0), np.random.RandomState(0), max_k=8)
+    found = lam_path(engine, OBJECTIVES[metric](0.0), np.random.RandomState(0), max_k=8).staircase
     return [found.cost, found.evidence]
 
 

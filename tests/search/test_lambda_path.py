@@ -14,7 +14,7 @@ from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.state import one_cluster
 from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import density_dips
+from kfree.search.path.density_dips import NARROW, WIDE, Trial, density_dips
 from kfree.search.path.lam_path import staircase_to
 from kfree.search.path.micro_clusters import make_micro_clusters, sample_of
 
@@ -80,54 +80,72 @@ def test_the_ladder_is_no_worse_than_greedy_merging_and_never_rises(rng):
     assert (np.diff(best_by_k.costs(40)) <= 1e-9).all()
 
 
-def slow_valleys(X, centres):
-    """Between each centre and its nearest one, with coordinates instead of distances and one row at a time."""
+def slow_dips(X, centres, tube, n_nearest):
+    """Between each centre and its nearest ones, with coordinates instead of distances and one row at a time."""
     nearest = [int(np.argmin([((x - c) ** 2).sum() for c in centres])) for x in X]
     pairs = set()
     for a, centre in enumerate(centres):
         gaps = [np.inf if b == a else np.linalg.norm(centre - other) for b, other in enumerate(centres)]
-        pairs.add(tuple(sorted((a, int(np.argmin(gaps))))))
+        pairs |= {tuple(sorted((a, int(b)))) for b in np.argsort(gaps)[:n_nearest]}
+    # What lies off the flat that the centres span is left out.
+    basis = np.linalg.svd(centres - centres.mean(axis=0))[2][: min(len(centres) - 1, X.shape[1])]
+    X, centres = (X - centres.mean(axis=0)) @ basis.T, (centres - centres.mean(axis=0)) @ basis.T
     excess, influence = [], np.zeros(len(X))
-    for a, b in pairs:
+    for a, b in sorted(pairs):
         axis = (centres[b] - centres[a]) / np.linalg.norm(centres[b] - centres[a])
         t = (X - (centres[a] + centres[b]) / 2) @ axis
         off = np.linalg.norm(X - (centres[a] + centres[b]) / 2 - np.outer(t, axis), axis=1) ** 2
-        wide = np.quantile([off[i] for i in range(len(X)) if nearest[i] in (a, b)], 0.9)
+        wide = np.quantile([off[i] for i in range(len(X)) if nearest[i] in (a, b)], tube)
         windows = {-0.5: [], 0.0: [], 0.5: []}
         for i in range(len(X)):
             at = [np.mean([t[j] for j in range(len(X)) if nearest[j] == c and j != i]) for c in (a, b)]
             place = (t[i] - (at[0] + at[1]) / 2) / (at[1] - at[0])
             for centre, rows in windows.items():
-                if abs(place - centre) < 0.25 and off[i] <= wide + 1e-12:
+                if abs(place - centre) < 0.25 and off[i] <= wide + 1e-12 and in_cell(X[i], centres, a, b):
                     rows.append(i)
         left, middle, right = (windows[c] for c in (-0.5, 0.0, 0.5))
         excess.append(np.sqrt(len(left) * len(right)) - len(middle))
-        influence[left] += np.sqrt(len(right) / len(left)) / 2
-        influence[right] += np.sqrt(len(left) / len(right)) / 2
+        if left and right:
+            influence[left] += np.sqrt(len(right) / len(left)) / 2
+            influence[right] += np.sqrt(len(left) / len(right)) / 2
         influence[middle] -= 1
-    return np.mean(np.array(excess) > 0), sum(excess), (influence**2).sum()
+    return np.array(excess), (influence**2).sum()
 
 
-def test_valleys_are_those_of_the_definition(rng):
-    X, y = blobs(rng, n=120, d=3, k=4, spread=2.0)
-    trials, share, excess, variance = [], [], 0.0, 1.0
-    for rows, others in [(X[:60], slice(60, 120)), (X[60:], slice(60))]:
-        centres = np.array([X[others][y[others] == j].mean(axis=0) for j in range(4)])
+def in_cell(x, centres, a, b):
+    """Whether x is nearer to the way from a to b, at its point next to c, than to c, for every other centre c."""
+    way = centres[b] - centres[a]
+    for c in set(range(len(centres))) - {a, b}:
+        foot = centres[a] + np.clip((centres[c] - centres[a]) @ way / (way @ way), 0, 1) * way
+        if np.linalg.norm(x - foot) > np.linalg.norm(x - centres[c]):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("d", [3, 8])
+@pytest.mark.parametrize("look", [WIDE, NARROW])
+def test_dips_are_those_of_the_definition(rng, d, look, monkeypatch):
+    monkeypatch.setattr("kfree.search.path.density_dips.WIDE", look)
+    X, y = blobs(rng, n=160, d=d, k=5, spread=2.0)
+    trials, found, variance = [], [], 1.0
+    for rows, others in [(X[:80], slice(80, 160)), (X[80:], slice(80))]:
+        centres = np.array([X[others][y[others] == j].mean(axis=0) for j in range(5)])
         engine = open_engine("auto", rows)
-        trials.append((engine, engine.frame.inward(centres)))
-        found = slow_valleys(rows, centres)
-        share.append(found[0])
-        excess, variance = excess + found[1], variance + found[2]
+        trials.append(Trial(engine, engine.frame.inward(centres)))
+        excess, own = slow_dips(rows, centres, *look)
+        found, variance = np.append(found, excess), variance + own
     judged = density_dips(trials)
-    np.testing.assert_allclose(judged.z, excess / np.sqrt(variance))
-    assert min(share) <= judged.share <= max(share)
+    np.testing.assert_allclose(judged.z, found.sum() / np.sqrt(variance))
+    assert judged.share == np.mean(found > 0)
+    assert judged.n_pairs == len(found)
 
 
-def test_weights_count_as_rows_in_valleys(rng):
+def test_weights_count_as_rows_in_dips(rng):
     X, y = blobs(rng, n=80, d=2, k=2)
     centres = np.array([X[y == j].mean(axis=0) for j in range(2)])
-    plain, heavy = open_engine("auto", X), open_engine("auto", X, weight=np.full(80, 7.0))
-    assert density_dips([(plain, plain.frame.inward(centres))]) == density_dips([(heavy, heavy.frame.inward(centres))])
+    plain, heavy = (open_engine("auto", X, weight=weight) for weight in (None, np.full(80, 7.0)))
+    one, other = (density_dips([Trial(engine, engine.frame.inward(centres), engine)]) for engine in (plain, heavy))
+    assert one == other
 
 
 @pytest.mark.parametrize(

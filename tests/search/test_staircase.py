@@ -78,13 +78,81 @@ def test_equal_rows_are_one_cluster_at_any_price():
     assert path.suggest().lam == 1.0
 
 
-def test_repr_says_what_matters():
-    text = repr(
-        Staircase(np.array([1000.0, 500.0, 400.0, 390.0]), 3, False, {3: DensityDips(1.0, 9.0), 2: DensityDips(0.5, 1)})
-    )
-    assert "1 to 3 clusters" in text
-    assert "suggested: k=3 for lam between 10 and 100, say 31.6" in text
-    assert "also wide: k=2 for lam between 100 and 500; density dips between 50% of neighbours" in text
+def judged(**steps):
+    """A staircase of which some steps were judged, k3=… for that of three clusters."""
+    cost = np.array([1000.0, 500.0, 400.0, 390.0, 385.0, 382.0])
+    return Staircase(cost, 5, False, {int(name[1:]): found for name, found in steps.items()})
+
+
+def test_a_refuted_step_does_not_overrule_a_sure_coarser_one():
+    sure, cut = DensityDips(1.0, 9.0, 2.5), DensityDips(0.9, 9.0, -2.1, 10, 1)
+    assert judged(k2=sure, k3=cut).suggest().k == 2
+    assert judged(k2=sure, k3=DensityDips(0.9, 9.0, -1.9, 10, 0)).suggest().k == 3
+    assert judged(k2=DensityDips(1.0, 9.0, 1.9), k3=cut).suggest().k == 3
+    assert judged(k3=sure, k2=cut).suggest().k == 3
+
+
+def test_dips_that_a_unimodal_density_may_have_are_no_evidence():
+    assert judged(k3=DensityDips(1.0, 9.0, 5.0, unimodal_z=-0.1)).suggest().k == 1
+    assert judged(k3=DensityDips(1.0, 9.0, 5.0, unimodal_z=0.1)).suggest().k == 3
+
+
+@pytest.mark.parametrize(
+    ("found", "k"),
+    [
+        (DensityDips(0.5, -0.9, -1.0, unimodal_z=-0.9, closely=True), 3),
+        (DensityDips(0.5, -1.1, -1.0, unimodal_z=-0.9, closely=True), 1),
+        (DensityDips(0.5, -0.9, -1.0, unimodal_z=-1.1, closely=True), 1),
+        (DensityDips(0.5, -0.9, -1.0, unimodal_z=-0.9), 1),
+    ],
+)
+def test_a_very_wide_step_needs_no_evidence_but_none_against_it(found, k):
+    assert judged(k3=found).score[2] > 2.7
+    assert judged(k3=found).suggest().k == k
+    assert judged(k2=found).suggest().k == 1  # its score is 1.9
+
+
+def test_a_step_carries_what_held_out_rows_said():
+    path = judged(k3=DensityDips(1.0, 9.0, 2.5), k2=DensityDips(0.5, 1.0, -3.0))
+    step = path.suggest()
+    assert (step.evidence, step.share, step.weakest) == (9.0, 1.0, 2.5)
+    assert (path.at(k=4).evidence, path.at(k=4).share, path.at(k=4).weakest) == (None, None, None)
+    assert path.runner_up() == path.at(k=2)
+    assert path.summary() == {
+        "k": 3,
+        "lam": step.lam,
+        "score": step.score,
+        "evidence": 9.0,
+        "share": 1.0,
+        "weakest": 2.5,
+        "runner_up": 2,
+        "n_outliers": 0,
+        "is_sure": True,
+        "is_doubtful": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("share", "weakest", "sure", "doubtful"),
+    [(1.0, 2.0, True, False), (1.0, 1.9, False, False), (0.89, 1.0, False, True), (0.95, -2.1, False, True)],
+)
+def test_sure_and_doubtful_steps(share, weakest, sure, doubtful):
+    path = judged(k3=DensityDips(share, 9.0, weakest))
+    assert (path.is_sure, path.is_doubtful) == (sure, doubtful)
+    nothing = judged(k3=DensityDips(share, 1.0, weakest))  # one cluster, of which nobody can be in doubt
+    assert (nothing.is_sure, nothing.is_doubtful) == (False, False)
+
+
+def test_repr_lists_steps_by_plausibility():
+    path = judged(k3=DensityDips(1.0, 9.0, 1.0), k2=DensityDips(0.5, 1.0, -3.0), k4=DensityDips(0.8, 4.0, -1.0))
+    path.n_outliers = 2
+    text = repr(path)
+    assert "1 to 5 clusters" in text
+    assert "suggested: k=3 for lam between 10 and 100, say 31.62" in text
+    assert "density dips between 50% of neighbours, the weakest -3.0 sd; evidence 1.0 sd" in text
+    assert text.index("less plausible: k=4") < text.index("less plausible: k=2")
+    assert "rows set aside as outliers: 2" in text
+    assert "outliers" not in repr(judged())
 
 
 def test_plot_of_equal_rows_says_nothing():

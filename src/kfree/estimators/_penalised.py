@@ -17,7 +17,7 @@ from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import one_cluster, settle
 from kfree.search.centres.target import nearest_to
 from kfree.search.loop import descend
-from kfree.search.path.lam_path import staircase, staircase_to
+from kfree.search.path.lam_path import lam_path, staircase_to
 
 SEARCHES = ["split-merge", "sweep"]
 ORDERS = ["given", "random"]
@@ -83,12 +83,15 @@ class PenalisedSearch(Watched):
         return np.full(self.n_clusters_, np.sqrt(self.lam_)) if given else super()._limits(false_alarms)
 
     def _penalty(self, engine, plain):
-        """The penalty to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
+        """The penalty to use, the path that it was read from, if it was, and the rows that this kept, if not all.
+
+        ``plain`` is the objective without a penalty.
+        """
         if is_positive_number(self.lam):
-            return float(self.lam), None
+            return float(self.lam), None, None
         swept = self.search == "sweep"
         if self.lam == "farthest-first" or (swept and self.target_k is not None):
-            return farthest_first(engine, plain, self.target_k), None
+            return farthest_first(engine, plain, self.target_k), None, None
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
             path = staircase_to(engine, plain, rng, self.target_k)
@@ -97,32 +100,47 @@ class PenalisedSearch(Watched):
                 raise ValueError(
                     f"target_k={self.target_k} is more than the {end}; give at most that many, or lam as a number."
                 )
-            return path.at(k=self.target_k).lam, None
-        path = staircase(engine, plain, rng)
+            return path.at(k=self.target_k).lam, None, None
+        path, kept = lam_path(engine, plain, rng)
         step = path.suggest()
+        if path.is_doubtful:
+            self._warn_of_doubt(path)
         # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
         by_row = swept and path.cost[0] > 0
-        return farthest_first(engine, plain, step.k) if by_row else step.lam, path
+        return farthest_first(engine, plain, step.k) if by_row else step.lam, path, kept
 
-    def _searched(self, engine, objective):
-        """The objective, whose penalty ``target_k`` may change, where a search ends, and the state to publish."""
+    def _warn_of_doubt(self, path):
+        found = path.summary()
+        warnings.warn(
+            f"{type(self).__name__} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
+            f"is a density dip between {found['share']:.0%} of neighbouring clusters, and the weakest differs from "
+            f"none by {found['weakest']:.1f} standard deviations. The runner-up is k={found['runner_up']}; "
+            "path_ shows all. Give lam or target_k if you know better.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+    def _searched(self, engine, objective, path, kept):
+        """The objective, whose penalty a number of clusters may change, where a search ends, and the state to publish.
+
+        The number is ``target_k``, or what ``path`` suggests; where that kept some rows only, these alone are searched.
+        """
         with self._watching() as watch:
             if self.search == "sweep":
                 descent = self._swept(engine, objective, watch)
+            elif path is not None:
+                some = engine if kept is None else kept
+                objective, descent = self._as_suggested(some, objective, path, self._budget(watch))
             elif self.target_k is None or self.lam != "auto":
                 descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
             else:
                 objective, descent = self._with_target_k(engine, objective, self._budget(watch))
         descent.stop_reason = self._stop_reason(descent, watch)
-        return objective, descent, self._finished(descent, engine, objective)
+        searched_all = self.search == "sweep" or kept is None
+        return objective, descent, self._finished(descent, engine, objective, searched_all)
 
     def _with_target_k(self, engine, objective, budget):
-        given = self._given_sites(engine)
-
-        def search(lam, sites):
-            return self._split_merge(engine, replace(objective, lam=lam), given if sites is None else sites, budget)
-
-        lam, descent = nearest_to(self.target_k, objective.lam, search, budget.in_time)
+        lam, descent = self._nearest_to(self.target_k, engine, objective, budget)
         n_found = len(descent.state.stats.n)
         if n_found != self.target_k:
             warnings.warn(
@@ -132,6 +150,34 @@ class PenalisedSearch(Watched):
                 stacklevel=4,
             )
         return replace(objective, lam=lam), descent
+
+    def _as_suggested(self, engine, objective, path, budget):
+        """The number of clusters that a path suggests, at a penalty within or next to the suggested step."""
+        step = path.suggest()
+        if self.max_clusters is not None and self.max_clusters < step.k:
+            return objective, self._split_merge(engine, objective, self._given_sites(engine), budget)
+        lam, descent = self._nearest_to(step.k, engine, objective, budget, (step.lam_low / 2, step.lam_high * 2))
+        n_found = len(descent.state.stats.n)
+        if n_found != step.k:
+            warnings.warn(
+                f"{type(self).__name__} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
+                f"better clusterings than those the path saw. target_k={step.k} asks for that number.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return replace(objective, lam=lam), descent
+
+    def _nearest_to(self, k, engine, objective, budget, within=(0.0, np.inf)):
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside."""
+        given, found = self._given_sites(engine), []
+
+        def search(lam, sites):
+            start = given if sites is None else sites
+            found.append((lam, self._split_merge(engine, replace(objective, lam=lam), start, budget)))
+            return found[-1][1]
+
+        lam, descent = nearest_to(k, objective.lam, search, budget.in_time)
+        return (lam, descent) if within[0] <= lam <= within[1] else found[0]
 
     def _split_merge(self, engine, objective, sites, budget):
         return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
@@ -154,8 +200,8 @@ class PenalisedSearch(Watched):
         """Sites to start from; none unless an estimator has a parameter for them."""
         return None
 
-    def _finished(self, descent, engine, objective):
-        """The last state, with every row at its nearest centre even if the search was cut short."""
+    def _finished(self, descent, engine, objective, searched_all=True):
+        """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
         state = descent.state
         limit = descent.stop_reason
         # Once random cuts have begun, which come last, running out of time is what was asked for.
@@ -173,7 +219,8 @@ class PenalisedSearch(Watched):
                 UserWarning,
                 stacklevel=4,
             )
-        if not state.settled or not np.all(state.stats.n > 0):
+        if not searched_all or not state.settled or not np.all(state.stats.n > 0):
             state = settle(state, engine, objective)
-            descent.cost_history.append(state.cost)
+            # Costs of some of the rows are no costs of all of them.
+            descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
         return state

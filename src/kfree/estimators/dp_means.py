@@ -199,8 +199,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     def _found(self, rows, weight):
         """What a search of these rows ends with."""
         engine = self._engine_of(rows, weight)
-        lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
+        lam, path, kept = self._penalty(engine, OBJECTIVES[self.metric](0.0))
+        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam), path, kept)
         return Found(engine, objective, state, descent, path)
 
     def _check_parameters(self):

@@ -49,22 +49,31 @@ class CutStaircase(Staircase):
         ends = min(finest_lam, float(penalties.min(initial=0.0))), 0.0
         self._lay(np.arange(n_components, n_components + len(cost)), cost, penalties, ends)
         self.score = self.width = self.lam_high - self.lam_low
+        self.n_outliers = 0
         self.evidence = np.full(len(cost), np.nan)
         for k, value in (evidence or {}).items():
             self.evidence[k - n_components] = value
 
     def suggest(self) -> Step:
         """The step with the most evidence; that of the connected components where no step has any."""
-        return self._step(self._suggested())
+        return super().suggest()
+
+    def _verdict(self, j: int) -> dict[str, float]:
+        return {} if np.isnan(self.evidence[j]) else {"evidence": float(self.evidence[j])}
+
+    def _ranked(self) -> list[int]:
+        """The suggested step, then the others by width."""
+        best = self._suggested()
+        return [best, *(int(j) for j in np.argsort(-self.width, kind="stable") if j != best)]
 
     def _suggested(self) -> int:
         judged = np.where((self.width > 0) & (self.evidence > 0), self.evidence, 0.0)
         return int(np.argmax(judged))
 
     def __repr__(self) -> str:
-        best, ranked = self._suggested(), np.argsort(-self.width, kind="stable")
+        best, *others = self._ranked()
         lines = [f"Staircase of {self.k[0]} to {self.k[-1]} clusters", f"suggested: {self._described(best)}"]
-        return "\n".join(lines + [f"also wide: {self._described(j)}" for j in ranked[:4] if j != best][:4])
+        return "\n".join(lines + [f"also wide: {self._described(j)}" for j in others[:3]])
 
     def _described(self, j: int) -> str:
         bounds = f"k={self.k[j]} for lam between {self.lam_low[j]:.4g} and {self.lam_high[j]:.4g}"

@@ -19,8 +19,8 @@ from kfree.search.centres.split_merge import Oversplit, no_gain
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
-from kfree.search.path.density_dips import DensityDips, density_dips
-from kfree.search.path.staircase import Staircase
+from kfree.search.path.density_dips import DensityDips, Trial, density_dips
+from kfree.search.path.verdicts import NO_DOUBT
 
 # From one clustering to the next, the penalties fall by this factor …
 _FACTOR = 0.6
@@ -98,8 +98,8 @@ class _Walk:
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         if not several:
             return DensityDips(1.0, np.inf)
-        found = density_dips([(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
-        return found if found.n_pairs else density_dips([(self._engine, centres)])
+        found = density_dips([Trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else density_dips([Trial(self._engine, centres)])
 
     def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these penalties."""
@@ -155,4 +155,4 @@ class _Walk:
 
 
 def _clear(found: DensityDips) -> bool:
-    return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
+    return found.share >= _MOST and found.z >= NO_DOUBT

@@ -7,10 +7,10 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import SampleEngine, row_weights
-from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
+from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
@@ -29,7 +29,7 @@ class BestByK:
         self._engine, self._objective = engine, objective
         rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
         self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
-        self.merges = agglomerate(self._alone, objective)
+        self.merges = merge_all(self._alone, objective)
         self._best: dict[int, State] = {}
 
     def climb(self, k_max: int) -> None:
@@ -83,6 +83,6 @@ class BestByK:
 
     def _with_one_less(self, state: State) -> Floats:
         stats = state.stats.copy()
-        a, b, cost = closest_pair(stats, self._objective)
+        a, b, cost = cheapest_pair(stats, self._objective)
         stats.absorb(a, b, cost)
         return np.delete(self._objective.centres(stats, previous=state.sites.centres), b, axis=0)

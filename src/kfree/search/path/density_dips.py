@@ -1,89 +1,205 @@
 """Are there density dips between clusters? Asked of rows that had no part in forming them.
 
 A density without clusters, such as a Gaussian of any shape or a uniform one on any convex body, is log-concave. So is
-its mass along a line within a tube around it: what lies in a window half-way between two centres is at least the
+its mass along a line within a convex set around it: what lies in a window half-way between two centres is at least the
 geometric mean of what lies in equal windows around the two. Between clusters it is less.
+
+Skewed and heavy-tailed densities are not log-concave, but still unimodal: no window between two centres holds less
+than the emptier of the windows around the two. Between clusters some window does.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import SampleEngine, row_weights
+from kfree.search.path.cells import Mask, Segment, neighbours, off_span
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
 # Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
 _LEAST_SHARE = 1e-9
-# The tube holds this share of the rows of the two clusters; a narrow one would be empty where there are many columns.
-_TUBE = 0.9
+# Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
+ENOUGH = 3.5
+# Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
+_PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
+# A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
+REFUTED = -2.0
 
-Rows = NDArray[np.bool_]
+
+class Look(NamedTuple):
+    """How pairs are looked at: each centre and its nearest ones, by rows in a tube around the line between them.
+
+    The tube holds the share ``tube`` of the rows of the two clusters.
+    """
+
+    tube: float
+    n_nearest: int
+
+
+# A wide tube leaves no row unused. Where clusters are close, rows of third ones reach into it, and a narrow tube sees
+# more, if it looks at more pairs.
+WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
+
+
+class Trial(NamedTuple):
+    """Centres, rows that had no part in forming them, and the rows that they were formed from, if these are known."""
+
+    held_out: SampleEngine
+    centres: Floats
+    training: SampleEngine | None = None
 
 
 @dataclass(frozen=True)
 class DensityDips:
-    """``share`` of the pairs of neighbours have a valley between them; together these exceed chance by ``z`` sigma.
+    """``share`` of the pairs of neighbours have a dip between them; together these exceed chance by ``z`` sigma.
 
-    ``weakest`` is the same for the one pair that has the least of a valley, minus infinity if some pair has too few
-    rows to tell. ``n_pairs`` had enough.
+    ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
+    rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
+    ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
+    below zero for every unimodal density. ``closely`` says that a second look was taken.
     """
 
     share: float
     z: float
     weakest: float = -math.inf
     n_pairs: int = 0
+    n_refuted: int = 0
+    unimodal_z: float = math.inf
+    closely: bool = False
 
 
-def density_dips(trials: list[tuple[SampleEngine, Floats]], space: Space = EUCLIDEAN) -> DensityDips:
-    """Density dips between each centre and its nearest one, for pairs of rows and centres found without these rows."""
-    excess, sigmas, variance = [], [], 1.0
-    for engine, centres in trials:
-        weight = row_weights(engine) / np.mean(row_weights(engine))
-        sq_dist = engine.sq_distances(centres)
-        labels = sq_dist.argmin(axis=1)
-        influence = np.zeros(len(weight))
-        for a, b, gap in _neighbours(centres, space):
-            members = labels == a, labels == b
-            if min(map(np.count_nonzero, members)) < 2:
-                sigmas.append(-math.inf)
+def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = False) -> DensityDips:
+    """Density dips between neighbouring centres, as rows see them that these centres were found without.
+
+    ``closely`` takes a second look, through narrow tubes, where the first one shows too little.
+    """
+    lines = [_Lines(trial, space) for trial in trials]
+    found = _seen(lines, WIDE)
+    if not closely or found.z >= ENOUGH:
+        return found
+    closer = _seen(lines, NARROW)
+    return replace(closer if closer.z > found.z else found, closely=True)
+
+
+def _seen(trials: list[_Lines], look: Look) -> DensityDips:
+    log_concave, unimodal = _Sum(), _Sum()
+    for trial in trials:
+        for segment in neighbours(trial.sq_gap, look.n_nearest):
+            between = trial.rows.between(segment, look.tube)
+            if between is None:
+                log_concave.unknown = True
                 continue
-            windows = _windows(sq_dist[:, a], sq_dist[:, b], gap, members, weight)
-            missing, own = _excess(windows, weight)
-            excess.append(missing)
-            sigmas.append(missing / math.sqrt(1 + ((weight * own) ** 2).sum()))
-            influence += own
-        variance += float(((weight * influence) ** 2).sum())
-    if not excess:
+            log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
+            placed = None if trial.training is None else trial.training.between(segment, look.tube)
+            if placed is not None:
+                unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
+        log_concave.close()
+        unimodal.close()
+    sigmas = log_concave.sigmas
+    if not sigmas:
         return DensityDips(0.0, 0.0)
-    share, z = float(np.mean(np.array(excess) > 0)), math.fsum(excess) / math.sqrt(variance)
-    return DensityDips(share, z, min(sigmas), len(excess))
+    return DensityDips(
+        float(np.mean(np.array(sigmas) > 0)),
+        log_concave.z,
+        -math.inf if log_concave.unknown else min(sigmas),
+        len(sigmas),
+        sum(sigma <= REFUTED for sigma in sigmas),
+        unimodal.z if unimodal.sigmas else math.inf,
+    )
 
 
-def _neighbours(centres: Floats, space: Space) -> list[tuple[int, int, float]]:
-    """Each centre with its nearest one, every pair once, and the distance between them."""
-    sq_gap = space.sq_gaps(centres, slice(None))
-    np.fill_diagonal(sq_gap, np.inf)
-    pairs = {(min(pair), max(pair)) for pair in enumerate(sq_gap.argmin(axis=1).tolist())}
-    return [(a, b, math.sqrt(sq_gap[a, b])) for a, b in sorted(pairs) if sq_gap[a, b] > 0]
+class _Lines:
+    """A trial's centres, and the distances of its rows to them."""
+
+    def __init__(self, trial: Trial, space: Space):
+        self.sq_gap = space.sq_gaps(trial.centres, slice(None))
+        self.rows = _Rows.of(trial.held_out, trial.centres, self.sq_gap)
+        self.training = None if trial.training is None else _Rows.of(trial.training, trial.centres, self.sq_gap)
 
 
-def _windows(sq_a: Floats, sq_b: Floats, gap: float, members: tuple[Rows, Rows], weight: Floats) -> list[Rows]:
-    """Rows within the tube around the line a–b that lie about a, half-way and about b."""
-    along = (sq_a - sq_b) / (2 * gap)
-    sq_off = (sq_a + sq_b) / 2 - gap**2 / 4 - along**2
-    tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], _TUBE) + 1e-9 * gap**2
-    place = _place(along, members, weight)
-    return [tube & (np.abs(place - centre) < _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
+@dataclass(frozen=True)
+class _Between:
+    """Rows near the way from a to b: their numbers, their place on it (a is at −½, b at ½) and their weights."""
+
+    rows: Index
+    place: Floats
+    weight: Floats
+
+    def window(self, centre: float, half: float) -> Mask:
+        return np.abs(self.place - centre) < half
+
+    def mass(self, window: Mask) -> float:
+        return float(self.weight[window].sum())
 
 
-def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of a trial and their distances to all centres, what lies off the span of these left out."""
+
+    sq_dist: Floats
+    labels: Index
+    weight: Floats
+
+    @classmethod
+    def of(cls, engine: SampleEngine, centres: Floats, sq_gap: Floats) -> _Rows:
+        weight, sq_dist = row_weights(engine), engine.sq_distances(centres)
+        sq_dist = sq_dist - off_span(sq_dist, sq_gap)[:, None]
+        return cls(sq_dist, sq_dist.argmin(axis=1), weight / np.mean(weight))
+
+    def between(self, segment: Segment, share: float) -> _Between | None:
+        """Rows within the tube and the cell of a segment; None where one end has fewer than two rows."""
+        members = self.labels == segment.a, self.labels == segment.b
+        if min(map(np.count_nonzero, members)) < 2:
+            return None
+        along, sq_off = segment.along(self.sq_dist)
+        tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], share) + 1e-9 * segment.gap**2
+        place = _place(along, members, self.weight)
+        index = np.flatnonzero(tube & (np.abs(place) < 0.5 + _HALF_WINDOW))
+        index = index[segment.cell(self.sq_dist[index])]
+        return _Between(index, place[index], self.weight[index])
+
+
+@dataclass
+class _Sum:
+    """By how much windows fall short of what a density without clusters has in them, over all pairs.
+
+    A row takes part in several pairs, so the variance of the sum is computed row by row.
+    """
+
+    sigmas: list[float] = field(default_factory=list)
+    unknown: bool = False
+    _excess: float = 0.0
+    _variance: float = 1.0
+    _influence: Floats | None = None
+
+    def add(self, rows: _Rows, between: _Between, found: tuple[float, Floats]) -> None:
+        excess, influence = found
+        own = between.weight * influence
+        self._excess += excess
+        self.sigmas.append(excess / math.sqrt(1 + (own**2).sum()))
+        if self._influence is None:
+            self._influence = np.zeros(len(rows.weight))
+        self._influence[between.rows] += own
+
+    def close(self) -> None:
+        """The rows of one trial are done."""
+        if self._influence is not None:
+            self._variance += float((self._influence**2).sum())
+            self._influence = None
+
+    @property
+    def z(self) -> float:
+        return self._excess / math.sqrt(self._variance)
+
+
+def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats) -> Floats:
     """Coordinates in which these rows of a have their mean at −½ and those of b at ½.
 
     Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
@@ -100,11 +216,27 @@ def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
     return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 
 
-def _excess(windows: list[Rows], weight: Floats) -> tuple[float, Floats]:
+def _too_few_in_the_middle(between: _Between) -> tuple[float, Floats]:
     """By how much the middle window falls short of the geometric mean of the outer two, and each row's part in that."""
-    left, middle, right = (float(weight[window].sum()) for window in windows)
+    windows = [between.window(centre, _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
+    left, middle, right = map(between.mass, windows)
     influence = np.where(windows[1], -1.0, 0.0)
     if left > 0 and right > 0:
         influence[windows[0]] += 0.5 * math.sqrt(right / left)
         influence[windows[2]] += 0.5 * math.sqrt(left / right)
     return math.sqrt(left * right) - middle, influence
+
+
+def _too_few_somewhere(between: _Between, place: float) -> tuple[float, Floats]:
+    """By how much a narrow window at ``place`` falls short of the emptier end, and each row's part in that."""
+    windows = [between.window(centre, _HALF_NARROW) for centre in (-0.5, place, 0.5)]
+    left, middle, right = map(between.mass, windows)
+    end = windows[0] if left <= right else windows[2]
+    return min(left, right) - middle, end.astype(float) - windows[1]
+
+
+def _emptiest(training: _Between) -> float:
+    """The place between the centres where the training rows are fewest, the middle one of equals."""
+    mass = np.array([training.mass(training.window(place, _HALF_NARROW)) for place in _PLACES])
+    lowest = np.flatnonzero(mass == mass.min())
+    return float(_PLACES[lowest[len(lowest) // 2]])

@@ -2,45 +2,84 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from kfree.core.stats import Floats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import DensityDips, density_dips
+from kfree.search.path.density_dips import DensityDips, Trial, density_dips
+from kfree.search.path.halves import halves
+from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
+from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
 # Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The list of best clusterings goes a third beyond max_k, because its last rungs are not as
 # good as the rest.
-_FINENESS, _FEWEST_MICRO = 4, 100
+_FINENESS, _FEWEST_MICRO = 4, 200
+# The best clusterings are sought up to this number, unless a step of the greedy merging beyond it has a score that data
+# without clusters seldom show there.
+_REFINED, _HINT = 30, 1.5
 # Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
+# Steps that are looked at closely, through narrow tubes, where they show no dips at first: those with such a score, and
+# with so many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
+_RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
+# Fewer rows are too few to say of one that it is far from all others.
+_FEWEST_FOR_OUTLIERS = 100
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
 
 
-def staircase(
-    engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None
-) -> Staircase:
+class Path(NamedTuple):
+    """A staircase, and the rows that it was made from where some were set aside, None where none was."""
+
+    staircase: Staircase
+    kept: SampleEngine | None = None
+
+
+def lam_path(engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None) -> Path:
     """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
 
-    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end.
+    Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
+    rows lie far from all others, there is a second staircase without these. It is taken if it is without doubt and has
+    more clusters, or if the first one is in doubt.
     """
     sample = sample_of(engine, objective, rng)
+    path = _staircase(engine, sample, objective, rng, max_k)
+    has_all = engine.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
+    far = far_rows(sample) if has_all and may_have_far_rows(sample, objective.space) else np.zeros(0, dtype=bool)
+    if not far.any():
+        return Path(path)
+    kept = sample.among(np.flatnonzero(~far))
+    rest = _staircase(kept, kept, objective, rng, max_k)
+    rest.n_outliers = int(np.count_nonzero(far))
+    finer = rest.is_sure and (not path.is_sure or rest.suggest().k > path.suggest().k)
+    return Path(rest, kept) if finer or path.is_doubtful else Path(path)
+
+
+def _staircase(
+    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None
+) -> Staircase:
     most = max(engine.n_counting // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
     best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
         reach = min(2 * reach, most)
         best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
-    cost = best_by_k.costs(reach + reach // 3) + micro.offset
+    refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
+    cost = best_by_k.costs(refined + refined // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
-    score = path.score[:reach]
+    score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
-    return Staircase(cost, reach, micro.complete, _judge(candidates, sample, objective, rng))
+    most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
+    closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
+    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, sample, objective, rng))
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -54,31 +93,47 @@ def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.Random
     return Staircase(cost, k, micro.complete)
 
 
+def _greedy_score(best_by_k: BestByK) -> Floats:
+    """Scores of the greedy merging's steps; its first half alone, because single micro-clusters make wide steps too."""
+    greedy = Staircase.of_merges(best_by_k.merges.costs_by_k())
+    return greedy.score[: len(greedy) // 2]
+
+
+def _hint(best_by_k: BestByK) -> bool:
+    """Whether the greedy merging has a wide step of many clusters."""
+    return bool((_greedy_score(best_by_k)[_REFINED:] > _HINT).any())
+
+
 def _widest_step(best_by_k: BestByK) -> int:
     """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
-    greedy = Staircase.of_merges(best_by_k.merges.costs_by_k())
-    score = greedy.score[: len(greedy) // 2]
+    score = _greedy_score(best_by_k)
     return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1
 
 
 def _judge(
-    candidates: list[int], sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState
+    candidates: list[int],
+    closely: set[int],
+    sample: SampleEngine,
+    objective: PathObjective,
+    rng: np.random.RandomState,
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
     if sample.n_rows < 2 or not candidates:
         return {}
-    halves = [sample.among(rows) for rows in np.split(np.arange(sample.n_rows), [sample.n_rows // 2])]
-    clustered = [_best_by_k(half, half, objective, rng, max(candidates)) for half in halves]
+    whole = with_lattice_noise(sample, objective.space, rng)
+    parts = [whole.among(half) for half in halves(whole)]
+    if min(part.n_rows for part in parts) == 0:
+        return {}
+    clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
-    pairs = list(zip(halves[::-1], clustered, strict=True))
-    return {
-        k: density_dips(
-            [(half, micro.outward(best_by_k.centres(k))) for half, (best_by_k, micro) in pairs], objective.space
-        )
-        for k in candidates
-        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered)
-    }
+    found = {}
+    for k in candidates:
+        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered):
+            centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
+            trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
+            found[k] = density_dips(trials, objective.space, closely=k in closely)
+    return found
 
 
 def _best_by_k(

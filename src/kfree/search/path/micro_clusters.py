@@ -12,18 +12,18 @@ from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.registry import open_local
-from kfree.search.agglomerate import MergeObjective
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import Objective, one_cluster, state_of
 from kfree.search.loop import require_finite
+from kfree.search.path.gram_merges import GramObjective
 
 # Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
 _LLOYD_PASSES = 4
 
 
-class PathObjective(Objective, MergeObjective[Stats], Protocol):
+class PathObjective(Objective, GramObjective, Protocol):
     """An objective whose clusters can be merged and stand for their rows."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]

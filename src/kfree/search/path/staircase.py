@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from kfree.core.stats import Floats, Index
-from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.density_dips import REFUTED, DensityDips
+from kfree.search.path.verdicts import NO_DOUBT, Verdicts
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,10 @@ class Step:
     """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
 
     ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` says how much
-    wider the step is than its neighbours would make believe.
+    wider the step is than its neighbours would make believe. Where held-out rows judged the step, ``evidence`` says by
+    how many standard deviations the density dips between its clusters exceed what data without clusters show,
+    ``share`` how many of the neighbouring clusters have one, and ``weakest`` what the least of them shows. Where they
+    did not, these three are None.
     """
 
     k: int
@@ -27,6 +31,9 @@ class Step:
     lam_high: float
     cost: float
     score: float
+    evidence: float | None = None
+    share: float | None = None
+    weakest: float | None = None
 
 
 class Staircase:
@@ -54,7 +61,12 @@ class Staircase:
     evidence : ndarray
         Standard deviations by which these density dips exceed what data without clusters show; NaN likewise.
     weakest : ndarray
-        The same for the weakest of the density dips.
+        The same for the weakest of the density dips; minus infinity where a cluster has too few rows to tell.
+    unimodal : ndarray
+        Standard deviations by which the emptiest places between clusters fall short of the clusters: below zero for
+        every unimodal density, however skewed.
+    n_outliers : int
+        Number of rows that lie far from all others and were set aside.
 
     Examples
     --------
@@ -68,10 +80,8 @@ class Staircase:
     """
 
     scale = "log"  # of penalties, in pictures
-    # Evidence that counts, in standard deviations: a step of data without clusters has it once in 4,000 times.
-    ENOUGH = 3.5
-    # The same for a single valley, which two halves of the rows have to confirm.
-    NO_DOUBT = 2.0
+    # The share of density dips below which a step is seldom right.
+    MOST = 0.9
 
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
@@ -82,10 +92,11 @@ class Staircase:
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        self.density_dips, self.evidence, self.weakest = np.full((3, len(cost)), np.nan)
-        self._judged = judged is not None
-        for k, found in (judged or {}).items():
-            self.density_dips[k - 1], self.evidence[k - 1], self.weakest[k - 1] = found.share, found.z, found.weakest
+        self.n_outliers = 0
+        found = Verdicts.of(judged or {}, len(cost))
+        self.density_dips, self.evidence = found.share, found.evidence
+        self.weakest, self.unimodal = found.weakest, found.unimodal
+        self._verdicts = None if judged is None else found
 
     def _lay(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float]) -> None:
         """Lay the steps of k, a row of numbers, between the lowest and the highest penalty that there is."""
@@ -99,18 +110,60 @@ class Staircase:
         """The staircase of a greedy merging that began with single rows, from its cost with 1, 2, … clusters."""
         return cls(costs_by_k, len(costs_by_k), complete=True)
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the suggested step has several clusters and not one of their density dips is in doubt."""
+        step = self.suggest()
+        return step.k > 1 and step.weakest is not None and step.weakest >= NO_DOUBT
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the suggested step has several clusters but too many of these have no density dip between them.
+
+        Too many is one in ten, or a single one where rows are clearly more in the middle than about the centres.
+        """
+        step = self.suggest()
+        if step.k == 1 or step.share is None or step.weakest is None:
+            return False
+        return step.share < self.MOST or step.weakest < REFUTED
+
     def suggest(self) -> Step:
         """The step that the data speak for; that of one cluster where they speak for none.
 
         Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one of
-        which not a single valley is in doubt.
+        which not a single dip is in doubt.
         """
-        if not self._judged:
-            return self._step(int(np.argmax(self.score)))
-        confirmed = (self.evidence >= self.ENOUGH) & (self.density_dips > 0)
-        merit = np.multiply(self.score, self.density_dips, where=confirmed, out=np.zeros(len(self.score)))
-        sure = np.flatnonzero(confirmed & (self.weakest >= self.NO_DOUBT))
-        return self._step(max([int(np.argmax(merit)), *sure.tolist()]))
+        return self._step(self._ranked()[0])
+
+    def runner_up(self) -> Step | None:
+        """The second most plausible step, None where only one was looked at."""
+        ranked = self._ranked()
+        return self._step(ranked[1]) if len(ranked) > 1 else None
+
+    def summary(self) -> dict[str, Any]:
+        """The suggested number of clusters and how far it can be trusted, as numbers by name.
+
+        Returns
+        -------
+        summary : dict
+            ``k``, ``lam``, ``score``, ``evidence``, ``share`` and ``weakest`` of the suggested step (see ``Step``),
+            ``runner_up`` (the second most plausible number of clusters or None), ``n_outliers``, ``is_sure`` and
+            ``is_doubtful``.
+        """
+        step, second = self.suggest(), self.runner_up()
+        names = ("k", "lam", "score", "evidence", "share", "weakest")
+        return {name: getattr(step, name) for name in names} | {
+            "runner_up": None if second is None else second.k,
+            "n_outliers": self.n_outliers,
+            "is_sure": self.is_sure,
+            "is_doubtful": self.is_doubtful,
+        }
+
+    def _ranked(self) -> list[int]:
+        """Steps by plausibility, the suggested one first; by score where nobody judged them."""
+        if self._verdicts is None:
+            return [int(j) for j in np.argsort(-self.score, kind="stable")]
+        return self._verdicts.ranked(self.score)
 
     def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
         """The step of k clusters, or the one that holds the penalty ``lam``.
@@ -125,8 +178,8 @@ class Staircase:
         Returns
         -------
         step : Step
-            With ``k``, ``lam``, ``lam_low``, ``lam_high``, ``cost`` and ``score``. Where no penalty makes k clusters
-            best, both bounds are the penalty at which the best number jumps across k.
+            Where no penalty makes k clusters best, both bounds are the penalty at which the best number jumps across
+            k.
         """
         if (k is None) == (lam is None):
             raise TypeError("at() takes either k=, a number of clusters, or lam=, the penalty of a cluster.")
@@ -159,18 +212,19 @@ class Staircase:
         return len(self.k)
 
     def __repr__(self) -> str:
-        best = self.suggest()
-        ranked = np.argsort(-self.score, kind="stable")
-        others = [j for j in ranked if self.evidence[j] > -np.inf and self.k[j] != best.k][:3]
-        lines = [
-            f"Staircase of 1 to {len(self.k)} clusters",
-            f"suggested: k={best.k} for lam between {best.lam_low:.4g} and {best.lam_high:.4g}, say {best.lam:.4g}",
-        ]
-        return "\n".join(lines + [f"also wide: {self._described(j)}" for j in others])
+        best, *others = self._ranked()
+        lines = [f"Staircase of 1 to {len(self.k)} clusters", f"suggested: {self._described(best)}"]
+        lines += [f"less plausible: {self._described(j)}" for j in others[:3]]
+        if self.n_outliers:
+            lines.append(f"rows set aside as outliers: {self.n_outliers}")
+        return "\n".join(lines)
 
     def _described(self, j: int) -> str:
-        bounds = f"lam between {self.lam_low[j]:.4g} and {self.lam_high[j]:.4g}"
-        return f"k={self.k[j]} for {bounds}; density dips between {self.density_dips[j]:.0%} of neighbours"
+        text = f"k={self.k[j]} for lam between {self.lam_low[j]:.4g} and {self.lam_high[j]:.4g}, say {self.lam[j]:.4g}"
+        if np.isnan(self.evidence[j]):
+            return text
+        dips = f"density dips between {self.density_dips[j]:.0%} of neighbours, the weakest {self.weakest[j]:.1f} sd"
+        return f"{text}; {dips}; evidence {self.evidence[j]:.1f} sd"
 
     def _index_of_penalty(self, lam: float) -> int:
         if not isinstance(lam, Real) or isinstance(lam, bool) or not lam > 0:
@@ -198,7 +252,14 @@ class Staircase:
 
     def _step(self, j: int) -> Step:
         values = (self.lam[j], self.lam_low[j], self.lam_high[j], self.cost[j], self.score[j])
-        return Step(int(self.k[j]), *map(float, values))
+        return Step(int(self.k[j]), *map(float, values), **self._verdict(j))
+
+    def _verdict(self, j: int) -> dict[str, float]:
+        """What held-out rows said of a step; nothing where they were not asked."""
+        if np.isnan(self.evidence[j]):
+            return {}
+        found = (self.evidence[j], self.density_dips[j], self.weakest[j])
+        return dict(zip(("evidence", "share", "weakest"), map(float, found), strict=True))
 
 
 def penalties_of(cost: Floats) -> Floats:

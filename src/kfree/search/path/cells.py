@@ -1,0 +1,73 @@
+"""Which rows lie between two centres: pairs of neighbours, and the convex cell around the segment that joins a pair."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.spaces import spanned
+from kfree.core.stats import Floats
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The way from centre ``a`` to centre ``b``, which is ``gap`` long.
+
+    ``foot`` (k,) says for every centre c which point of the way is next to it, from 0 at a to 1 at b.
+    """
+
+    a: int
+    b: int
+    gap: float
+    foot: Floats
+
+    def along(self, sq_dist: Floats) -> tuple[Floats, Floats]:
+        """Of rows with these squared distances (n, k), the place along the line and the squared distance off it."""
+        sq_a, sq_b = sq_dist[:, self.a], sq_dist[:, self.b]
+        along = (sq_a - sq_b) / (2 * self.gap)
+        return along, (sq_a + sq_b) / 2 - self.gap**2 / 4 - along**2
+
+    def cell(self, sq_dist: Floats) -> Mask:
+        """Rows that are, for every other centre c, nearer to the point of the segment next to c than to c itself.
+
+        The cell is an intersection of half-spaces that depends on the centres alone: a density that is log-concave, or
+        unimodal along lines, is so within the cell.
+        """
+        others = np.delete(np.arange(len(self.foot)), [self.a, self.b])
+        foot = self.foot[others]
+        sq_a, sq_b = sq_dist[:, [self.a]], sq_dist[:, [self.b]]
+        nearer = sq_a * (1 - foot) + sq_b * foot - foot * (1 - foot) * self.gap**2 <= sq_dist[:, others]
+        return np.asarray(nearer.all(axis=1))
+
+
+def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:
+    """Each centre with its nearest ones, every pair once, given squared distances between all centres (k, k)."""
+    apart = sq_gap.copy()
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(n_nearest, len(sq_gap) - 1)]
+    pairs = sorted({(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row})
+    return [_segment(a, b, sq_gap) for a, b in pairs if sq_gap[a, b] > 0]
+
+
+def _segment(a: int, b: int, sq_gap: Floats) -> Segment:
+    foot = np.clip((sq_gap[a] - sq_gap[b] + sq_gap[a, b]) / (2 * sq_gap[a, b]), 0, 1)
+    return Segment(a, b, math.sqrt(sq_gap[a, b]), foot)
+
+
+def off_span(sq_dist: Floats, sq_gap: Floats) -> Floats:
+    """Squared distances of rows (n,) from the flat that all centres lie in, given those to the centres (n, k).
+
+    With more columns than centres, most of a row's distance to any line between centres is noise that all clusters
+    share. What lies off that flat can be left out: the marginal of a log-concave density is log-concave.
+    """
+    sq_norm = sq_gap.mean(axis=1) - sq_gap.mean() / 2  # of the centres about their mean
+    gram = (sq_norm[:, None] + sq_norm - sq_gap) / 2
+    combination, _ = spanned(gram)
+    towards = (sq_norm - sq_norm.mean() - sq_dist + sq_dist.mean(axis=1, keepdims=True)) / 2
+    inside = ((towards @ combination) ** 2).sum(axis=1)
+    return np.asarray(np.maximum(sq_dist.mean(axis=1) - sq_norm.mean() - inside, 0.0))

@@ -1,0 +1,60 @@
+"""Greedy merging from inner products: with many columns, a fraction of the time that coordinates take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kfree.core.stats import Floats, Stats
+from kfree.search.agglomerate import Merges, agglomerate
+
+
+class GramObjective(Protocol):
+    """An objective whose merge costs need no more than sizes and inner products of the clusters' sums."""
+
+    def merge_costs_by_gram(self, n: Floats, gram: Floats, clusters: int | slice) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class GramStats:
+    """Per cluster its weight ``n`` (k,), and the inner products of the clusters' sums, ``gram`` (k, k)."""
+
+    n: Floats
+    gram: Floats
+
+    @classmethod
+    def of(cls, stats: Stats) -> GramStats:
+        return cls(stats.n.copy(), stats.sum @ stats.sum.T)
+
+    def copy(self) -> GramStats:
+        return GramStats(self.n.copy(), self.gram.copy())
+
+    def absorb(self, a: int, b: int, merge_cost: float) -> None:
+        """Cluster a takes over the rows of b, in place, and b is left empty."""
+        self.n[a] += self.n[b]
+        self.gram[a] += self.gram[b]
+        self.gram[:, a] += self.gram[:, b]
+        self.n[b] = self.gram[b] = self.gram[:, b] = 0.0
+
+
+@dataclass(frozen=True)
+class _ByGram:
+    objective: GramObjective
+
+    def merge_costs(self, stats: GramStats, clusters: int | slice) -> Floats:
+        return self.objective.merge_costs_by_gram(stats.n, stats.gram, clusters)
+
+
+def merge_all(stats: Stats, objective: GramObjective) -> Merges:
+    """Merge the cheapest pair until one cluster is left."""
+    return agglomerate(GramStats.of(stats), _ByGram(objective))
+
+
+def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
+    """The pair a < b that is cheapest to merge, the first one on ties, and its cost. Needs two clusters."""
+    costs = _ByGram(objective).merge_costs(GramStats.of(stats), slice(None))
+    costs[np.tril_indices(len(costs))] = np.inf
+    a, b = np.unravel_index(int(costs.argmin()), costs.shape)
+    return int(a), int(b), float(costs[a, b])

@@ -1,0 +1,40 @@
+"""Two halves of a sample that know nothing of each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kfree.core.stats import Index
+from kfree.engines.contract import SampleEngine
+
+# Rows whose distances to all others tell which rows are equal.
+_REFERENCES = 3
+
+
+def halves(engine: SampleEngine) -> tuple[Index, Index]:
+    """The rows, which are in random order, in two halves; copies of a row are left out.
+
+    A copy of a held-out row among the training rows would draw a centre to it, and copies that are held out together
+    would pass for several observations. A value that more rows share than the square root of their number is no copied
+    row but a point mass, and both halves have their part of it.
+    """
+    group = _equal_rows(engine)
+    is_mass = np.bincount(group)[group] > math.sqrt(engine.n_rows)
+    masses = np.flatnonzero(is_mass)
+    masses = masses[np.argsort(group[masses], kind="stable")]
+    first = np.zeros(engine.n_rows, dtype=bool)
+    first[np.unique(group, return_index=True)[1]] = True
+    single = np.flatnonzero(first & ~is_mass)
+    cut = len(single) // 2
+    return np.concatenate([single[:cut], masses[::2]]), np.concatenate([single[cut:], masses[1::2]])
+
+
+def _equal_rows(engine: SampleEngine) -> Index:
+    """The number of each row's group of equal rows, in the order in which the groups appear."""
+    references = engine.rows(np.arange(min(_REFERENCES, engine.n_rows)))
+    _, first, group = np.unique(engine.sq_distances(references), axis=0, return_index=True, return_inverse=True)
+    appearance = np.empty(len(first), dtype=np.int64)
+    appearance[np.argsort(first)] = np.arange(len(first))
+    return appearance[group.ravel()]

@@ -1,0 +1,72 @@
+"""Rows that lie far from all others, set aside before the path: a few of them would pay for most of its steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.stats import poisson
+
+from kfree.core.spaces import EUCLIDEAN, Space
+from kfree.core.stats import Floats
+from kfree.engines.contract import SampleEngine
+from kfree.search.path.cells import Mask
+
+# A row is as far out as its distance to this one of its nearest rows.
+_NEIGHBOUR = 5
+# Distances that are computed at most, and rows that others are held against.
+_MOST_DISTANCES, _FEWEST, _MOST = 4_000_000, 200, 1000
+_MOST_COLUMNS = 10_000
+# The log of a distance that is as good as none.
+_NOWHERE = -340.0
+# By how much the tail may be longer than extrapolated, since its slope is an estimate.
+_SLACK = 1.25
+# A row is gross if it lies so many times as far from its neighbours as two rows lie from each other.
+_GROSS = 2.0
+# Far rows must be so many times as many as the extrapolated tail has, which is no coincidence.
+_TIMES, _CHANCE = 4.0, 1e-4
+
+
+def may_have_far_rows(engine: SampleEngine, space: Space) -> bool:
+    """Whether rows can lie far out, which directions cannot, and have columns few enough to look."""
+    return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
+
+
+def far_rows(engine: SampleEngine) -> Mask:
+    """Rows that lie farther from their neighbours than the tail of a log-concave density can explain.
+
+    For such a density f, log f(x) of a random row x has a tail that falls at least exponentially, and so has the log
+    of the distance to the m-th nearest row, which estimates −log f / d. From its median and its upper quartile an
+    exponential tail is extrapolated. Rows beyond the point where there are several times as many are far, and so are
+    rows that lie farther from their neighbours than the clusters, if there are any, lie from each other.
+    """
+    log_reach, log_spread = _log_distances(engine)
+    return _beyond_tail(log_reach) | (log_reach > log_spread + math.log(_GROSS))
+
+
+def _beyond_tail(log_reach: Floats) -> Mask:
+    n_rows = len(log_reach)
+    median, quartile = np.quantile(log_reach, [0.5, 0.75])
+    slope = _SLACK * (quartile - median) / math.log(2)
+    far = np.zeros(n_rows, dtype=bool)
+    if not slope > 0 or median <= _NOWHERE:
+        return far  # Most rows have equal ones, whose distances say nothing.
+    order = np.argsort(-log_reach, kind="stable")
+    count = np.arange(1, n_rows + 1)
+    beyond = log_reach[order] > quartile
+    expected = n_rows / 2 * np.exp(-np.maximum(log_reach[order] - median, 0.0) / slope)
+    if (beyond & (poisson.sf(count - 1, expected) < _CHANCE)).any():
+        far[order[: int(np.flatnonzero(beyond & (count >= _TIMES * expected)).max(initial=-1)) + 1]] = True
+    return far
+
+
+def _log_distances(engine: SampleEngine) -> tuple[Floats, float]:
+    """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
+    n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
+    sq_dist = engine.sq_distances(engine.rows(np.arange(n_references)))
+    spread = float(np.median(sq_dist[:n_references]))
+    itself = np.arange(n_references)
+    sq_dist[itself, itself] = np.inf
+    sq_reach = np.partition(sq_dist, _NEIGHBOUR - 1, axis=1)[:, _NEIGHBOUR - 1]
+    least = math.exp(2 * _NOWHERE)
+    return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2

@@ -1,0 +1,57 @@
+"""What held-out rows say of the steps of a staircase, and which step is the most plausible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.stats import Floats
+from kfree.search.path.density_dips import ENOUGH, DensityDips
+
+# Standard deviations by which a single density dip must exceed chance for nobody to doubt it.
+NO_DOUBT = 2.0
+# A score beyond those of log-concave densities, the corners of a simplex aside.
+_VERY_WIDE = 2.7
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Per step, as arrays over k = 1, 2, …: what :class:`DensityDips` says, NaN where nobody looked."""
+
+    share: Floats
+    evidence: Floats
+    weakest: Floats
+    unimodal: Floats
+    refuted: NDArray[np.bool_]
+    closely: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, judged: dict[int, DensityDips], n_steps: int) -> Verdicts:
+        numbers, flags = np.full((4, n_steps), np.nan), np.zeros((2, n_steps), dtype=bool)
+        for k, found in judged.items():
+            numbers[:, k - 1] = found.share, found.z, found.weakest, found.unimodal_z
+            flags[:, k - 1] = found.n_refuted > 0, found.closely
+        return cls(*numbers, *flags)
+
+    def ranked(self, score: Floats) -> list[int]:
+        """Steps that were looked at, the suggested one first, then those with enough evidence, then the others.
+
+        Of the steps with enough evidence, the one with the largest score times share of dips is suggested; or a finer
+        one of which not a single dip is in doubt; or one cluster, where no step has enough.
+        """
+        confirmed, step = self._confirmed(score), np.arange(len(score))
+        sure = int(np.flatnonzero(confirmed & (self.weakest >= NO_DOUBT)).max(initial=0))
+        if sure:  # A finer step that cuts a cluster where its rows are most must not overrule it.
+            confirmed &= ~(self.refuted & (step > sure))
+        merit = np.multiply(score, self.share, where=confirmed, out=np.zeros(len(score)))
+        best = max(int(np.argmax(merit)), sure)
+        others = step[~np.isnan(self.evidence) & (step != best)].tolist()
+        return [best, *sorted(others, key=lambda j: (-merit[j], -self.evidence[j]))]
+
+    def _confirmed(self, score: Floats) -> NDArray[np.bool_]:
+        """Steps with enough evidence; and very wide ones of close clusters, if there is none against them."""
+        dips = (self.evidence >= ENOUGH) & (self.share > 0) & (self.unimodal >= 0)
+        close = self.closely & (score >= _VERY_WIDE) & (self.evidence >= -1) & (self.unimodal >= -1)
+        return np.asarray(dips | close)

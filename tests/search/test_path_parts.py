@@ -1,0 +1,192 @@
+"""Parts of the lam path against slow versions: inner products, lattices, halves, outliers; and what they are for."""
+
+import numpy as np
+import pytest
+from conftest import blobs
+
+from kfree import DPMeans, lambda_path
+from kfree.core.spaces import EUCLIDEAN
+from kfree.core.stats import Stats
+from kfree.engines.registry import open_local
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.agglomerate import agglomerate, closest_pair
+from kfree.search.path.cells import neighbours, off_span
+from kfree.search.path.gram_merges import cheapest_pair, merge_all
+from kfree.search.path.halves import halves
+from kfree.search.path.lattice import lattice_steps, with_lattice_noise
+from kfree.search.path.outliers import far_rows
+
+
+def local(X):
+    """Rows in memory that all count once."""
+    return open_local("auto", X, weight=np.ones(len(X)))
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+def test_merging_by_inner_products_is_merging_by_coordinates(rng, metric):
+    n = rng.uniform(1, 5, size=40)
+    stats = Stats(n, n[:, None] * (3.0 + rng.normal(size=(40, 7))), np.zeros(40))
+    objective = OBJECTIVES[metric](0.0)
+    fast, slow = merge_all(stats, objective), agglomerate(stats, objective)
+    np.testing.assert_array_equal(fast.pairs, slow.pairs)
+    np.testing.assert_allclose(fast.costs, slow.costs, rtol=1e-9)
+    pair, expected = cheapest_pair(stats, objective), closest_pair(stats, objective)
+    assert pair[:2] == expected[:2]
+    np.testing.assert_allclose(pair[2], expected[2], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("k", "d"), [(4, 7), (3, 3), (6, 3), (2, 5)])
+def test_what_lies_off_the_span_of_the_centres(rng, k, d):
+    X, centres = rng.normal(size=(50, d)), rng.normal(size=(k, d))
+    sq_dist = ((X[:, None] - centres) ** 2).sum(axis=2)
+    origin = centres.mean(axis=0)
+    basis = np.linalg.svd(centres - origin)[2][: min(k - 1, d)]
+    off = (X - origin) - (X - origin) @ basis.T @ basis
+    found = off_span(sq_dist, EUCLIDEAN.sq_gaps(centres, slice(None)))
+    np.testing.assert_allclose(found, (off**2).sum(axis=1), atol=1e-9)
+
+
+def test_neighbours_are_the_nearest_ones_once():
+    sq_gap = EUCLIDEAN.sq_gaps(np.array([[0.0], [1.0], [5.0], [5.0], [9.0]]), slice(None))
+    assert [(one.a, one.b) for one in neighbours(sq_gap)] == [(0, 1), (2, 4)]  # centres that coincide are no pair
+    assert [(one.a, one.b) for one in neighbours(sq_gap, 2)] == [(0, 1), (0, 2), (1, 2), (1, 3), (2, 4), (3, 4)]
+    np.testing.assert_allclose(neighbours(sq_gap)[1].foot, [0, 0, 0, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("column", "step"),
+    [
+        (np.arange(100) % 7, 1.0),
+        (0.25 * (np.arange(100) % 7) + 3.1, 0.25),
+        (np.where(np.arange(100) % 7 < 3, 0.0, 5.0), 5.0),
+        (np.arange(100) % 50, 0.0),  # two rows per value may be copies
+        (np.where(np.arange(100) % 20 == 0, 100.0, 0.0), 0.0),  # noise would outweigh the column
+        (np.choose(np.arange(100) % 3, [0.0, 1.0, 2.5]), 0.0),
+        (np.linspace(0, 1, 100) ** 2, 0.0),
+        (np.ones(100), 0.0),
+    ],
+)
+def test_steps_of_columns_on_a_lattice(column, step, rng):
+    found = lattice_steps(np.column_stack([column, rng.normal(size=100)]))
+    np.testing.assert_allclose(found, [step, 0.0])
+
+
+def test_two_values_alone_are_two_clusters_and_no_lattice(rng):
+    yes_no = (np.arange(100) % 2).astype(float)[:, None]
+    assert lattice_steps(yes_no).tolist() == [0.0]
+    assert lattice_steps(np.hstack([yes_no, yes_no[::-1]])).tolist() == [1.0, 1.0]
+
+
+def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
+    X = np.column_stack([3.0 * rng.integers(5, size=300), rng.normal(size=300)])
+    engine = open_local("auto", X, weight=rng.uniform(1, 2, size=300))
+    noisy = with_lattice_noise(engine, EUCLIDEAN, np.random.RandomState(0))
+    change = noisy.rows(np.arange(300)) - engine.rows(np.arange(300))
+    np.testing.assert_allclose(change[:, 1], 0.0, atol=1e-12)
+    assert 1.4 < np.abs(change[:, 0]).max() <= 1.5 + 1e-9
+    np.testing.assert_array_equal(noisy.weight, engine.weight)
+    plain = local(X[:, 1:])
+    assert with_lattice_noise(plain, EUCLIDEAN, np.random.RandomState(0)) is plain
+
+
+def test_a_copied_row_is_in_one_half_and_only_once(rng):
+    distinct = rng.normal(size=(40, 3))
+    number = rng.permutation(np.concatenate([np.repeat(np.arange(39), 3), np.full(60, 39)]))
+    first, second = (number[half].tolist() for half in halves(local(distinct[number])))
+    assert sorted(set(first) | set(second)) == list(range(40))
+    assert set(first) & set(second) == {39}  # a point mass, of which both have a half
+    assert (first.count(39), second.count(39)) == (30, 30)
+    assert (len(first), len(second)) == (49, 50)
+
+
+def test_halves_of_distinct_rows_are_the_first_and_the_last_ones(rng):
+    first, second = halves(local(rng.normal(size=(9, 2))))
+    assert (first.tolist(), second.tolist()) == ([0, 1, 2, 3], [4, 5, 6, 7, 8])
+
+
+def test_far_rows_are_those_without_neighbours(rng):
+    X, _ = blobs(rng, n=400, d=2, k=4, spread=6.0)
+    cluster = np.array([80.0, 80.0]) + rng.normal(size=(12, 2))  # far from all others, but not alone
+    gross = np.array([[900.0, 0.0], [0.0, -400.0], [-300.0, 300.0]])
+    far = far_rows(local(np.vstack([X, cluster, gross])))
+    assert far[-3:].all()
+    assert not far[:-3].any()
+
+
+def test_wide_outliers_are_far_even_where_they_are_many(rng):
+    X, _ = blobs(rng, n=900, d=4, k=4, spread=4.0)
+    wide = 40.0 * rng.normal(size=(90, 4))
+    far = far_rows(local(np.vstack([X, wide])))
+    assert far[900:].mean() > 0.9
+    assert far[:900].mean() < 0.02
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_no_row_of_a_gaussian_or_a_uniform_cube_is_far(rng, d):
+    for X in (
+        rng.normal(size=(1000, d)),
+        rng.uniform(size=(1000, d)),
+        rng.normal(size=(1000, d)) * np.arange(1, d + 1),
+    ):
+        assert not far_rows(local(X)).any()
+
+
+NOTHING_THERE = {
+    "ages": lambda rng: np.clip(np.round(rng.normal(40, 12, size=(500, 1))), 18, 90),
+    "counts": lambda rng: rng.poisson(2.0, size=(500, 3)),
+    "answers": lambda rng: np.clip(np.round(3 + rng.normal(size=(500, 5))), 1, 5),
+    "yes/no": lambda rng: np.hstack([rng.normal(size=(500, 4)), rng.integers(2, size=(500, 1))]),
+    "copies": lambda rng: np.repeat(rng.normal(size=(100, 3)), 5, axis=0),
+    "skewed": lambda rng: rng.lognormal(0, 1, size=(1200, 3)),
+    "zeros": lambda rng: rng.lognormal(0, 1, size=(600, 3)) * (rng.uniform(size=(600, 3)) < 0.5),
+}
+
+
+@pytest.mark.parametrize("family", NOTHING_THERE)
+def test_discrete_skewed_and_copied_rows_are_one_cluster(family):
+    X = NOTHING_THERE[family](np.random.default_rng(1)).astype(float)
+    assert lambda_path(X).suggest().k == 1
+
+
+def apart(rng, sizes, d, gap):
+    """Gaussians whose centres all have the same distance to each other."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    centres = np.linalg.qr(rng.normal(size=(d, len(sizes))))[0].T * gap / np.sqrt(2)
+    return centres[y] + rng.normal(size=(len(y), d)), y
+
+
+@pytest.mark.parametrize(("sizes", "d", "gap"), [([100] * 5, 128, 6.0), ([200] * 5, 10, 3.5), ([400, 10, 10], 4, 12.0)])
+def test_many_columns_close_clusters_and_small_ones(sizes, d, gap):
+    X, _ = apart(np.random.default_rng(0), sizes, d, gap)
+    assert lambda_path(X).suggest().k == len(sizes)
+
+
+def test_a_cluster_twice_as_long_as_wide_is_not_cut(rng):
+    X = np.repeat([[0.0, 0], [8, 0], [0, 8], [11, 11]], 150, axis=0) + rng.normal(size=(600, 2)) * [1.0, 1.0]
+    X[450:, 0] = 11 + 2.0 * rng.normal(size=150)
+    assert lambda_path(X).suggest().k == 4
+
+
+@pytest.mark.parametrize("far", [[[1e4, 1e4]], [[300.0, -200.0], [-500.0, 100.0], [90.0, 400.0]]])
+def test_outliers_are_set_aside_counted_and_given_back(far, rng):
+    X, y = blobs(rng, n=300, k=3, d=2, spread=12.0)
+    model = DPMeans().fit(np.vstack([X, far]))
+    clean = DPMeans().fit(X)
+    assert model.n_clusters_ == clean.n_clusters_ == len(np.unique(y))
+    assert len(far) <= model.path_.n_outliers <= len(far) + 5
+    assert model.path_.summary()["n_outliers"] == model.path_.n_outliers
+    assert model.labels_.shape == (300 + len(far),)
+    np.testing.assert_array_equal(model.predict(np.vstack([X, far])), model.labels_)
+    # A far row changes no centre.
+    np.testing.assert_allclose(
+        np.sort(model.cluster_centers_, axis=0), np.sort(clean.cluster_centers_, axis=0), atol=0.5
+    )
+
+
+def test_a_fit_says_when_held_out_rows_do_not_agree():
+    rng = np.random.default_rng(0)
+    strips = rng.normal(size=(800, 2)) * [10.0, 1.0] + 6.0 * np.arange(4).repeat(200)[:, None] * [0.0, 1.0]
+    with pytest.warns(UserWarning, match=r"chose \d+ clusters with lam='auto', but held-out rows do not agree"):
+        model = DPMeans().fit(strips)
+    assert model.path_.is_doubtful
+    assert model.n_clusters_ == model.path_.suggest().k
