@@ -88,9 +88,15 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _open(self, X, sample_weight):
         """The rows of a fit in the hands of an engine. Nothing of an earlier fit is touched yet."""
+        return self._opened(*self._validated(X, sample_weight))
+
+    def _validated(self, X, sample_weight):
+        """Rows and weights of a fit."""
         rows = validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
-        weight = validated_weights(sample_weight, rows.shape[0])
+        return rows, validated_weights(sample_weight, rows.shape[0])
+
+    def _opened(self, rows, weight):
         return open_engine(self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads)
 
     def _starting_centres(self, init, engine):

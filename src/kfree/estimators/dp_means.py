@@ -1,8 +1,13 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+import numpy as np
+
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._penalised import PenalisedSearch
+from kfree.estimators._span import coordinates, ended, is_wide, lifted
 from kfree.estimators._validation import require
 from kfree.objectives.dp_means import OBJECTIVES
 
@@ -154,9 +159,15 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self : DPMeans
         """
         self._check_parameters()
-        engine = self._open(X, sample_weight)
-        lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
+        rows, weight = self._validated(X, sample_weight)
+        engine = self._opened(rows, weight)
+        where = self._in_span(rows, weight, engine)
+        lam, path = self._penalty(where, OBJECTIVES[self.metric](0.0))
+        objective, descent, state = self._searched(where, OBJECTIVES[self.metric](lam))
+        if where is not engine:
+            state = lifted(state, engine, objective)
+            descent.cost_history = ended(descent.cost_history, state.cost)
+            engine.n_distances += where.n_distances
         self._publish(X, engine, objective, state, descent)
         self.lam_, self.path_ = objective.lam, path
         self.cluster_ids_ = state.sites.uids
@@ -185,6 +196,18 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self._check_shared_parameters()
         self._check_search_parameters()
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
+
+    def _in_span(self, rows, weight, engine):
+        """The engine to search with: one for coordinates in the span of few rows that have many columns."""
+        if self.init is not None or self.search == "sweep" or not is_wide(rows):
+            return engine
+        places = coordinates(rows, engine.frame)
+        if places is None:
+            return engine
+        if engine.frame.unit:  # once, instead of in every pass
+            places /= np.linalg.norm(places, axis=1, keepdims=True)
+        frame = Frame.plain(places.shape[1])
+        return open_engine(self.engine, places, weight=weight, frame=frame, n_threads=self.n_threads)
 
     def _given_sites(self, engine):
         if self.init is None:
