@@ -41,7 +41,8 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._nearest(X).labels
+        engine, done = self._nearest(X)
+        return engine.labels(done.assignment)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -73,8 +74,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         -------
         score : float
         """
-        stats = self._nearest(X, sample_weight).stats
-        return -self._objective_.cost(stats)
+        return -self._objective_.cost(self._nearest(X, sample_weight)[1].stats)
 
     @property
     def _n_features_out(self):
@@ -111,7 +111,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
-        self.labels_ = state.labels
+        self.labels_ = engine.labels(state.assignment)
         self.cluster_centers_ = engine.frame.outward(state.sites.centres)
         self.inertia_ = state.inertia
         self.cost_ = state.cost
@@ -122,8 +122,9 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.engine_ = engine.description
 
     def _nearest(self, X, sample_weight=None):
+        """An engine with these rows, and the pass that takes them to their nearest centres."""
         engine, centres = self._fitted_engine(X, sample_weight)
-        return engine.nearest(Sites.of(centres))
+        return engine, engine.nearest(Sites.of(centres))
 
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""

@@ -41,17 +41,18 @@ def coordinates(rows, frame):
     return _from_products(gram) if _tells_rows_apart(gram) else _from_rows(rows, frame)
 
 
-def lifted(state, engine, objective):
-    """The clusters of ``state``, found in the span, in the coordinates of ``engine``."""
-    k = len(state.sites.uids)
-    stats = engine.stats_of(state.labels, np.zeros(engine.n_rows), k)
+def lifted(state, spanning, engine, objective):
+    """The clusters of ``state``, found by the engine ``spanning``, in the coordinates of ``engine``."""
+    labels = spanning.labels(state.assignment)
+    stats = engine.sums(engine.assignment([labels], len(state.sites.uids)))
     centres = objective.centres(stats, previous=stats.sum)
     return CONVERGE.start(Sites(centres, state.sites.uids, state.sites.next_uid), engine, objective)
 
 
-def lifted_groups(state, engine, objective):
+def lifted_groups(state, spanning, engine, objective):
     """The same of clusters that groups share."""
-    stats = engine.stats_of(state.labels, np.zeros(engine.n_rows), len(state.sites.uids))
+    nowhere = np.zeros((len(state.sites.uids), engine.n_features))
+    stats = engine.labelled(spanning.labels(state.assignment), nowhere).stats
     centres = objective.centres(stats, previous=stats.sum)
     sites = SharedSites.used_by(Sites(centres, state.sites.uids, state.sites.next_uid), stats.used)
     return at_rest(replace(state, sites=sites), engine, objective)

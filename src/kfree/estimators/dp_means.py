@@ -165,10 +165,10 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         lam, path = self._penalty(where, OBJECTIVES[self.metric](0.0))
         objective, descent, state = self._searched(where, OBJECTIVES[self.metric](lam))
         if where is not engine:
-            state = lifted(state, engine, objective)
+            state = lifted(state, where, engine, objective)
             descent.cost_history = ended(descent.cost_history, state.cost)
-            engine.n_distances += where.n_distances
         self._publish(X, engine, objective, state, descent)
+        self.n_distances_ += where.n_distances if where is not engine else 0
         self.lam_, self.path_ = objective.lam, path
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
@@ -187,10 +187,11 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        done = self._nearest(X)
+        engine, done = self._nearest(X)
+        labels = engine.labels(done.assignment)
         if allow_new:
-            done.labels[done.sq_dist > self.lam_] = -1
-        return done.labels
+            labels[engine.sq_dists(done.assignment, done.centres) > self.lam_] = -1
+        return labels
 
     def _check_parameters(self):
         self._check_shared_parameters()

@@ -170,13 +170,13 @@ class HardHDP(SharedClusterer):
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         where = engine if space is not None else self._in_span(rows, group, weight, engine)
         objective = self._objective(where)
         state, descent = self._search(where.penalised(objective.lam_local), objective, None)
         engine = engine.penalised(objective.lam_local)
         if where.n_features != engine.n_features:
-            state = lifted_groups(state, engine, objective)
+            state = lifted_groups(state, where, engine, objective)
             descent.cost_history = ended(descent.cost_history, state.cost)
         self._publish(rows if is_list(X) else X, engine, objective, state, descent)
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
@@ -251,7 +251,7 @@ class HardHDP(SharedClusterer):
         if places is None:
             return engine
         frame = Frame.plain(places.shape[1])
-        return GroupedEngine(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
+        return GroupedEngine.open(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
 
     def _objective(self, engine):
         """The objective with the penalties that were given, or else found."""

@@ -210,7 +210,7 @@ class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
         self._kernel_, self._rows_ = kernel, None if kernel.precomputed else rows
         self._coefficients_ = sp.csr_array(state.sites.centres[:, :n_rows])
         self._sq_norms_ = DUAL.sq_norms(state.sites.centres)
-        self.labels_ = state.labels
+        self.labels_ = engine.labels(state.assignment)
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
         self.inertia_ = state.inertia

@@ -148,7 +148,7 @@ class OnlineDPMeans(StreamClusterer):
             log.add(stream.merge())
         engine, centres = self._engine_in(stream.frame, stream.sites.centres, rows, weight)
         done = engine.nearest(Sites.of(centres))
-        self._publish(X, stream, log, joined, done.labels)
+        self._publish(X, stream, log, joined, engine.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = self._objective_.cost(done.stats)
         return self

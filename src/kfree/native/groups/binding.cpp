@@ -7,8 +7,6 @@
 #include "core/checks.hpp"
 #include "groups/hdp.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

@@ -4,8 +4,6 @@
 #include "quadratic/kdtree.hpp"
 #include "quadratic/quadratic.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

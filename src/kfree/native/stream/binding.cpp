@@ -11,8 +11,6 @@
 #include "core/checks.hpp"
 #include "stream/online.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

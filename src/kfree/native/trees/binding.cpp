@@ -6,8 +6,6 @@
 #include "trees/count_pairs.hpp"
 #include "trees/gaussian_pairs.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine, row_weights
+from kfree.engines.contract import SampleEngine, row_weights
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
@@ -41,7 +41,7 @@ class DensityDips:
     n_pairs: int = 0
 
 
-def density_dips(trials: list[tuple[Engine, Floats]], space: Space = EUCLIDEAN) -> DensityDips:
+def density_dips(trials: list[tuple[SampleEngine, Floats]], space: Space = EUCLIDEAN) -> DensityDips:
     """Density dips between each centre and its nearest one, for pairs of rows and centres found without these rows."""
     excess, sigmas, variance = [], [], 1.0
     for engine, centres in trials:
