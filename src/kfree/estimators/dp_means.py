@@ -1,10 +1,15 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+import numpy as np
+
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
 from kfree.estimators._advice import advise
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
+from kfree.estimators._span import coordinates, ended, is_wide, lifted
 from kfree.estimators._validation import require
 from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
@@ -199,8 +204,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     def _found(self, rows, weight):
         """What a search of these rows ends with."""
         engine = self._engine_of(rows, weight)
-        lam, path, kept = self._penalty(engine, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam), path, kept)
+        where = self._in_span(rows, weight, engine)
+        lam, path, kept = self._penalty(where, OBJECTIVES[self.metric](0.0))
+        objective, descent, state = self._searched(where, OBJECTIVES[self.metric](lam), path, kept)
+        if where is not engine:
+            state = lifted(state, where, engine, objective)
+            descent.cost_history = ended(descent.cost_history, state.cost)
         return Found(engine, objective, state, descent, path)
 
     def _check_parameters(self):
@@ -208,6 +217,18 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self._check_search_parameters()
         require_noise(self.noise)
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
+
+    def _in_span(self, rows, weight, engine):
+        """The engine to search with: one for coordinates in the span of few rows that have many columns."""
+        if self.init is not None or self.search == "sweep" or not is_wide(rows):
+            return engine
+        places = coordinates(rows, engine.frame)
+        if places is None:
+            return engine
+        if engine.frame.unit:  # once, instead of in every pass
+            places /= np.linalg.norm(places, axis=1, keepdims=True)
+        frame = Frame.plain(places.shape[1])
+        return open_engine(self.engine, places, weight=weight, frame=frame, n_threads=self.n_threads)
 
     def _given_sites(self, engine):
         if self.init is None:

@@ -8,11 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from kfree.core.frame import Frame
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._centres import Found
 from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
+from kfree.estimators._span import coordinates, ended, is_wide, lifted_groups
 from kfree.estimators._validation import (
     is_positive_number,
     require,
@@ -200,12 +202,16 @@ class HardHDP(Watched, SharedClusterer):
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
         engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
-        objective = self._objective(engine)
+        where = engine if space is not None else self._in_span(rows, group, weight, engine)
+        objective = self._objective(where)
         if self.target_k is None:
-            engine = engine.penalised(objective.lam_local)
-            state, descent = self._search(engine, objective, None)
+            state, descent = self._search(where.penalised(objective.lam_local), objective, None)
         else:
-            engine, objective, state, descent = self._with_target_k(engine, objective)
+            objective, state, descent = self._with_target_k(where, objective)
+        engine = engine.penalised(objective.lam_local)
+        if where.n_features != engine.n_features:
+            state = lifted_groups(state, where, engine, objective)
+            descent.cost_history = ended(descent.cost_history, state.cost)
         self._publish(rows if is_list(X) else X, points, weight, Found(engine, objective, state, descent))
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = state.stats.used, state.stats.n
@@ -278,6 +284,14 @@ class HardHDP(Watched, SharedClusterer):
         require_count("max_iter", self.max_iter)
         self._check_watching()
 
+    def _in_span(self, rows, group, weight, engine):
+        """The engine to search with: one for coordinates in the span of few rows that have many columns."""
+        places = coordinates(rows, engine.frame) if self.search != "sweep" and is_wide(rows) else None
+        if places is None:
+            return engine
+        frame = Frame.plain(places.shape[1])
+        return GroupedEngine.open(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
+
     def _objective(self, engine):
         """The objective with the penalties that were given, or else found."""
         local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
@@ -309,8 +323,7 @@ class HardHDP(Watched, SharedClusterer):
                 UserWarning,
                 stacklevel=4,
             )
-        engine = engine.penalised(objective.lam_local)
-        return engine, objective, *self._finished(engine, objective, descent, watch)
+        return objective, *self._finished(engine.penalised(objective.lam_local), objective, descent, watch)
 
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""

@@ -39,6 +39,9 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
             f"X is {np.abs(white).max():.1g} times as wide as B0 says a cluster is, and determinants leave float64. "
             "Give a prior with a larger B0."
         )
+    if white.shape[1] > white.shape[0]:
+        # Determinants depend on the rows in their span alone: outside of it, B is the identity.
+        white = np.asarray(np.linalg.qr(white.T, mode="r")).T
     xi, eta = model.xi0 + n, model.eta0 + n
     volume = np.array([multigammaln(half, n_features) for half in eta / 2])
     by_size = n_features / 2 * (n * math.log(math.pi) + np.log(xi / model.xi0)) - (volume - volume[0])

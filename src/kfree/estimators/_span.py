@@ -1,0 +1,98 @@
+"""Few rows of many columns: a search in coordinates of the space that the rows span, and the way back.
+
+n rows span n dimensions at most, and all distances between them and their means can be measured there. What a search
+finds is then put right, and its cost computed, in the coordinates of the rows themselves.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpstrf
+
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.engines.local.grouped import SharedSites
+from kfree.search.centres.refine import CONVERGE
+from kfree.search.groups.hdp import at_rest
+
+# Dense rows must have so many times as many columns as there are rows, sparse ones so many, for this to pay.
+_DENSE_SHARE, _SPARSE_SHARE = 4, 16
+# And there may be no more than so many rows: coordinates take time as the cube of it.
+_MOST_DENSE, _MOST_SPARSE = 1024, 4096
+# Squared distances below this share of the largest squared length have lost half their digits in inner products.
+_LEAST_SQ_GAP = 1e-8
+# Values of X that are looked at together.
+_VALUES_AT_ONCE = 1 << 24
+
+
+def is_wide(rows):
+    """Whether rows have so many more columns than there are rows that their span is the better place to search."""
+    n_rows, n_features = rows.shape
+    share, most = (_SPARSE_SHARE, _MOST_SPARSE) if sp.issparse(rows) else (_DENSE_SHARE, _MOST_DENSE)
+    return 1 < n_rows <= most and n_features >= max(share * n_rows, 1024)
+
+
+def coordinates(rows, frame):
+    """Coordinates (n, r) of rows in an orthonormal basis of what they span, seen in ``frame``; None if all are zero."""
+    if sp.issparse(rows):
+        return _from_products(np.asarray((rows @ rows.T).toarray(), dtype=np.float64))
+    gram = sum(part @ part.T for part in _parts(rows, frame))
+    return _from_products(gram) if _tells_rows_apart(gram) else _from_rows(rows, frame)
+
+
+def lifted(state, spanning, engine, objective):
+    """The clusters of ``state``, found by the engine ``spanning``, in the coordinates of ``engine``."""
+    labels = spanning.labels(state.assignment)
+    stats = engine.sums(engine.assignment([labels], len(state.sites.uids)))
+    centres = objective.centres(stats, previous=stats.sum)
+    return CONVERGE.start(Sites(centres, state.sites.uids, state.sites.next_uid), engine, objective)
+
+
+def lifted_groups(state, spanning, engine, objective):
+    """The same of clusters that groups share."""
+    nowhere = np.zeros((len(state.sites.uids), engine.n_features))
+    stats = engine.labelled(spanning.labels(state.assignment), nowhere).stats
+    centres = objective.centres(stats, previous=stats.sum)
+    sites = SharedSites.used_by(Sites(centres, state.sites.uids, state.sites.next_uid), stats.used)
+    return at_rest(replace(state, sites=sites), engine, objective)
+
+
+def ended(cost_history, cost):
+    """A history of costs that ends with ``cost``, which differs from the last one by rounding or by a gain."""
+    return [*(earlier for earlier in cost_history if earlier > cost), cost]
+
+
+def _parts(rows, frame):
+    """A few columns of dense rows at a time, in the coordinates of ``frame``."""
+    at_once = max(_VALUES_AT_ONCE // rows.shape[0], 2 * rows.shape[0])
+    for begin in range(0, rows.shape[1], at_once):
+        some = slice(begin, begin + at_once)
+        yield Frame(frame.anchor[some], frame.shift[some]).inward(rows[:, some].astype(np.float64))
+
+
+def _tells_rows_apart(gram):
+    """Whether distances are large enough beside the rows to be read off their inner products."""
+    sq_norm = gram.diagonal()
+    sq_gap = sq_norm + sq_norm[:, None] - 2 * gram
+    np.fill_diagonal(sq_gap, np.inf)
+    return bool(sq_gap.min() > _LEAST_SQ_GAP * sq_norm.max())
+
+
+def _from_products(gram):
+    """A Cholesky factor of inner products, as many columns as their rank."""
+    largest = float(gram.diagonal().max())
+    if not largest > 0:
+        return None
+    factor, order, rank, _ = dpstrf(gram, tol=len(gram) * np.finfo(float).eps * largest, lower=1)
+    places = np.empty((len(gram), rank))
+    places[order - 1] = np.tril(factor)[:, :rank]
+    return places
+
+
+def _from_rows(rows, frame):
+    """The same without squares, which keeps all digits and takes longer."""
+    lower = np.zeros((rows.shape[0], 0))
+    for part in _parts(rows, frame):
+        lower = np.linalg.qr(np.hstack([lower, part]).T, mode="r").T
+    return np.ascontiguousarray(lower) if lower.any() else None

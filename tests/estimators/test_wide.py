@@ -1,0 +1,140 @@
+"""Few rows of many columns: the search in their span finds what a search in all columns finds."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import blobs
+
+from kfree import AgglomerativeBayes, DPMeans, HardHDP
+from kfree.core.frame import Frame
+from kfree.core.stats import GaussianStats
+from kfree.estimators import _span, dp_means, hard_hdp
+from kfree.estimators._span import coordinates, ended, is_wide
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.mixtures import MIXTURES
+
+
+def wide(rng, n=60, d=1500, k=4):
+    return blobs(rng, n, d, k, spread=1.0)[0]
+
+
+def text(rng, n=50, d=2000):
+    topics = rng.integers(d, size=(4, 30))[rng.integers(4, size=n)]
+    counts = np.zeros((n, d))
+    for row, words in enumerate(topics):
+        np.add.at(counts[row], rng.choice(words, 40), 1.0)
+    return sp.csr_array(counts)
+
+
+def sq_gaps(points):
+    return ((points[:, None] - points[None]) ** 2).sum(axis=-1)
+
+
+def assert_same_partition(a, b):
+    """Numbers aside, which follow the order in which clusters were found."""
+    pairs = set(zip(a.tolist(), b.tolist(), strict=True))
+    assert len(pairs) == len(set(a.tolist())) == len(set(b.tolist()))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_coordinates_keep_all_distances(offset, rng):
+    X = wide(rng) + offset
+    X[7] = X[3]
+    found = coordinates(X, Frame.about(X))
+    assert found.shape[1] <= len(X)
+    np.testing.assert_allclose(sq_gaps(found), sq_gaps(X - offset), rtol=1e-8, atol=1e-7)
+
+
+def test_coordinates_of_sparse_rows(rng):
+    X = text(rng)
+    np.testing.assert_allclose(sq_gaps(coordinates(X, None)), sq_gaps(X.toarray()), atol=1e-9)
+
+
+def test_rows_that_are_close_together_keep_their_digits(rng):
+    """Squares of coordinates have no digits left for a gap of 1e-9; without squares they have seven."""
+    X = np.repeat(wide(rng, n=10), 2, axis=0)
+    X[1::2] += 1e-9
+    found = coordinates(X, Frame.about(X))
+    gap = np.linalg.norm(found[1::2] - found[::2], axis=1)
+    np.testing.assert_allclose(gap, 1e-9 * np.sqrt(X.shape[1]), rtol=1e-4)
+
+
+def test_nothing_to_span():
+    assert coordinates(np.ones((5, 2000)), Frame.about(np.ones((5, 2000)))) is None
+    assert coordinates(sp.csr_array((5, 2000)), None) is None
+    assert DPMeans(1.0).fit(np.ones((5, 2000))).n_clusters_ == 1
+
+
+def test_what_is_wide():
+    assert is_wide(np.empty((10, 1024)))
+    assert not is_wide(np.empty((10, 1000)))
+    assert not is_wide(np.empty((1, 2000)))
+    assert not is_wide(np.empty((2000, 4000)))
+    assert is_wide(sp.csr_array((100, 1600)))
+    assert not is_wide(sp.csr_array((100, 1500)))
+
+
+def test_histories_end_with_the_cost_that_is_published():
+    assert ended([5.0, 4.0, 3.0], 2.5) == [5.0, 4.0, 3.0, 2.5]
+    assert ended([5.0, 4.0, 3.0], 3.0 + 1e-15) == [5.0, 4.0, 3.0 + 1e-15]
+
+
+CASES = {
+    "given lam": (lambda rng: wide(rng), {"lam": 4000.0}),
+    "every row alone": (lambda rng: wide(rng), {"lam": 100.0}),
+    "auto": (lambda rng: wide(rng), {}),
+    "weights": (lambda rng: wide(rng), {"lam": 2000.0, "weighted": True}),
+    "cosine": (lambda rng: wide(rng) + 1.0, {"lam": 8.0, "metric": "cosine"}),
+    "sparse": (text, {"lam": 300.0}),
+    "sparse, cosine": (text, {"lam": 3.0, "metric": "cosine"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_span_finds_what_all_columns_find(case, rng, monkeypatch):
+    make, parameters = CASES[case]
+    X, parameters = make(rng), dict(parameters)
+    weight = rng.uniform(0.5, 2.0, size=X.shape[0]) if parameters.pop("weighted", False) else None
+    used = []
+    monkeypatch.setattr(dp_means, "coordinates", lambda *given: used.append(1) or coordinates(*given))
+    here = DPMeans(**parameters).fit(X, sample_weight=weight)
+    assert used
+    monkeypatch.setattr(dp_means, "is_wide", lambda rows: False)
+    there = DPMeans(**parameters).fit(X, sample_weight=weight)
+    assert_same_partition(here.labels_, there.labels_)
+    assert here.cost_ == pytest.approx(there.cost_, rel=1e-9)
+    np.testing.assert_array_equal(here.predict(X), here.labels_)
+    assert (np.diff(here.cost_history_) <= 0).all()
+    assert here.cost_history_[-1] == here.cost_
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_in_the_span(weighted, rng, monkeypatch):
+    X, groups = wide(rng), rng.integers(3, size=60)
+    weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
+    here = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
+    monkeypatch.setattr(hard_hdp, "is_wide", lambda rows: False)
+    there = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
+    assert_same_partition(here.labels_, there.labels_)
+    assert here.cost_ == pytest.approx(there.cost_, rel=1e-9)
+    np.testing.assert_array_equal(here.predict(X, groups=groups), here.labels_)
+
+
+def test_trees_of_rows_in_their_span(rng):
+    """The free energy of single rows, which a tree reaches by subtraction, against its formula in all columns."""
+    X = rng.normal(size=(12, 30))
+    tree = AgglomerativeBayes(random_state=0).fit(X)
+    prior = tree.prior_
+    model = GaussianModel.conjugate(prior["xi0"], prior["m0"], prior["eta0"], prior["B0"])
+    objective = FreeEnergy(model, MIXTURES[tree.mixture](prior["phi0"]))
+    n, scatter = np.ones(12), np.zeros((12, 30, 30))
+    alone = objective.free_energy(GaussianStats(n, X, scatter))
+    assert tree.free_energy_path_[0] == pytest.approx(alone, rel=1e-9)
+
+
+def test_parts_of_columns(rng, monkeypatch):
+    X = wide(rng, n=20)
+    whole = coordinates(X, Frame.about(X))
+    monkeypatch.setattr(_span, "_VALUES_AT_ONCE", 20 * 300)
+    np.testing.assert_allclose(sq_gaps(coordinates(X, Frame.about(X))), sq_gaps(whole), rtol=1e-9, atol=1e-9)
