@@ -65,7 +65,7 @@ class SumTree {
   // The sum of a node; every block once.
   void put(TreeNode at, std::unique_ptr<Sum> sum) {
     for (std::unique_ptr<Sum> other; take_sibling(at, sum, other); at = at.parent()) {
-      if (!at.is_left()) std::swap(sum, other);
+      // Which of them is the left one does not matter: a + b = b + a.
       if (!sum) std::swap(sum, other);
       if (sum && other) sum->join(*other);
       if (other) give_back(std::move(other));

@@ -5,16 +5,13 @@
 
 #include "core/binding.hpp"
 #include "groups/hdp.hpp"
+#include "rows/binding.hpp"
 
 namespace kfree::binding {
 namespace {
 
 Groups groups_of(const Vector<const int64_t>& member, const Vector<const int64_t>& begin) {
   return {member.data(), begin.data(), static_cast<int64_t>(begin.shape(0)) - 1};
-}
-
-Sites sites_of(const Matrix<const double>& centres) {
-  return Sites(centres.data(), centres.shape(0), centres.shape(1));
 }
 
 }  // namespace
@@ -26,7 +23,7 @@ void bind_hdp(nb::module_& m) {
                     std::optional<Matrix<bool>> successor) {
     const Closings closings = {cost ? cost->data() : nullptr, successor ? successor->data() : nullptr};
     unlocked([&] {
-      allot(*r.rows, groups_of(member, begin), sites_of(centres), lam_local, n_threads, used.data(), label.data(),
+      allot(*r.rows, groups_of(member, begin), sites_of(centres, n_threads), lam_local, n_threads, used.data(), label.data(),
             sq_dist.data(), closings);
     });
   }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "lam_local"_a, "n_threads"_a,
@@ -37,7 +34,7 @@ void bind_hdp(nb::module_& m) {
                     Matrix<const double> centres, double lam_local, double lam_global, int n_threads,
                     Matrix<const bool> used, Vector<int32_t> label, Vector<double> sq_dist) {
     auto* founders = new std::vector<int64_t>(unlocked([&] {
-      return visit(*r.rows, groups_of(member, begin), sites_of(centres), lam_local, lam_global, n_threads, used.data(),
+      return visit(*r.rows, groups_of(member, begin), sites_of(centres, n_threads), lam_local, lam_global, n_threads, used.data(),
                    label.data(), sq_dist.data());
     }));
     nb::capsule free(founders, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
@@ -49,7 +46,7 @@ void bind_hdp(nb::module_& m) {
                       Matrix<const double> centres, int n_threads, Matrix<const bool> used,
                       Vector<const int32_t> label, Vector<int32_t> second, Vector<double> sq_dist) {
     unlocked([&] {
-      seconds(*r.rows, groups_of(member, begin), sites_of(centres), n_threads, used.data(), label.data(),
+      seconds(*r.rows, groups_of(member, begin), sites_of(centres, n_threads), n_threads, used.data(), label.data(),
               second.data(), sq_dist.data());
     });
   }, "rows"_a, "member"_a.noconvert(), "begin"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,

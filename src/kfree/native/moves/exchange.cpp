@@ -147,7 +147,7 @@ int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double 
   for (int round = 0; round < MOST_ROUNDS && n_moved_now != 0; ++round) {
     n_moved_now = 0;
     // One thread, because every move changes what the next row sees.
-    Blocks(n_blocks(list.n, BLOCK)).run(1, [&](Worker& worker) {
+    Blocks(n_blocks(list.n, BLOCK)).run_alone([&](Worker& worker) {
       for (int64_t b; (b = worker.next()) >= 0;)
         for (int64_t i = b * BLOCK; i < std::min(list.n, (b + 1) * BLOCK); ++i)
           n_moved_now += exchange.visit(list.row[i], label[list.row[i]], other[i], seen[i]);
@@ -161,7 +161,7 @@ int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double 
 
 int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
                  StatsOut stats) {
-  const auto run = rows.lengths().empty() ? exchange_all<MeanRowCosts> : exchange_all<DirectionRowCosts>;
+  const auto run = rows.centres == Centres::MEANS ? exchange_all<MeanRowCosts> : exchange_all<DirectionRowCosts>;
   return run(rows, list, sites, least_gain, n_threads, label, stats);
 }
 

@@ -12,8 +12,8 @@ namespace kfree::binding {
 // Sums, of any number of axes: see is_by_node.
 using Array = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-inline Sites sites_of(const Matrix<const double>& centres) {
-  return Sites(centres.data(), centres.shape(0), centres.shape(1));
+inline Sites sites_of(const Matrix<const double>& centres, int n_threads) {
+  return Sites(centres.data(), centres.shape(0), centres.shape(1), n_threads);
 }
 
 inline RowList list_of(Vector<const int64_t>& row, Vector<const int32_t>& cluster) {

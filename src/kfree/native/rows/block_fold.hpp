@@ -9,12 +9,13 @@
 
 namespace kfree {
 
-template <class AddRow>
+template <class AddRow, class Prefetch>
 class BlockFold {
  public:
-  // add_row(row, weight, sum) adds weight·z to sum (d,).
-  BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, AddRow add_row)
-      : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_), add_row_(add_row) {}
+  // add_row(row, weight, sum) adds weight·z to sum (d,); prefetch(row) says that this will be asked for soon.
+  BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, AddRow add_row, Prefetch prefetch)
+      : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_), n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / d, 1, 8)), add_row_(add_row),
+        prefetch_(prefetch) {}
 
   // out record (n_clusters, d + 2)
   void write(double* record) {
@@ -41,6 +42,7 @@ class BlockFold {
     std::fill_n(sum, width_, 0.0);
     for (int64_t i = begin; i < end; ++i) {
       const double w = rows_.weight[i];
+      prefetch_(rows_.row[std::min(i + n_ahead_, rows_.begin[rows_.n_clusters] - 1)]);
       sum[0] += w;
       sum[1] += w != 0.0 ? w * rows_.sq_dist[i] : 0.0;  // which may be infinite, and not count
       add_row_(rows_.row[i], w, sum + 2);
@@ -50,7 +52,10 @@ class BlockFold {
   const ByCluster& rows_;
   const int64_t first_block_, width_;
   std::vector<double> room_;  // (level, d + 2): a right child for each level
+  static constexpr int64_t VALUES_AHEAD = 1024;
+  const int64_t n_ahead_;  // rows that are asked for before they are needed
   AddRow add_row_;
+  Prefetch prefetch_;
 };
 
 }  // namespace kfree

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/buffers.hpp"
 #include "core/sum_tree.hpp"
 
 namespace kfree {
@@ -13,7 +14,10 @@ namespace kfree {
 class ClusterSums {
  public:
   // room: for how many clusters there is room at first.
-  ClusterSums(int64_t k, int64_t width, int64_t room);
+  ClusterSums(Buffers& buffers, int64_t k, int64_t width, int64_t room);
+  ~ClusterSums() { buffers_.give_back(std::move(buffer_)); }
+  ClusterSums(const ClusterSums&) = delete;
+  ClusterSums& operator=(const ClusterSums&) = delete;
 
   // In time proportional to the clusters touched.
   void clear();
@@ -30,11 +34,11 @@ class ClusterSums {
     return record_[j];
   }
   // (·, width); moves when clusters are touched beyond the room.
-  double* records() { return value_.get(); }
+  double* records() { return buffer_.data.get(); }
   // How many clusters were touched, and which: the record numbered r belongs to cluster touched()[r].
   const std::vector<int32_t>& touched() const { return touched_; }
   // The record of cluster j, or null.
-  double* find(int64_t j) { return record_[j] < 0 ? nullptr : value_.get() + record_[j] * width_; }
+  double* find(int64_t j) { return record_[j] < 0 ? nullptr : records() + record_[j] * width_; }
   void join(const ClusterSums& right);
 
  private:
@@ -43,13 +47,15 @@ class ClusterSums {
 
   int64_t width_, room_;
   std::vector<int32_t> record_, touched_;
-  std::unique_ptr<double[]> value_;
+  Buffers& buffers_;
+  Buffer buffer_;
 };
 
 using ClusterTree = SumTree<ClusterSums>;
 
 // A cleared one, with room for as many clusters as that if it is new.
-std::unique_ptr<ClusterSums> fresh_sums(ClusterTree& tree, int64_t k, int64_t width, int64_t room = BLOCK);
+std::unique_ptr<ClusterSums> fresh_sums(ClusterTree& tree, Buffers& buffers, int64_t k, int64_t width,
+                                        int64_t room = BLOCK);
 
 // Joins what a tree holds to the sums of the `wanted` nodes or, if there are none, to the total, in parallel over
 // clusters. Calls write(place of the node, j, record or null) for each of them and each cluster j.

@@ -54,7 +54,7 @@ void Stats::add(TreeNode node, const Weighed& some) {
 
 std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
   if (some.n == 0) return nullptr;
-  auto sums = fresh_sums(tree_, out_.k, width());
+  auto sums = fresh_sums(tree_, rows_.buffers(), out_.k, width());
   int32_t record[BLOCK];
   double own[BLOCK];
   for (int64_t i = 0; i < some.n; ++i) record[i] = sums->record_of(some.label[i]);
@@ -64,18 +64,22 @@ std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
     weight = own;
   }
   double* records = sums->records();
-  for (int64_t i = 0; i < some.n; ++i) {
+  for (int64_t i = 0; i < some.n && !weight; ++i) {
     double* into = records + record[i] * width();
-    const double w = weight ? weight[i] : 1.0;
-    into[0] += w;
-    into[1] += w != 0.0 ? w * some.sq_dist[i] : 0.0;  // which may be infinite, and not count
+    into[0] += 1.0;
+    into[1] += some.sq_dist[i];
+  }
+  for (int64_t i = 0; i < some.n && weight; ++i) {
+    double* into = records + record[i] * width();
+    into[0] += weight[i];
+    into[1] += weight[i] != 0.0 ? weight[i] * some.sq_dist[i] : 0.0;  // which may be infinite, and not count
   }
   rows_.add(some.rows, some.n, weight, record, records + 2, width());
   return sums;
 }
 
 std::unique_ptr<ClusterSums> Stats::add_by_cluster(TreeNode node, const Weighed& some) {
-  auto sums = fresh_sums(tree_, out_.k, width(), some.n);
+  auto sums = fresh_sums(tree_, rows_.buffers(), out_.k, width(), some.n);
   std::vector<int32_t> record(some.n);
   std::vector<int64_t> next(std::min(some.n, out_.k) + 2, 0), row(some.n);
   std::vector<double> weight(some.n), sq_dist(some.n);

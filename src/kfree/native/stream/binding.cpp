@@ -15,9 +15,9 @@ template <class T>
 using Array = nb::ndarray<nb::numpy, T>;
 
 // A copy that Python owns.
-template <class T>
-Array<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
-  auto* kept = new std::vector<T>(values);
+template <class T, class Allocator>
+Array<T> array_of(const std::vector<T, Allocator>& values, std::initializer_list<size_t> shape) {
+  auto* kept = new std::vector<T>(values.begin(), values.end());
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Array<T>(kept->data(), shape, free);
 }
@@ -77,7 +77,7 @@ void unpickle(Stream& stream, const Pickled<Stored>& from) {
   s.id = values_of(id);
   s.last = values_of(last);
   s.weight = values_of(weight);
-  s.sites = Sites(centre.data(), id.size(), d);
+  s.sites = Sites(centre.data(), id.size(), d, 1);
   s.low = values_of(low);
   s.high = values_of(high);
   new (&stream) Stream(std::move(s));
