@@ -11,7 +11,7 @@ from kfree.native.reference import passes as reference
 BLOCK, K = reference.BLOCK, 12
 N_ROWS = 21 * BLOCK + 77
 # Where parts end, in blocks; the last one takes the rest.
-CUTS = {"one part": [], "two parts": [8], "uneven parts": [1, 2, 5, 12, 13, 20]}
+CUTS = {"one_part": [], "two_parts": [8], "uneven_parts": [1, 2, 5, 12, 13, 20]}
 # Below and above the number of columns from which rows are added up cluster by cluster.
 COLUMNS = [2, 17]
 
@@ -128,7 +128,7 @@ def test_sparse_sums_do_not_depend_on_parts_and_threads_either(rng):
 def test_parts_of_the_reference_join_too(rng):
     case = Case(2, "dense", rng)
     expected = case.passes_over(reference, case.rows(reference, 0, N_ROWS), 0, N_ROWS, 1, ())
-    for found, wanted in zip(case.joined(reference, CUTS["uneven parts"], 1), expected, strict=True):
+    for found, wanted in zip(case.joined(reference, CUTS["uneven_parts"], 1), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 

@@ -46,12 +46,7 @@ class DenseRows final : public Rows {
   }
 
   void add_up(const ByCluster& rows, double* record) const override {
-    with_coordinates([&](auto at) {
-      BlockFold fold(rows, first_block, d, [at, d = d](int64_t row, double weight, double* sum) {
-        loops::add_row(at, d, row, weight, sum);
-      }, [this](int64_t row) { prefetch(row); });
-      fold.write(record);
-    });
+    with_coordinates([&](auto at) { BlockFold(rows, first_block, d, Source<decltype(at)>{*this, at}).write(record); });
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -145,11 +140,20 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
-  // Rows that are read in no order are asked for in time.
-  void prefetch(int64_t row) const {
-    constexpr int64_t LINE = 64 / sizeof(T);
-    for (int64_t t = 0; t < d && column_stride_ == 1; t += LINE) __builtin_prefetch(X_ + row * row_stride_ + t);
-  }
+  // Rows for BlockFold. They are read in no order, so the processor is told of them in time.
+  template <class At>
+  struct Source {
+    const DenseRows& rows;
+    At at;
+
+    void set(int64_t row, double weight, double* sum) const { loops::set_row(at, rows.d, row, weight, sum); }
+    void add(int64_t row, double weight, double* sum) const { loops::add_row(at, rows.d, row, weight, sum); }
+    void prefetch(int64_t row) const {
+      constexpr int64_t LINE = 64 / sizeof(T);
+      for (int64_t t = 0; t < rows.d && rows.column_stride_ == 1; t += LINE)
+        __builtin_prefetch(rows.X_ + row * rows.row_stride_ + t);
+    }
+  };
 
   // Whether rows can be quantized as they lie; others are copied first.
   bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && centres == Centres::MEANS; }

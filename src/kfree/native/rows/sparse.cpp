@@ -37,10 +37,7 @@ class CsrRows final : public Rows {
   }
 
   void add_up(const ByCluster& rows, double* record) const override {
-    BlockFold fold(rows, first_block, d, [this](int64_t row, double weight, double* sum) {
-      each(row, [weight, sum](int64_t t, double value) { sum[t] += weight * value; });
-    }, [this](int64_t row) { __builtin_prefetch(data_ + indptr_[row]); });
-    fold.write(record);
+    BlockFold(rows, first_block, d, Source{*this}).write(record);
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -108,6 +105,20 @@ class CsrRows final : public Rows {
   }
 
  private:
+  // Rows for BlockFold.
+  struct Source {
+    const CsrRows& rows;
+
+    void set(int64_t row, double weight, double* sum) const {
+      std::fill_n(sum, rows.d, 0.0);
+      add(row, weight, sum);
+    }
+    void add(int64_t row, double weight, double* sum) const {
+      rows.each(row, [weight, sum](int64_t t, double value) { sum[t] += weight * value; });
+    }
+    void prefetch(int64_t row) const { __builtin_prefetch(rows.data_ + rows.indptr_[row]); }
+  };
+
   // Calls visit(column, value) for the stored values of a row. Without lengths nothing is divided: that takes longer than
   // all the rest.
   template <class Visit>
