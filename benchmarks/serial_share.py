@@ -1,7 +1,7 @@
 """How much of a pass one thread must do alone: what 16 threads would wait for.
 
 Every pass runs on one thread. The share is the processor time outside of parallel sections over that of the whole call,
-the least of several calls. ``python benchmarks/serial_share.py`` prints one line for each pass and size; the aim is 2 %.
+the least of several calls. ``python benchmarks/serial_share.py`` prints a line for each pass and size; the aim is 2 %.
 """
 
 import argparse

@@ -23,10 +23,11 @@ class ClusterSums {
   void clear();
   // The number of the record of cluster j, zeros if it was not touched before. It stays until `clear`.
   int32_t record_of(int32_t j) {
-    const size_t n_before = touched_.size();
-    const int32_t record = record_to_fill(j);
-    if (touched_.size() > n_before) std::fill_n(records() + record * width_, width_, 0.0);
-    return record;
+    if (record_[j] < 0) {
+      open(j);
+      std::fill_n(records() + record_[j] * width_, width_, 0.0);
+    }
+    return record_[j];
   }
   // The same, but a new one holds anything.
   int32_t record_to_fill(int32_t j) {

@@ -7,10 +7,11 @@ namespace {
 
 // Runs of up to 2^MOST_LEVEL blocks: few nodes to join, and rows that the last-level cache still holds. So many runs for
 // each thread, as long as there are blocks, that none waits for another.
-constexpr int MOST_LEVEL = 3;
+constexpr int MOST_LEVEL = 2;
 constexpr int64_t RUNS_PER_THREAD = 8;
-// From so many columns on, rows are added up cluster by cluster: the sums of all clusters do not fit a first-level cache.
-constexpr int64_t BY_CLUSTER_COLUMNS = 16;
+// From so many columns on, rows are sorted and added up cluster by cluster: sorting costs less then than sums of all
+// clusters that do not fit a second-level cache.
+constexpr int64_t BY_CLUSTER_COLUMNS = 256;
 
 // The rows of `some` among begin…end−1.
 Weighed within(const Weighed& some, int64_t begin, int64_t end) {
