@@ -34,8 +34,8 @@ def passes(n, d, k):
     listed, anywhere = everyone[: n // 50], np.full(n // 50, -1, np.int32)
 
     def exchange_candidates():
-        # Nothing saves as much as that, so that rows look for where they would go, and stay.
-        _core.exchange(rows, listed, anywhere, centres, np.inf, 1, label.copy(), *(part.copy() for part in stats))
+        n, total, _ = (part.copy() for part in stats)
+        _core.Exchange(rows, listed, anywhere, 0.0, 1, label, n, total, centres.copy(), np.zeros(k))
 
     return {
         "nearest, first pass": lambda: nearest(_core.Bounds(n)),

@@ -29,6 +29,7 @@ void bind_assign(nb::module_& m) {
   m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
                       int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
                       Array n, Array sum, Array sse, std::optional<Vector<bool>> far) {
+    require_columns(r, centres);
     const auto stats = stats_of(*r.rows, n, sum, sse);
     return unlocked([&] {
       return nearest(*r.rows, sites_of(centres, n_threads), uids.data(), lam, n_threads, bounds, label.data(),
@@ -44,6 +45,10 @@ void bind_assign(nb::module_& m) {
     unlocked([&] { accumulate(*r.rows, label.data(), sq_dist.data(), n_threads, stats); });
   }, "rows"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
      "sse"_a.noconvert());
+
+  m.def("fingerprints", [](const HeldRows& r, Vector<const int32_t> label, int n_threads, Vector<uint64_t> sum) {
+    unlocked([&] { fingerprints(*r.rows, label.data(), sum.shape(0), n_threads, sum.data()); });
+  }, "rows"_a, "label"_a.noconvert(), "n_threads"_a, "sum"_a.noconvert());
 
   m.def("open_clusters", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
                     int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
@@ -89,6 +94,7 @@ void bind_assign(nb::module_& m) {
      "sq_dist"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
+    require_columns(r, centres);
     unlocked([&] { distances(*r.rows, sites_of(centres, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 }

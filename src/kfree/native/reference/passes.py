@@ -10,12 +10,11 @@ the sums of each of ``rows.nodes``: what a part of the rows hands on.
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.hashing import hashed
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
 from kfree.core.sum_tree import join, nodes_covering
 
 BLOCK = 2048
-# Rounds of exchanges; rounding could make rows go back and forth for ever.
-MOST_ROUNDS = 100
 
 
 class Rows:
@@ -92,6 +91,13 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
     _sum_list(rows, np.arange(rows.shape[0]), label, rows.weight, sq_dist, n, sum, sse)
+
+
+def fingerprints(rows, label, n_threads, sum):
+    """out sum (k,): per cluster the sum, modulo 2^64, of a hash of its rows' global numbers."""
+    first_row = rows.first_block * BLOCK
+    sum[:] = 0
+    np.add.at(sum, label, hashed(first_row, first_row + rows.shape[0]))
 
 
 def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):
@@ -181,41 +187,58 @@ def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
         sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
 
 
-def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, sse):
-    """Rows that may change clusters, visited in order, again and again, until none moves.
+def closing_costs(rows, row, cluster, second, centres, n_threads, cost):
+    """What closing each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
 
-    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it would cost least at
-    the start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
-    centres is counted, and done at once; a cluster's last row stays.
-    in-out label (n,), n (k,), sum (k, d). Returns how many moves there were.
+    in row, cluster, second (m,), rows in ascending order; out cost (k,), or (number of nodes, k).
     """
-    centres, other, n_moved = centres.copy(), other.copy(), 0
-    penalties = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
-    size, z = penalties.size(n, sum).copy(), rows.z(row)
-    for i in np.flatnonzero(other < 0):
-        joining = penalties.joining(size, rows.weight[row[i]], _sq_dists(z[i : i + 1], centres)[0])
-        joining[label[row[i]]] = np.inf
-        other[i] = joining.argmin()
-    for _ in range(MOST_ROUNDS):
-        n_before = n_moved
-        for i, r in enumerate(row):
-            pair, w = [label[r], other[i]], rows.weight[r]
-            now, then = _sq_dists(z[i : i + 1], centres[pair])[0]
+    now, then = np.empty(len(row)), np.empty(len(row))
+    distances_to_own(rows, row, cluster, centres, n_threads, now)
+    distances_to_own(rows, row, second, centres, n_threads, then)
+    blocks, added = rows.first_block + row // BLOCK, rows.weight[row] * (then - now)
+    sums = {
+        number: np.bincount(cluster[blocks == number], weights=added[blocks == number], minlength=len(centres))
+        for number in np.unique(blocks)
+    }
+    _join_blocks(rows, sums, cost)
+
+
+class Exchange:
+    """Rows that may change clusters, visited in order, round by round.
+
+    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it costs least at the
+    start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
+    centres is counted, and done at once; a cluster's last row stays. ``way`` is for the compiled twin.
+    """
+
+    def __init__(self, rows, row, other, least_gain, n_threads, label, n, sum, centres, way):
+        self._rows, self._row, self._other, self._least_gain = rows, row, other.copy(), least_gain
+        self._costs = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
+        self._z, size = rows.z(row), self._costs.size(n, sum)
+        for i in np.flatnonzero(other < 0):
+            joining = self._costs.joining(size, rows.weight[row[i]], _sq_dists(self._z[i : i + 1], centres)[0])
+            joining[label[row[i]]] = np.inf
+            self._other[i] = joining.argmin()
+
+    def round(self, label, n, sum, centres, way):
+        """in-out label (n,), n (k,), sum and centres (k, d). Returns how many rows moved."""
+        costs, size, n_moved = self._costs, self._costs.size(n, sum).copy(), 0
+        for i, row in enumerate(self._row):
+            pair, w = [label[row], self._other[i]], self._rows.weight[row]
+            now, then = _sq_dists(self._z[i : i + 1], centres[pair])[0]
             if not w > 0 or not n[pair[0]] > w:
                 continue
-            if not penalties.joining(size[pair[1]], w, then) < penalties.leaving(size[pair[0]], w, now) - least_gain:
+            if not costs.joining(size[pair[1]], w, then) < costs.leaving(size[pair[0]], w, now) - self._least_gain:
                 continue
             for j, change in zip(pair, (-w, w), strict=True):
                 n[j] += change
-                sum[j] += change * z[i]
-                size[j] = penalties.size(n[j : j + 1], sum[j : j + 1])[0]
+                sum[j] += change * self._z[i]
+                size[j] = costs.size(n[j : j + 1], sum[j : j + 1])[0]
                 if size[j] > 0:
                     centres[j] = sum[j] / size[j]
-            other[i], label[r] = pair
+            self._other[i], label[row] = pair
             n_moved += 1
-        if n_moved == n_before:
-            break
-    return n_moved
+        return n_moved
 
 
 def distances(rows, centres, n_threads, sq_dist):
@@ -244,6 +267,7 @@ def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
         _join_blocks(rows, {number: parts[part] for number, parts in sums.items()}, out)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a cost that is no number is found by the search
 def _sum_block(z, weight, label, sq_dist, k):
     counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
     n, sse = (np.bincount(label, weights=values, minlength=k) for values in (weight, counted))
@@ -264,6 +288,7 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
+@np.errstate(over="ignore")
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "core/isa.hpp"
 
 namespace kfree::binding {
@@ -36,6 +37,9 @@ int64_t block_of(int64_t first_row) {
 template <class T>
 HeldRows hold_dense(Strided<const T> X, Vector<const double> anchor, Vector<const double> shift, bool unit,
                     OptionalVector weight, const std::string& isa, int64_t first_row) {
+  require_shape(anchor, "anchor", {static_cast<int64_t>(X.shape(1))});
+  require_shape(shift, "shift", {static_cast<int64_t>(X.shape(1))});
+  if (weight) require_shape(*weight, "weight", {static_cast<int64_t>(X.shape(0))});
   HeldRows held;
   held.owners.push_back(owner(X));
   if (weight) held.owners.push_back(owner(*weight));
@@ -50,13 +54,17 @@ HeldRows hold_dense(Strided<const T> X, Vector<const double> anchor, Vector<cons
 template <class T, class I>
 HeldRows hold_csr(Vector<const T> data, Vector<const I> indices, Vector<const I> indptr, int64_t n_features, bool unit,
                   OptionalVector weight, int64_t first_row) {
+  const auto n_rows = static_cast<int64_t>(indptr.shape(0)) - 1, n_stored = static_cast<int64_t>(data.shape(0));
+  require(n_rows >= 0 && indptr(0) == 0 && indptr(n_rows) <= n_stored,
+          "indptr must rise from 0 to the number of stored values");
+  require_shape(indices, "indices", {n_stored});
+  if (weight) require_shape(*weight, "weight", {n_rows});
   HeldRows held;
   held.owners = {owner(data), owner(indices), owner(indptr)};
   if (weight) held.owners.push_back(owner(*weight));
   held.rows = unlocked([&] {
-    return csr_rows<T, I>(data.data(), indices.data(), indptr.data(),
-                                 static_cast<int64_t>(indptr.shape(0)) - 1, n_features, unit, pointer(weight),
-                                 block_of(first_row));
+    return csr_rows<T, I>(data.data(), indices.data(), indptr.data(), n_rows, n_features, unit, pointer(weight),
+                          block_of(first_row));
   });
   return held;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "rows/sites.hpp"
 #include "rows/stats.hpp"
 
@@ -14,6 +15,11 @@ using Array = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
 inline Sites sites_of(const Matrix<const double>& centres, int n_threads) {
   return Sites(centres.data(), centres.shape(0), centres.shape(1), n_threads);
+}
+
+// Centres that rows are compared with have as many columns.
+inline void require_columns(const HeldRows& r, const Matrix<const double>& centres) {
+  require_shape(centres, "centres", {static_cast<int64_t>(centres.shape(0)), r.rows->d});
 }
 
 inline RowList list_of(Vector<const int64_t>& row, Vector<const int32_t>& cluster) {

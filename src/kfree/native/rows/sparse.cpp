@@ -70,7 +70,9 @@ class CsrRows final : public Rows {
     const bool ranked = n_sites == sites.k && n_sites > 1;
     for (int i = 0; i < n_rows; ++i) {
       const exact::RankError error(d, n_stored(rows[i]));
-      if (ranked) score(rows[i], sites.panels32.data(), sites.half_norm32.data(), sites.n_panels(), sites.max_norm(), error, i, scored);
+      if (ranked)
+        score(rows[i], sites.panels32.data(), sites.half_norm32.data(), sites.n_panels(), sites.max_norm(), error, i,
+              scored);
       const bool decided = ranked && scored.decided(i, sites, error);
       double second = std::numeric_limits<double>::infinity();
       label[i] = decided ? scored.index[i] : 0;
@@ -90,7 +92,8 @@ class CsrRows final : public Rows {
     Scored scored;
     for (int i = 0; i < n_rows; ++i) {
       const exact::RankError error(d, n_stored(rows[i]));
-      score(rows[i], some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm(), error, i, scored);
+      score(rows[i], some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm(), error, i,
+            scored);
       lower[i] = scored.lower_but(label[i], i, some, d);
     }
   }
