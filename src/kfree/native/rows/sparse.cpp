@@ -20,7 +20,8 @@ class CsrRows final : public Rows {
           int64_t first_block)
       : Rows(n, d, unit ? Centres::DIRECTIONS : Centres::MEANS, weight, first_block), data_(data), indices_(indices), indptr_(indptr) {
     if (unit)
-      measure_lengths([this](int64_t row) { return exact::length([this, row](auto visit) { each(row, visit); }); });
+      measure_lengths(
+          [this](int64_t row) { return exact::length([this, row](auto visit) { each_stored(row, visit); }); });
   }
 
   void copy(int64_t row, double* z) const override {
@@ -122,16 +123,20 @@ class CsrRows final : public Rows {
     void prefetch(int64_t row) const { __builtin_prefetch(rows.data_ + rows.indptr_[row]); }
   };
 
-  // Calls visit(column, value) for the stored values of a row. Without lengths nothing is divided: that takes longer than
-  // all the rest.
+  // Calls visit(column, value) for the values of a row as they are stored.
+  template <class Visit>
+  void each_stored(int64_t row, Visit visit) const {
+    for (int64_t s = indptr_[row]; s < indptr_[row + 1]; ++s)
+      visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
+  }
+
+  // The same for its coordinates that are not zero. Where centres are means nothing is divided: that takes longer than all
+  // the rest.
   template <class Visit>
   void each(int64_t row, Visit visit) const {
-    const int64_t begin = indptr_[row], end = indptr_[row + 1];
-    if (centres == Centres::MEANS)
-      for (int64_t s = begin; s < end; ++s) visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
-    else
-      for (int64_t s = begin; s < end; ++s)
-        visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / lengths_[row]);
+    if (centres == Centres::MEANS) return each_stored(row, visit);
+    const double length = lengths_[row];
+    each_stored(row, [&visit, length](int64_t t, double value) { visit(t, value / length); });
   }
 
   // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
