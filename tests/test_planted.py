@@ -42,9 +42,27 @@ MISTAKES = {
     ),
     "sums are not joined block by block": (
         "native/reference/passes.py",
-        "BLOCK = 1024",
         "BLOCK = 2048",
+        "BLOCK = 4096",
         ["native/test_passes.py", "test_accumulate and C-float64-plain-unweighted"],
+    ),
+    "blocks are joined from left to right": (
+        "core/sum_tree.py",
+        "parent = level + 1, node[1] // 2",
+        "parent = level + 1, 0",
+        ["native/test_sums.py", "those_of_the_tree and reference and dense"],
+    ),
+    "listed rows are summed by their place in the list": (
+        "native/reference/passes.py",
+        "blocks, k = rows.first_block + row // BLOCK, n.shape[-1]",
+        "blocks, k = rows.first_block + np.arange(len(row)) // BLOCK, n.shape[-1]",
+        ["native/test_sums.py", "no_cut and 2-columns-dense"],
+    ),
+    "a part begins a tree of its own": (
+        "native/reference/passes.py",
+        "self.first_block = first_row // BLOCK",
+        "self.first_block = 0",
+        ["native/test_sums.py", "each_block_once or parts_of_the_reference"],
     ),
     "a row at exactly lam opens a cluster": (
         "native/reference/passes.py",

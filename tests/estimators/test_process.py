@@ -81,6 +81,32 @@ def test_a_forked_child_can_fit_after_its_parent_did():
     )
 
 
+def test_threads_of_python_share_the_threads_of_the_core_and_may_fork_meanwhile():
+    """Every call goes on with the helpers it gets, and a child forked in the midst of a fit starts its own."""
+    run(
+        """
+        import os, threading
+        import numpy as np
+        from kfree import KMeans
+        X = np.random.default_rng(0).normal(size=(20_000, 3))
+        fit = lambda: KMeans(40, init=X[:40], max_iter=15, tol=0, n_threads=3).fit(X).labels_
+        expected, found = fit(), []
+        threads = [threading.Thread(target=lambda: found.extend(fit() for _ in range(3))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if (fit() == expected).all() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+        for thread in threads:
+            thread.join()
+        assert len(found) == 12
+        assert all((labels == expected).all() for labels in found)
+        """
+    )
+
+
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured through Linux's /proc")
 def test_a_fit_takes_at_most_64_bytes_a_row():
     """The most demanding path: cosine, weights to convert, random order, a first sweep in which all rows are far."""

@@ -41,6 +41,24 @@ MISTAKES = {
         "return 1.0 * ROUNDED_DOWN",
         ("native/test_bounds.py", HISTORY),
     ),
+    "a tree of blocks that begins anew in each part": (
+        "rows/block_fold.hpp",
+        "const TreeNode parent{level, (first_block_ + block) >> level};",
+        "const TreeNode parent{level, block >> level};",
+        ("native/test_sums.py", "no_cut and 257-columns"),
+    ),
+    "runs that are cut off taken for whole ones": (
+        "rows/cluster_sums.cpp",
+        "for (const TreeNode& node : wanted) take_until(node.end());",
+        "for (size_t i = 0; i < wanted.size(); ++i) take_until(wanted[0].end());",
+        ("native/test_sums.py", "no_cut and 2-columns"),
+    ),
+    "siblings joined across levels": (
+        "core/sum_tree.cpp",
+        "const bool lifts = p.node.level == level;",
+        "const bool lifts = p.node.level <= level + 1;",
+        ("native/test_sums.py", "no_cut"),
+    ),
     "sparse ranking taken for exact": (
         "rows/sparse.cpp",
         "const bool decided = ranked && scored.decided(i, sites, error);",
@@ -79,7 +97,7 @@ MISTAKES = {
     ),
     "eight bits taken for all of a site": (
         "assign/int8/quantized.cpp",
-        "most_off_ = std::max(most_off_, off_[j]);",
+        "off_[j] = std::sqrt(sq_off) * (1.0 + rounding_) + rounding_ * sites.norm[site];",
         "off_[j] = 0.0;",
         ("native/test_prefilter.py", "f4"),
     ),

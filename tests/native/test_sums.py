@@ -11,11 +11,9 @@ from kfree.native import _core
 from kfree.native.reference import passes as reference
 
 BLOCK, K = reference.BLOCK, 12
-N_ROWS = 21 * BLOCK + 77
+N_ROWS = 13 * BLOCK + 77
 # Where parts end, in blocks; the last one takes the rest.
-CUTS = {"one part": [], "two parts": [8], "uneven parts": [1, 2, 5, 12, 13, 20]}
-# Below and above the number of columns from which rows are added up cluster by cluster.
-COLUMNS = [2, 17]
+CUTS = [[], [8], [1, 2, 5, 12]]
 
 
 def plain_total(values, begin, end, level=20, index=0):
@@ -85,14 +83,9 @@ class Case:
         return [join(nodes, np.concatenate(parts)) for parts in zip(*sums, strict=True)]
 
 
-@pytest.fixture(params=["dense", "csr"])
-def kind(request):
-    return request.param
-
-
-@pytest.fixture(params=COLUMNS, ids="{}-columns".format)
-def case(request, kind, rng):
-    return Case(request.param, kind, rng)
+@pytest.fixture(params=[(2, "dense"), (257, "dense"), (2, "csr")], ids=lambda param: "{}-columns-{}".format(*param))
+def case(request, rng):
+    return Case(*request.param, rng)
 
 
 @pytest.mark.parametrize("passes", [_core, reference], ids=["native", "reference"])
@@ -101,17 +94,17 @@ def test_sums_are_those_of_the_tree(case, passes):
     stats = np.empty(1), np.empty((1, case.X.shape[1])), np.empty(1)
     rows = case.rows(passes, 0, N_ROWS)
     passes.accumulate(rows, np.zeros(N_ROWS, np.int32), case.sq_dist, 1, *stats)
-    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, 22)
+    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, 14)
     np.testing.assert_array_equal(np.concatenate([part.ravel() for part in stats]), expected)
 
 
-@pytest.mark.parametrize("cuts", CUTS)
-def test_no_cut_and_no_number_of_threads_shows_in_a_sum(case, cuts):
+def test_no_cut_and_no_number_of_threads_shows_in_a_sum(case):
+    """Few columns, and so many that rows are added up cluster by cluster."""
     rows = case.rows(reference, 0, N_ROWS)
     expected = list(case.passes_over(reference, rows, 0, N_ROWS, 1, ()))
     for n_threads in (1, 2, 8):
         whole = case.passes_over(_core, case.rows(_core, 0, N_ROWS), 0, N_ROWS, n_threads, ())
-        for parts in (whole, case.joined(_core, CUTS[cuts], n_threads)):
+        for parts in (whole, *(case.joined(_core, cuts, n_threads) for cuts in CUTS)):
             for found, wanted in zip(parts, expected, strict=True):
                 if case.kind == "dense":
                     np.testing.assert_array_equal(found, wanted)
@@ -120,9 +113,9 @@ def test_no_cut_and_no_number_of_threads_shows_in_a_sum(case, cuts):
 
 
 def test_sparse_sums_do_not_depend_on_parts_and_threads_either(rng):
-    case = Case(17, "csr", rng)
+    case = Case(257, "csr", rng)
     expected = case.joined(_core, [], 1)
-    for cuts in CUTS.values():
+    for cuts in CUTS:
         for found, wanted in zip(case.joined(_core, cuts, 8), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
@@ -130,7 +123,7 @@ def test_sparse_sums_do_not_depend_on_parts_and_threads_either(rng):
 def test_parts_of_the_reference_join_too(rng):
     case = Case(2, "dense", rng)
     expected = case.passes_over(reference, case.rows(reference, 0, N_ROWS), 0, N_ROWS, 1, ())
-    for found, wanted in zip(case.joined(reference, CUTS["uneven parts"], 1), expected, strict=True):
+    for found, wanted in zip(case.joined(reference, CUTS[-1], 1), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
 
@@ -146,15 +139,20 @@ def test_nodes_cover_each_block_once(begin, end):
 
 
 @pytest.mark.parametrize("passes", [_core, reference], ids=["native", "reference"])
-def test_wrong_parts_lists_and_arrays_are_refused(passes, rng):
+def test_wrong_parts_and_lists_are_refused(passes, rng):
     case = Case(2, "dense", rng)
     with pytest.raises(ValueError, match=f"first_row=7 must be a multiple of BLOCK={BLOCK}"):
         passes.dense_rows(case.X, np.zeros(2), np.zeros(2), False, None, "baseline", 7)
     rows = case.rows(passes, 0, N_ROWS)
     stats = np.empty(2 * K), np.empty((2 * K, 2)), np.empty(2 * K)
     for wrong in ([5, 5], [2 * BLOCK, 3], [3 * BLOCK, 3 * BLOCK + 2, 3 * BLOCK + 1], [9, BLOCK, 8, 5 * BLOCK]):
-        row = np.array(wrong)
+        row, cluster = np.array(wrong), np.zeros(len(wrong), np.int32)
         with pytest.raises(ValueError, match="ascending"):
-            passes.choose(rows, row, np.zeros(len(row), np.int32), case.pairs, 1, np.empty(len(row), np.int32), *stats)
-    with pytest.raises(ValueError, match="nodes|argument"):
-        passes.potentials(rows, case.pairs, case.sq_dist, 1, np.empty((2, 2 * K)))
+            passes.choose(rows, row, cluster, case.pairs, 1, cluster.copy(), *stats)
+
+
+def test_arrays_without_room_for_every_node_are_refused(rng):
+    case = Case(2, "dense", rng)
+    rows = case.rows(_core, 0, N_ROWS)
+    with pytest.raises(ValueError, match="one more of length 3, the number of nodes"):
+        _core.potentials(rows, case.pairs, case.sq_dist, 1, np.empty((2, 2 * K)))

@@ -32,7 +32,7 @@ void bind_assign(nb::module_& m) {
     require_columns(r, centres);
     const auto stats = stats_of(*r.rows, n, sum, sse);
     return unlocked([&] {
-      return nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
+      return nearest(*r.rows, sites_of(centres, n_threads), uids.data(), lam, n_threads, bounds, label.data(),
                             sq_dist.data(), stats, far ? far->data() : nullptr);
     });
   }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "lam"_a, "n_threads"_a, "bounds"_a,
@@ -64,38 +64,38 @@ void bind_assign(nb::module_& m) {
                     Vector<const int64_t> born_at, int32_t first_label, int n_threads, Vector<int32_t> label,
                     Vector<double> sq_dist) {
     unlocked([&] {
-      join_newborn(*r.rows, order ? order->data() : nullptr, sites_of(newborn), born_at.data(), first_label, n_threads,
+      join_newborn(*r.rows, order ? order->data() : nullptr, sites_of(newborn, n_threads), born_at.data(), first_label, n_threads,
                    label.data(), sq_dist.data());
     });
   }, "rows"_a, "order"_a.noconvert().none(), "newborn"_a.noconvert(), "born_at"_a.noconvert(), "first_label"_a,
      "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("approach", [](const HeldRows& r, Matrix<const double> site, int n_threads, Vector<double> sq_dist) {
-    unlocked([&] { approach(*r.rows, sites_of(site), n_threads, sq_dist.data()); });
+    unlocked([&] { approach(*r.rows, sites_of(site, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "site"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 
   m.def("best_candidate", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
                              int n_threads) {
-    return unlocked([&] { return best_candidate(*r.rows, sites_of(candidates), sq_dist.data(), n_threads); });
+    return unlocked([&] { return best_candidate(*r.rows, sites_of(candidates, n_threads), sq_dist.data(), n_threads); });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
 
   m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
                          int n_threads, Array potential) {
     const bool by_node = is_by_node(*r.rows, potential, 1);
     unlocked([&] {
-      potentials(*r.rows, sites_of(candidates), sq_dist.data(), n_threads, potential.data(), by_node);
+      potentials(*r.rows, sites_of(candidates, n_threads), sq_dist.data(), n_threads, potential.data(), by_node);
     });
   }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
 
   m.def("distances_to_own", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                    Matrix<const double> centres, int n_threads, Vector<double> sq_dist) {
-    unlocked([&] { distances_to_own(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, sq_dist.data()); });
+    unlocked([&] { distances_to_own(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "sq_dist"_a.noconvert());
 
   m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
     require_columns(r, centres);
-    unlocked([&] { distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
+    unlocked([&] { distances(*r.rows, sites_of(centres, n_threads), n_threads, sq_dist.data()); });
   }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/pairs.hpp"
+#include "core/parallel.hpp"
 
 namespace kfree {
 namespace {
@@ -18,16 +19,22 @@ size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANE
 
 }  // namespace
 
-void Bounds::turn_to(const Sites& sites, const int64_t* uids) {
+void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
   const double rounding = 0x1p-51 * static_cast<double>(sites.d + 16);
   up_ = 1.0 + rounding;
   down_ = 1.0 - rounding;
-  if (!complete_) std::fill(label_.begin(), label_.end(), -1);
+  if (!complete_)
+    parallel_for(label_.size(), 1, n_threads, [this](int64_t begin, int64_t end) {
+      std::fill(label_.begin() + begin, label_.begin() + end, -1);
+    });
   complete_ = false;
-  const std::vector<double> drift = measure_drift(sites, uids);
+  const std::vector<double> drift = measure_drift(sites, uids, n_threads);
   set_fastest_apart(sites, drift);
-  part_by_speed(sites, drift);
-  centre_ = sites.centre;
+  part_by_speed(sites, drift, n_threads);
+  centre_.resize(sites.k * sites.d);
+  parallel_for(sites.k, sites.d, n_threads, [&](int64_t begin, int64_t end) {
+    std::copy(sites[begin], sites[end], centre_.data() + begin * sites.d);
+  });
   uids_.assign(uids, uids + sites.k);
 }
 
@@ -73,19 +80,34 @@ int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const d
   return n_open;
 }
 
-// How far each present site has come, at most; no bound holds for a newborn one.
-std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids) {
+// The number that each present site had in the last pass, −1 for newborn ones.
+std::vector<int32_t> Bounds::old_numbers(const Sites& sites, const int64_t* uids) const {
+  std::vector<int32_t> old(sites.k, -1);
+  if (std::equal(uids_.begin(), uids_.end(), uids, uids + sites.k)) {
+    std::iota(old.begin(), old.end(), 0);
+    return old;
+  }
   std::unordered_map<int64_t, int32_t> old_number;
   for (size_t j = 0; j < uids_.size(); ++j) old_number[uids_[j]] = static_cast<int32_t>(j);
+  for (int64_t j = 0; j < sites.k; ++j)
+    if (const auto found = old_number.find(uids[j]); found != old_number.end()) old[j] = found->second;
+  return old;
+}
+
+// How far each present site has come, at most; no bound holds for a newborn one.
+std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids, int n_threads) {
+  const std::vector<int32_t> old = old_numbers(sites, uids);
   renumbered_.assign(uids_.size(), -1);
+  for (int64_t j = 0; j < sites.k; ++j)
+    if (old[j] >= 0) renumbered_[old[j]] = static_cast<int32_t>(j);
   std::vector<double> drift(sites.k, INFINITE);
-  for (int64_t j = 0; j < sites.k; ++j) {
-    const auto old = old_number.find(uids[j]);
-    if (old == old_number.end()) continue;
-    renumbered_[old->second] = static_cast<int32_t>(j);
-    const double *now = sites[j], *before = centre_.data() + old->second * sites.d;
-    drift[j] = up_ * dist_between(now, before, sites.d);
-  }
+  parallel_for(sites.k, sites.d, n_threads, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      if (old[j] < 0) continue;
+      const double *now = sites[j], *before = centre_.data() + old[j] * sites.d;
+      drift[j] = up_ * dist_between(now, before, sites.d);
+    }
+  });
   same_numbers_ = renumbered_.size() == static_cast<size_t>(sites.k);
   for (size_t j = 0; same_numbers_ && j < renumbered_.size(); ++j)
     same_numbers_ = renumbered_[j] == static_cast<int32_t>(j);
@@ -93,21 +115,23 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
 }
 
 // The slow sites, and the 2, 8 or 32 fastest, if that is a small part of all.
-void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift) {
-  around_.assign(sites.k, {});
+void Bounds::part_by_speed(const Sites& sites, const std::vector<double>& drift, int n_threads) {
+  constexpr size_t N_FAST[MOST_LEVELS] = {2, 8, 32};
+  around_.resize(sites.k);
   n_levels_ = 0;
-  if (sites.d > parted_columns_) return;
-  std::vector<double> gap(sites.k, INFINITE);  // to the nearest of the fast ones
-  size_t n_seen = 0;
-  for (const size_t n_fast : {2, 8, 32}) {
-    if (4 * n_fast > drift.size()) return;
-    for (; n_seen < n_fast; ++n_seen)
-      for (int32_t j = 0; j < sites.k; ++j)
-        if (j != by_speed_[n_seen])
-          gap[j] = std::min(gap[j], dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
-    for (int64_t j = 0; j < sites.k; ++j) around_[j].level[n_levels_] = {drift[by_speed_[n_fast]], half(gap[j])};
-    ++n_levels_;
-  }
+  while (n_levels_ < MOST_LEVELS && sites.d <= parted_columns_ && 4 * N_FAST[n_levels_] <= drift.size()) ++n_levels_;
+  const int64_t n_compared = n_levels_ ? static_cast<int64_t>(N_FAST[n_levels_ - 1]) : 0;
+  parallel_for(sites.k, n_compared * sites.d, n_threads, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      double gap = INFINITE;  // to the nearest of the fast ones
+      size_t n_seen = 0;
+      for (int l = 0; l < n_levels_; ++l) {
+        for (; n_seen < N_FAST[l]; ++n_seen)
+          if (j != by_speed_[n_seen]) gap = std::min(gap, dist_between(sites[j], sites[by_speed_[n_seen]], sites.d));
+        around_[j].level[l] = {drift[by_speed_[N_FAST[l]]], half(gap)};
+      }
+    }
+  });
 }
 
 void Bounds::set_fastest_apart(const Sites& sites, const std::vector<double>& drift) {

@@ -20,7 +20,7 @@ class Bounds {
       : parted_columns_(parted_columns), glanced_columns_(prefiltered_columns), label_(n_rows, -1), lower_(n_rows) {}
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
-  void turn_to(const Sites& sites, const int64_t* uids);
+  void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
   // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
   void finish() { complete_ = true; }
 
@@ -63,9 +63,10 @@ class Bounds {
   static float stored(double lower) {
     return lower > LEAST ? static_cast<float>(std::min(lower * ROUNDED_DOWN, 3e38)) : 0.0f;
   }
-  std::vector<double> measure_drift(const Sites& sites, const int64_t* uids);
+  std::vector<int32_t> old_numbers(const Sites& sites, const int64_t* uids) const;
+  std::vector<double> measure_drift(const Sites& sites, const int64_t* uids, int n_threads);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
-  void part_by_speed(const Sites& sites, const std::vector<double>& drift);
+  void part_by_speed(const Sites& sites, const std::vector<double>& drift, int n_threads);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
   const int64_t parted_columns_, glanced_columns_;
@@ -73,7 +74,7 @@ class Bounds {
   std::vector<float> lower_;
   bool complete_ = false, glances_pay_ = true;
   // The sites that the bounds hold for.
-  std::vector<double> centre_;
+  Uninitialised<double> centre_;
   std::vector<int64_t> uids_;
   // From those to the present ones.
   std::vector<int32_t> renumbered_;

@@ -38,9 +38,9 @@ struct Tally {
 struct Quantized {
   std::unique_ptr<const QuantizedSites> all, fastest;
 
-  Quantized(const Rows& rows, const Sites& sites, const Bounds& bounds) {
-    if (bounds.prefilter_pays(rows.d)) all = rows.quantized(sites, nullptr);
-    if (all) fastest = rows.quantized(sites, &bounds.fastest());
+  Quantized(const Rows& rows, const Sites& sites, const Bounds& bounds, int n_threads) {
+    if (bounds.prefilter_pays(rows.d)) all = rows.quantized(sites, nullptr, n_threads);
+    if (all) fastest = rows.quantized(sites, &bounds.fastest(), n_threads);
   }
 };
 
@@ -195,8 +195,8 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   std::mutex adding;
   Stats stats(rows, out, n_threads);
   std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
-  bounds.turn_to(sites, uids);
-  const Quantized narrow(rows, sites, bounds);
+  bounds.turn_to(sites, uids, n_threads);
+  const Quantized narrow(rows, sites, bounds, n_threads);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
     PieceAssignment assignment(rows, sites, narrow, bounds, worker, label, sq_dist);
     Tally own;

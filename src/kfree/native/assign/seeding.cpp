@@ -69,7 +69,7 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
     Scratch scratch;
     double gap[PANEL];
     for (int64_t b; (b = worker.next()) >= 0;) {
-      auto sums = fresh_sums(tree, 1, k);
+      auto sums = fresh_sums(tree, rows.buffers(), 1, k);
       double* sum = sums->records() + sums->record_of(0);
       for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
         rows.focus(i, scratch);

@@ -25,9 +25,9 @@ template <class T>
 using Owned = nb::ndarray<nb::numpy, T>;
 
 // A copy that Python owns.
-template <class T>
-Owned<T> array_of(const std::vector<T>& values, std::initializer_list<size_t> shape) {
-  auto* kept = new std::vector<T>(values);
+template <class T, class Allocator>
+Owned<T> array_of(const std::vector<T, Allocator>& values, std::initializer_list<size_t> shape) {
+  auto* kept = new std::vector<T>(values.begin(), values.end());
   nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Owned<T>(kept->data(), shape, free);
 }

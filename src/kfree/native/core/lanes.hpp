@@ -5,16 +5,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pairs.hpp"
+
 namespace kfree {
 
 constexpr int64_t LANES = 4;
 
 struct Four {
-  using Two __attribute__((vector_size(16))) = double;
-  Two low, high;
+  Pair low, high;
 
   Four() = default;
-  Four(Two first, Two second) : low(first), high(second) {}
+  Four(Pair first, Pair second) : low(first), high(second) {}
   Four(double same) : low{same, same}, high{same, same} {}
   Four(double a, double b, double c, double d) : low{a, b}, high{c, d} {}
   double operator[](int64_t lane) const { return lane < 2 ? low[lane] : high[lane - 2]; }

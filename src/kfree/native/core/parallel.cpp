@@ -1,9 +1,12 @@
 #include "core/parallel.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
-#include <vector>
+
+#include "core/pool.hpp"
 
 namespace kfree {
 namespace {
@@ -16,6 +19,15 @@ int64_t now_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
+
+// Of the calling thread.
+int64_t thread_ns() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+std::atomic<int64_t> parallel_ns{0};
 
 }  // namespace
 
@@ -78,37 +90,26 @@ void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
 }
 
 void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
+  const int64_t begin_ns = thread_ns();
   const int n_helpers = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
-  std::vector<std::thread> helpers;
-  running_ = 0;
-  try {
-    for (int i = 0; i < n_helpers; ++i) {
-      {
-        std::lock_guard lock(mutex_);
-        ++running_;
-      }
-      helpers.emplace_back([this, &work] {
-        guarded(work, false);
-        std::lock_guard lock(mutex_);
-        --running_;
-        changed_.notify_all();
-      });
-    }
-  } catch (...) {
-    // No more threads, or no memory for them: those that started, and this one, do the work.
-    std::lock_guard lock(mutex_);
-    --running_;
-  }
+  Task task([this, &work] { guarded(work, false); });
+  if (n_helpers > 0) Pool::get().start(task, n_helpers);
   guarded(work, true);
-  for (std::unique_lock lock(mutex_); running_ > 0;) {
-    changed_.wait_for(lock, POLL_EVERY);
-    lock.unlock();
-    poll();
-    lock.lock();
-  }
-  for (std::thread& helper : helpers) helper.join();
+  if (n_helpers > 0) Pool::get().finish(task, [this] { poll(); });
+  parallel_ns += thread_ns() - begin_ns;
+  rethrow();
+}
+
+void Blocks::run_alone(const std::function<void(Worker&)>& work) {
+  guarded(work, true);
+  rethrow();
+}
+
+void Blocks::rethrow() {
   if (error_) std::rethrow_exception(error_);
   if (interrupted_) throw Interrupted();
 }
+
+double parallel_seconds() { return 1e-9 * static_cast<double>(parallel_ns.load()); }
 
 }  // namespace kfree

@@ -1,6 +1,6 @@
-// Threads for one call: numbered blocks handed out in order, results joined in order, Ctrl-C noticed on the way.
-// Threads live only as long as the call, so a process may fork at any time between two calls.
+// Work for all threads: numbered blocks handed out in order, Ctrl-C noticed on the way.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -41,22 +41,37 @@ class Blocks {
   explicit Blocks(int64_t n) : n_(n) {}
   // Runs `work` on up to n_threads threads, the calling one among them, and rethrows what they threw.
   void run(int n_threads, const std::function<void(Worker&)>& work);
+  // The same on the calling thread alone, where one block needs what an earlier one did.
+  void run_alone(const std::function<void(Worker&)>& work);
 
  private:
   friend class Worker;
   void guarded(const std::function<void(Worker&)>& work, bool is_caller);
   void poll();
+  void rethrow();
   void stop();
 
   const int64_t n_;
   std::atomic<int64_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::atomic<int64_t> turn_{0};
-  int running_ = 0;
   bool interrupted_ = false;
   std::exception_ptr error_;
   std::mutex mutex_;
   std::condition_variable changed_;
 };
+
+// Calls body(begin, end) for parts of 0…n−1, on all threads; `cost` is that of one of them, in additions or so.
+template <class Body>
+void parallel_for(int64_t n, int64_t cost, int n_threads, Body body) {
+  constexpr int64_t COST_AT_ONCE = 1 << 15;
+  const int64_t at_once = std::max<int64_t>(1, COST_AT_ONCE / std::max<int64_t>(cost, 1));
+  Blocks(n_blocks(n, at_once)).run(n_threads, [&](Worker& worker) {
+    for (int64_t b; (b = worker.next()) >= 0;) body(b * at_once, std::min(n, (b + 1) * at_once));
+  });
+}
+
+// Processor time that calling threads have spent in Blocks::run so far, in seconds: what other threads can take part in.
+double parallel_seconds();
 
 }  // namespace kfree

@@ -10,7 +10,7 @@ template <class Work>
 int64_t interruptible(Work work) {
   return unlocked([&] {
     int64_t result = 0;
-    Blocks(1).run(1, [&](Worker& worker) {
+    Blocks(1).run_alone([&](Worker& worker) {
       while (worker.next() >= 0) result = work([&] { return worker.go_on(); });
     });
     return result;

@@ -6,6 +6,7 @@
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "groups/hdp.hpp"
+#include "rows/binding.hpp"
 
 namespace kfree::binding {
 namespace {
@@ -18,11 +19,6 @@ Groups groups_of(const HeldRows& r, const Vector<const int64_t>& member, const V
   require_cuts("begin", begin.data(), n_groups, r.rows->n);
   require_within("member", member.data(), r.rows->n, r.rows->n);
   return {member.data(), begin.data(), static_cast<int64_t>(begin.shape(0)) - 1};
-}
-
-Sites sites_of(const HeldRows& r, const Matrix<const double>& centres) {
-  require_shape(centres, "centres", {static_cast<int64_t>(centres.shape(0)), r.rows->d});
-  return Sites(centres.data(), centres.shape(0), centres.shape(1));
 }
 
 // What all passes are given besides: who uses which site, and something for each row.
@@ -42,7 +38,8 @@ void bind_hdp(nb::module_& m) {
                     Vector<int32_t> label, Vector<double> sq_dist, std::optional<Vector<double>> cost,
                     std::optional<Matrix<bool>> successor) {
     const Groups groups = groups_of(r, member, begin);
-    const Sites sites = sites_of(r, centres);
+    require_columns(r, centres);
+    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     if (cost) require_shape(*cost, "cost", {sites.k});
     if (successor) require_shape(*successor, "successor", {sites.k, sites.k});
@@ -58,7 +55,8 @@ void bind_hdp(nb::module_& m) {
                     Matrix<const double> centres, double lam_local, double lam_global, int n_threads,
                     Matrix<const bool> used, Vector<int32_t> label, Vector<double> sq_dist) {
     const Groups groups = groups_of(r, member, begin);
-    const Sites sites = sites_of(r, centres);
+    require_columns(r, centres);
+    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     auto* founders = new std::vector<int64_t>(unlocked([&] {
       return visit(*r.rows, groups, sites, lam_local, lam_global, n_threads, used.data(), label.data(),
@@ -73,7 +71,8 @@ void bind_hdp(nb::module_& m) {
                       Matrix<const double> centres, int n_threads, Matrix<const bool> used,
                       Vector<const int32_t> label, Vector<int32_t> second, Vector<double> sq_dist) {
     const Groups groups = groups_of(r, member, begin);
-    const Sites sites = sites_of(r, centres);
+    require_columns(r, centres);
+    const Sites sites = unlocked([&] { return sites_of(centres, n_threads); });
     require_fit(r, groups, sites, used, label, sq_dist);
     require_shape(second, "second", {r.rows->n});
     unlocked([&] {

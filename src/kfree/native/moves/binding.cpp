@@ -21,7 +21,7 @@ void bind_moves(nb::module_& m) {
                      Array sum, Array sse) {
     const auto stats = stats_of(*r.rows, n, sum, sse);
     unlocked([&] {
-      choose(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, label.data(), stats);
+      choose(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, label.data(), stats);
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "label"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
@@ -29,14 +29,14 @@ void bind_moves(nb::module_& m) {
   m.def("scatter_product", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                    Matrix<const double> centres, int n_threads, Array n, Array sum, Array sse) {
     const auto stats = stats_of(*r.rows, n, sum, sse);
-    unlocked([&] { scatter_product(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, stats); });
+    unlocked([&] { scatter_product(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, stats); });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("second_nearest", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                      Matrix<const double> centres, int n_threads, Vector<int32_t> rival, Vector<double> sq_dist) {
     unlocked([&] {
-      second_nearest(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, rival.data(), sq_dist.data());
+      second_nearest(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, rival.data(), sq_dist.data());
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
      "rival"_a.noconvert(), "sq_dist"_a.noconvert());
@@ -45,7 +45,7 @@ void bind_moves(nb::module_& m) {
                             Vector<const int32_t> second, Matrix<const double> centres, int n_threads, Array cost) {
     const bool by_node = is_by_node(*r.rows, cost, 1);
     unlocked([&] {
-      closing_costs(*r.rows, list_of(row, cluster), second.data(), sites_of(centres), n_threads, cost.data(), by_node);
+      closing_costs(*r.rows, list_of(row, cluster), second.data(), sites_of(centres, n_threads), n_threads, cost.data(), by_node);
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "second"_a.noconvert(), "centres"_a.noconvert(),
      "n_threads"_a, "cost"_a.noconvert());

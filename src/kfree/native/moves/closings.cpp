@@ -16,7 +16,7 @@ void closing_costs(const Rows& rows, RowList list, const int32_t* second, const 
     double now[BLOCK], then[BLOCK];
     for (int64_t b; (b = worker.next()) >= 0;) {
       const int64_t first = place((begin + b) * BLOCK), m = place((begin + b + 1) * BLOCK) - first;
-      auto sums = m ? fresh_sums(tree, sites.k, 1) : nullptr;
+      auto sums = m ? fresh_sums(tree, rows.buffers(), sites.k, 1) : nullptr;
       const RowSet set = {list.row + first, 0};
       rows.sq_dists(set, m, sites, list.cluster + first, now);
       rows.sq_dists(set, m, sites, second + first, then);

@@ -44,9 +44,9 @@ struct DirectionRowCosts {
 template <class RowCosts>
 class Visitor {
  public:
-  Visitor(const Rows& rows, double least_gain, MovingClusters clusters)
-      : rows_(rows), least_gain_(least_gain), clusters_(clusters), sites_(clusters.centres, clusters.k, rows.d),
-        size_(clusters.k), z_(rows.d) {
+  Visitor(const Rows& rows, double least_gain, MovingClusters clusters, int n_threads)
+      : rows_(rows), least_gain_(least_gain), clusters_(clusters),
+        sites_(clusters.centres, clusters.k, rows.d, n_threads), size_(clusters.k), z_(rows.d) {
     for (int64_t j = 0; j < clusters.k; ++j) size_[j] = RowCosts::size(clusters.n[j], sum(j), rows.d);
   }
 
@@ -137,25 +137,25 @@ Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_thre
           if (other_[i] < 0) other_[i] = visitor.alternative(row_[i], label[row_[i]], scratch);
     });
   };
-  if (rows.lengths().empty())
-    look(Visitor<MeanRowCosts>(rows, least_gain, clusters));
+  if (rows.centres == Centres::MEANS)
+    look(Visitor<MeanRowCosts>(rows, least_gain, clusters, n_threads));
   else
-    look(Visitor<DirectionRowCosts>(rows, least_gain, clusters));
+    look(Visitor<DirectionRowCosts>(rows, least_gain, clusters, n_threads));
 }
 
 int64_t Exchange::round(MovingClusters clusters, int32_t* label) {
   const auto visit_all = [&](auto visitor) {
     int64_t n_moved = 0;
     // One thread, because every move changes what the next row sees.
-    Blocks(n_blocks(row_.size(), BLOCK)).run(1, [&](Worker& worker) {
+    Blocks(n_blocks(row_.size(), BLOCK)).run_alone([&](Worker& worker) {
       for (int64_t b; (b = worker.next()) >= 0;)
         for (int64_t i = b * BLOCK; i < std::min<int64_t>(row_.size(), (b + 1) * BLOCK); ++i)
           n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], seen_[i]);
     });
     return n_moved;
   };
-  if (rows_.lengths().empty()) return visit_all(Visitor<MeanRowCosts>(rows_, least_gain_, clusters));
-  return visit_all(Visitor<DirectionRowCosts>(rows_, least_gain_, clusters));
+  if (rows_.centres == Centres::MEANS) return visit_all(Visitor<MeanRowCosts>(rows_, least_gain_, clusters, 1));
+  return visit_all(Visitor<DirectionRowCosts>(rows_, least_gain_, clusters, 1));
 }
 
 }  // namespace kfree

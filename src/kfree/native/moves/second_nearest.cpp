@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
@@ -101,18 +102,28 @@ class RivalSearch {
 };
 
 // Positions in the list, rows of a cluster together: one choice of sites then serves a whole tile.
-std::vector<int64_t> by_cluster(RowList list, int64_t k) {
-  std::vector<int64_t> next(k + 1, 0), position(list.n);
-  for (int64_t i = 0; i < list.n; ++i) ++next[list.cluster[i] + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  for (int64_t i = 0; i < list.n; ++i) position[next[list.cluster[i]]++] = i;
+std::vector<int64_t> by_cluster(RowList list, int64_t k, int n_threads) {
+  constexpr int64_t MOST_PARTS = 64;
+  const int64_t size = std::max(4 * k, n_blocks(list.n, MOST_PARTS)), n_parts = n_blocks(list.n, size);
+  std::vector<int64_t> next(n_parts * k, 0), position(list.n);  // next (n_parts, k)
+  const auto for_listed = [&](auto visit) {
+    parallel_for(n_parts, size, n_threads, [&](int64_t first, int64_t last) {
+      for (int64_t p = first; p < last; ++p)
+        for (int64_t i = p * size; i < std::min(list.n, (p + 1) * size); ++i) visit(next[p * k + list.cluster[i]]++, i);
+    });
+  };
+  for_listed([](int64_t, int64_t) {});
+  int64_t n_before = 0;
+  for (int64_t j = 0; j < k; ++j)
+    for (int64_t p = 0; p < n_parts; ++p) n_before += std::exchange(next[p * k + j], n_before);
+  for_listed([&](int64_t place, int64_t i) { position[place] = i; });
   return position;
 }
 
 }  // namespace
 
 void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist) {
-  const std::vector<int64_t> position = by_cluster(list, sites.k);
+  const std::vector<int64_t> position = by_cluster(list, sites.k, n_threads);
   Blocks(n_blocks(list.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     RivalSearch search(rows, sites);
     int64_t row[TILE];

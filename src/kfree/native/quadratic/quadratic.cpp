@@ -14,10 +14,11 @@ constexpr int LANES = Tile::LANES;
 // Sums of `width` numbers per cluster that `gather(block's rows, sums)` makes, written cluster by cluster.
 template <class Gather, class Write>
 void sum_blocks(int64_t n, int n_threads, int64_t k, int64_t width, Gather gather, Write write) {
+  Buffers buffers;
   ClusterTree tree(0, n_blocks(n, BLOCK));
   Blocks(n_blocks(n, BLOCK)).run(n_threads, [&](Worker& worker) {
     for (int64_t b; (b = worker.next()) >= 0;) {
-      auto sums = fresh_sums(tree, k, width);
+      auto sums = fresh_sums(tree, buffers, k, width);
       gather(b * BLOCK, std::min(n, (b + 1) * BLOCK), *sums);
       tree.put({0, b}, std::move(sums));
     }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pairs.hpp"
+
 namespace kfree {
 
 struct Quadratics {
@@ -35,8 +37,6 @@ class Tile {
   int32_t label[LANES];
 
  private:
-  // What every instruction set that kfree runs on has; wider types are slow where they do not fit.
-  typedef double Pair __attribute__((vector_size(16)));
   static constexpr int PAIRS = LANES / 2;
 
   std::vector<Pair> x_, gap_;  // (d, PAIRS)

@@ -1,9 +1,9 @@
 """What the compiled passes mean: the same functions in NumPy, same names, arguments and, for dense rows, bits.
 
 Coordinates are z = (x − anchor) − shift in float64, or x over its length when ``unit``. A squared distance is
-Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and are joined by a
-fixed tree over block numbers (``kfree.core.sum_tree``). Arrays of statistics take the total or, with one more axis
-before the others, the sums of each of ``rows.nodes``: what a part of the rows hands on.
+Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and are joined by a fixed tree over
+block numbers (``kfree.core.sum_tree``). Arrays of statistics take the total or, with one more axis before the others,
+the sums of each of ``rows.nodes``: what a part of the rows hands on.
 ``n_threads`` and ``isa`` are accepted because the compiled twins need them; here they change nothing.
 """
 
@@ -14,7 +14,7 @@ from kfree.core.hashing import hashed
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
 from kfree.core.sum_tree import join, nodes_covering
 
-BLOCK = 1024
+BLOCK = 2048
 
 
 class Rows:

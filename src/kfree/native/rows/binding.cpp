@@ -73,6 +73,7 @@ HeldRows hold_csr(Vector<const T> data, Vector<const I> indices, Vector<const I>
 
 void bind_rows(nb::module_& m) {
   m.attr("BLOCK") = BLOCK;
+  m.def("parallel_seconds", &parallel_seconds);
 
   m.def("instruction_sets", [] {
     std::vector<std::string> names;

@@ -13,8 +13,8 @@ namespace kfree::binding {
 // Sums, of any number of axes: see is_by_node.
 using Array = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
 
-inline Sites sites_of(const Matrix<const double>& centres) {
-  return Sites(centres.data(), centres.shape(0), centres.shape(1));
+inline Sites sites_of(const Matrix<const double>& centres, int n_threads) {
+  return Sites(centres.data(), centres.shape(0), centres.shape(1), n_threads);
 }
 
 // Centres that rows are compared with have as many columns.

@@ -9,12 +9,14 @@
 
 namespace kfree {
 
-template <class AddRow>
+// Source: set(row, weight, sum) puts weight·z into sum (d,), add(row, weight, sum) adds it, and prefetch(row) says that the
+// row will be asked for soon.
+template <class Source>
 class BlockFold {
  public:
-  // add_row(row, weight, sum) adds weight·z to sum (d,).
-  BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, AddRow add_row)
-      : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_), add_row_(add_row) {}
+  BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, Source source)
+      : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_),
+        n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / d, 1, 8)), source_(source) {}
 
   // out record (n_clusters, d + 2)
   void write(double* record) {
@@ -31,26 +33,44 @@ class BlockFold {
     const int64_t middle = ((parent.begin() + parent.end()) / 2 - first_block_) * BLOCK;
     const int64_t right = std::lower_bound(rows_.row + begin, rows_.row + end, middle) - rows_.row;
     if (right == begin || right == end) return node(begin, end, level - 1, sum);
-    double* other = room_.data() + (level - 1) * width_;
     node(begin, right, level - 1, sum);
+    // A single row is a sum already.
+    if (end - right == 1) return add(right, sum);
+    double* other = room_.data() + (level - 1) * width_;
     node(right, end, level - 1, other);
     for (int64_t t = 0; t < width_; ++t) sum[t] += other[t];
   }
 
   void one_block(int64_t begin, int64_t end, double* sum) {
-    std::fill_n(sum, width_, 0.0);
-    for (int64_t i = begin; i < end; ++i) {
-      const double w = rows_.weight[i];
-      sum[0] += w;
-      sum[1] += w != 0.0 ? w * rows_.sq_dist[i] : 0.0;  // which may be infinite, and not count
-      add_row_(rows_.row[i], w, sum + 2);
-    }
+    ask_for_later(begin);
+    // + 0.0, because sums begin with zero, and a sum of −0.0 alone is 0.0.
+    sum[0] = rows_.weight[begin] + 0.0;
+    sum[1] = weighted_sq_dist(begin) + 0.0;
+    source_.set(rows_.row[begin], rows_.weight[begin], sum + 2);
+    for (int64_t i = begin + 1; i < end; ++i) add(i, sum);
   }
 
+  void add(int64_t i, double* sum) {
+    ask_for_later(i);
+    sum[0] += rows_.weight[i];
+    sum[1] += weighted_sq_dist(i);
+    source_.add(rows_.row[i], rows_.weight[i], sum + 2);
+  }
+
+  double weighted_sq_dist(int64_t i) const {
+    return rows_.weight[i] != 0.0 ? rows_.weight[i] * rows_.sq_dist[i] : 0.0;  // which may be infinite, and not count
+  }
+
+  void ask_for_later(int64_t i) const {
+    source_.prefetch(rows_.row[std::min(i + n_ahead_, rows_.begin[rows_.n_clusters] - 1)]);
+  }
+
+  static constexpr int64_t VALUES_AHEAD = 1024;
   const ByCluster& rows_;
   const int64_t first_block_, width_;
   std::vector<double> room_;  // (level, d + 2): a right child for each level
-  AddRow add_row_;
+  const int64_t n_ahead_;     // rows that are asked for before they are needed
+  Source source_;
 };
 
 }  // namespace kfree

@@ -43,8 +43,8 @@ void join_records(std::vector<double*>& record, const Join& join, int64_t width)
 
 }  // namespace
 
-ClusterSums::ClusterSums(int64_t k, int64_t width, int64_t room)
-    : width_(width), room_(std::min(k, room)), record_(k, -1), value_(new double[room_ * width]) {}
+ClusterSums::ClusterSums(Buffers& buffers, int64_t k, int64_t width, int64_t room)
+    : width_(width), room_(std::min(k, room)), record_(k, -1), buffers_(buffers), buffer_(buffers.take(room_ * width)) {}
 
 void ClusterSums::clear() {
   for (const int32_t j : touched_) record_[j] = -1;
@@ -60,25 +60,27 @@ void ClusterSums::open(int32_t j) {
 
 void ClusterSums::make_room(int64_t room) {
   room_ = std::min<int64_t>(room, record_.size());
-  std::unique_ptr<double[]> wider(new double[room_ * width_]);
-  std::copy_n(value_.get(), touched_.size() * width_, wider.get());
-  value_ = std::move(wider);
+  Buffer wider = buffers_.take(room_ * width_);
+  std::copy_n(records(), touched_.size() * width_, wider.data.get());
+  std::swap(buffer_, wider);
+  buffers_.give_back(std::move(wider));
 }
 
 void ClusterSums::join(const ClusterSums& right) {
   for (size_t r = 0; r < right.touched_.size(); ++r) {
-    const double* from = right.value_.get() + r * width_;
+    const double* from = right.buffer_.data.get() + r * width_;
     const bool is_new = record_[right.touched_[r]] < 0;
     const int32_t record = record_to_fill(right.touched_[r]);
-    double* into = value_.get() + record * width_;
+    double* into = records() + record * width_;
     for (int64_t t = 0; t < width_ && !is_new; ++t) into[t] += from[t];
     if (is_new) std::copy_n(from, width_, into);
   }
 }
 
-std::unique_ptr<ClusterSums> fresh_sums(ClusterTree& tree, int64_t k, int64_t width, int64_t room) {
+std::unique_ptr<ClusterSums> fresh_sums(ClusterTree& tree, Buffers& buffers, int64_t k, int64_t width,
+                                        int64_t room) {
   auto sums = tree.spare();
-  if (!sums) sums = std::make_unique<ClusterSums>(k, width, room);
+  if (!sums) sums = std::make_unique<ClusterSums>(buffers, k, width, room);
   sums->clear();
   return sums;
 }

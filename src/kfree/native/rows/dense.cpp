@@ -18,7 +18,7 @@ class DenseRows final : public Rows {
  public:
   DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
             std::vector<double> shift, bool unit, const double* weight, int64_t first_block, const Ranker& ranker)
-      : Rows(n, d, weight, first_block), X_(X), row_stride_(row_stride), column_stride_(column_stride),
+      : Rows(n, d, unit ? Centres::DIRECTIONS : Centres::MEANS, weight, first_block), X_(X), row_stride_(row_stride), column_stride_(column_stride),
         anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), rank_error_(d) {
     if (unit)
       measure_lengths([&](int64_t row) {
@@ -46,12 +46,7 @@ class DenseRows final : public Rows {
   }
 
   void add_up(const ByCluster& rows, double* record) const override {
-    with_coordinates([&](auto at) {
-      BlockFold fold(rows, first_block, d, [at, d = d](int64_t row, double weight, double* sum) {
-        loops::add_row(at, d, row, weight, sum);
-      });
-      fold.write(record);
-    });
+    with_coordinates([&](auto at) { BlockFold(rows, first_block, d, Source<decltype(at)>{*this, at}).write(record); });
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -79,7 +74,7 @@ class DenseRows final : public Rows {
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     Scored scored;
     if (n_ranked > 1)
-      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm}, scratch,
+      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm()}, scratch,
                  scored);
     bool decided[TILE];
     for (int i = 0; i < n_rows; ++i) {
@@ -102,8 +97,9 @@ class DenseRows final : public Rows {
     }
   }
 
-  std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some) const override {
-    return narrowing_ ? narrowing_->quantized(sites, some) : nullptr;
+  std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some,
+                                                  int n_threads) const override {
+    return narrowing_ ? narrowing_->quantized(sites, some, n_threads) : nullptr;
   }
 
   NarrowRow narrow(int64_t row, const QuantizedSites& sites, Scratch& scratch, int8_t* q) const override {
@@ -117,7 +113,7 @@ class DenseRows final : public Rows {
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                    Scratch& scratch, double* lower) const override {
     Scored scored;
-    score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm}, scratch,
+    score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm()}, scratch,
                scored);
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
@@ -128,9 +124,9 @@ class DenseRows final : public Rows {
     float score[TILE * PANEL];
     pack(rows, n_rows, scratch, sq_norm);
     ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), 1.0f, score);
-    const double site_error = rank_error_.of_site(sites.max_norm * sites.max_norm);
+    const double site_error = rank_error_.of_site(sites.max_norm() * sites.max_norm());
     for (int i = 0; i < n_rows; ++i) {
-      error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], sites.max_norm) + site_error);
+      error[i] = 4.0 * (rank_error_.of_row(sq_norm[i], sites.max_norm()) + site_error);
       for (int j = 0; j < sites.k; ++j)
         estimate[i * PANEL + j] = sq_norm[i] + 2.0 * static_cast<double>(score[i * PANEL + j]);
     }
@@ -144,8 +140,23 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
+  // Rows for BlockFold. They are read in no order, so the processor is told of them in time.
+  template <class At>
+  struct Source {
+    const DenseRows& rows;
+    At at;
+
+    void set(int64_t row, double weight, double* sum) const { loops::set_row(at, rows.d, row, weight, sum); }
+    void add(int64_t row, double weight, double* sum) const { loops::add_row(at, rows.d, row, weight, sum); }
+    void prefetch(int64_t row) const {
+      constexpr int64_t LINE = 64 / sizeof(T);
+      for (int64_t t = 0; t < rows.d && rows.column_stride_ == 1; t += LINE)
+        __builtin_prefetch(rows.X_ + row * rows.row_stride_ + t);
+    }
+  };
+
   // Whether rows can be quantized as they lie; others are copied first.
-  bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && lengths_.empty(); }
+  bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && centres == Centres::MEANS; }
 
   // Loops over few columns are compiled for their number, and for eight.
   template <class Body>
@@ -162,7 +173,7 @@ class DenseRows final : public Rows {
 
   template <class Body>
   void with_coordinates(Body body) const {
-    if (!lengths_.empty())
+    if (centres == Centres::DIRECTIONS)
       body(Unit<T>{X_, row_stride_, column_stride_, lengths_.data()});
     else if (column_stride_ == 1)
       body(Contiguous<T>{X_, row_stride_, anchor_.data(), shift_.data()});

@@ -9,6 +9,14 @@
 
 namespace kfree::loops {
 
+// Puts w·z of a row into sum (d,), as if added to zeros: −0.0 becomes 0.0.
+template <class At, class D>
+void set_row(At at, D d, int64_t row, double w, double* sum) {
+  int64_t t = 0;
+  for (; t + 2 <= d; t += 2) put_pair(sum + t, w * at.pair(row, t) + 0.0);
+  for (; t < d; ++t) sum[t] = w * at(row, t) + 0.0;
+}
+
 // Adds w·z of a row to sum (d,).
 template <class At, class D>
 void add_row(At at, D d, int64_t row, double w, double* sum) {

@@ -10,7 +10,7 @@ namespace kfree {
 void Rows::measure_lengths(const std::function<double(int64_t)>& length) {
   constexpr int64_t AT_ONCE = 1024;
   std::vector<double> lengths(n);
-  Blocks((n + AT_ONCE - 1) / AT_ONCE).run(1, [&](Worker& worker) {
+  Blocks((n + AT_ONCE - 1) / AT_ONCE).run_alone([&](Worker& worker) {
     for (int64_t b; (b = worker.next()) >= 0;)
       for (int64_t row = b * AT_ONCE; row < std::min(n, (b + 1) * AT_ONCE); ++row) lengths[row] = length(row);
   });

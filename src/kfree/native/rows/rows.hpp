@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assign/int8/quantized.hpp"
+#include "core/buffers.hpp"
 #include "core/sum_tree.hpp"
 #include "rows/sites.hpp"
 
@@ -50,18 +51,24 @@ struct Scratch {
   int64_t row = -1;        // the focused row
 };
 
+// What the best centre of a cluster is: the mean of its rows or, between unit vectors, the direction of their sum.
+enum class Centres { MEANS, DIRECTIONS };
+
 class Rows {
  public:
   const int64_t n, d;
+  const Centres centres;
   const int64_t first_block;  // block of the first row among those of all parts; 0 where there is one part
   virtual ~Rows() = default;
 
   bool weighted() const { return weight_ != nullptr; }
   double weight(int64_t row) const { return weight_ ? weight_[row] : 1.0; }
+  // Memory for sums, kept from one pass to the next.
+  Buffers& buffers() const { return buffers_; }
   int64_t n_blocks() const { return (n + BLOCK - 1) / BLOCK; }
   // Those whose sums a part hands on, to be joined with those of other parts.
   std::vector<TreeNode> nodes() const { return nodes_covering(first_block, first_block + n_blocks()); }
-  // Lengths that rows are divided by under the cosine metric, else empty.
+  // What rows are divided by where centres are directions, else empty.
   const std::vector<double>& lengths() const { return lengths_; }
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
@@ -91,8 +98,8 @@ class Rows {
   // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
                        int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
-  // The sites, or those of a subset, for a glance at these rows; null where none is to be had.
-  virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*) const { return nullptr; }
+  // The sites, or those of a subset, for a glance at these rows, made by n_threads threads; null where none is to be had.
+  virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
   // out q (stride,): the row as bytes; only where `quantized` gives something
   virtual NarrowRow narrow(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
@@ -104,8 +111,8 @@ class Rows {
                         double* error) const = 0;
 
  protected:
-  Rows(int64_t n, int64_t d, const double* weight, int64_t first_block)
-      : n(n), d(d), first_block(first_block), weight_(weight) {}
+  Rows(int64_t n, int64_t d, Centres centres, const double* weight, int64_t first_block)
+      : n(n), d(d), centres(centres), first_block(first_block), weight_(weight) {}
   // Fills lengths_ with length(row); to be called once, by a constructor.
   void measure_lengths(const std::function<double(int64_t)>& length);
   // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer; second_sq_dist by the next.
@@ -114,6 +121,7 @@ class Rows {
 
   const double* weight_;
   std::vector<double> lengths_;
+  mutable Buffers buffers_;
 };
 
 // X (n, d) with any strides, counted in values; anchor, shift (d,); weight (n,) or null.

@@ -2,29 +2,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "core/pairs.hpp"
+#include "core/parallel.hpp"
 
 namespace kfree {
 
-Sites::Sites(const double* centres, int64_t k, int64_t d) : d(d), k(k), centre(centres, centres + k * d) {
+Sites::Sites(const double* centres, int64_t k, int64_t d, int n_threads) : d(d), k(k), centre(k * d) {
   const int64_t padded = (k + PANEL - 1) / PANEL * PANEL;
   panels.resize(padded * d);
   panels32.resize(padded * d);
   half_norm32.resize(padded, FARTHEST);
   sq_norm.resize(k);
   norm.resize(k);
-  // Column by column, so that panels are written from end to end.
-  for (int64_t first = 0; first < k; first += PANEL) {
-    const int64_t n = std::min<int64_t>(PANEL, k - first);
-    for (int64_t t = 0; t < d; ++t)
-      for (int64_t lane = 0; lane < n; ++lane) {
-        const double value = centres[(first + lane) * d + t];
-        panels[first * d + t * PANEL + lane] = value;
-        panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
-      }
-  }
-  for (int64_t j = 0; j < k; ++j) measure(j);
+  std::mutex joining;
+  parallel_for(n_panels(), PANEL * d, n_threads, [&](int64_t begin, int64_t end) {
+    Extent extent;
+    for (int64_t p = begin; p < end; ++p) {
+      take_over(centres, p);
+      for (int64_t j = p * PANEL; j < std::min(k, (p + 1) * PANEL); ++j) extent.widen(measured(j));
+    }
+    std::lock_guard lock(joining);
+    extent_.widen(extent);
+  });
+}
+
+// Column by column, so that panels are written from end to end.
+void Sites::take_over(const double* centres, int64_t p) {
+  const int64_t first = p * PANEL, n = std::min<int64_t>(PANEL, k - first);
+  std::copy_n(centres + first * d, n * d, centre.data() + first * d);
+  for (int64_t t = 0; t < d; ++t)
+    for (int64_t lane = 0; lane < PANEL; ++lane) {
+      const double value = lane < n ? centres[(first + lane) * d + t] : 0.0;
+      panels[first * d + t * PANEL + lane] = value;
+      panels32[first * d + t * PANEL + lane] = static_cast<float>(value);
+    }
 }
 
 void Sites::append(const double* c) {
@@ -58,16 +71,20 @@ void Sites::place(int64_t j, const double* c) {
     panels[offset + t * PANEL] = c[t];
     panels32[offset + t * PANEL] = static_cast<float>(c[t]);
   }
-  measure(j);
+  extent_.widen(measured(j));
 }
 
-void Sites::measure(int64_t j) {
-  double sum = 0.0;
-  for (int64_t t = 0; t < d; ++t) sum += (*this)[j][t] * (*this)[j][t];
+Sites::Extent Sites::measured(int64_t j) {
+  double sum = 0.0, largest = 0.0;
+  for (int64_t t = 0; t < d; ++t) {
+    const double value = (*this)[j][t];
+    sum += value * value;
+    largest = std::max(largest, std::fabs(value));
+  }
   sq_norm[j] = sum;
   norm[j] = std::sqrt(sum);
   half_norm32[j] = static_cast<float>(0.5 * sum);
-  max_norm = std::max(max_norm, norm[j]);
+  return {norm[j], largest};
 }
 
 double dist_between(const double* a, const double* b, int64_t d) {

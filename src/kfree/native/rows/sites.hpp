@@ -1,25 +1,31 @@
 // Sites: the centres that rows are held against, laid out for every kernel.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "assign/rank.hpp"
+#include "core/uninitialised.hpp"
 
 namespace kfree {
 
 struct Sites {
   int64_t d;
   int64_t k = 0;
-  std::vector<double> centre;     // (k, d)
+  Uninitialised<double> centre;   // (k, d)
   std::vector<double> sq_norm;    // (k,)
   std::vector<double> norm;       // (k,)
-  std::vector<double> panels;     // (n_panels, d, PANEL), for exact distances to many sites at once
-  std::vector<float> panels32;    // the same for ranking
+  Uninitialised<double> panels;   // (n_panels, d, PANEL), for exact distances to many sites at once
+  Uninitialised<float> panels32;  // the same for ranking
   std::vector<float> half_norm32; // (n_panels·PANEL,), FARTHEST where a panel has no site yet
-  double max_norm = 0.0;
 
   explicit Sites(int64_t d) : d(d) {}
-  Sites(const double* centres, int64_t k, int64_t d);
+  Sites(const double* centres, int64_t k, int64_t d, int n_threads);
+
+  // The largest norm and, by size, the largest coordinate. They never fall, which leaves every bound that is made from
+  // them true.
+  double max_norm() const { return extent_.norm; }
+  double max_coordinate() const { return extent_.coordinate; }
 
   int64_t n_panels() const { return static_cast<int64_t>(half_norm32.size()) / PANEL; }
   const double* operator[](int64_t j) const { return centre.data() + j * d; }
@@ -27,11 +33,21 @@ struct Sites {
   void append(const double* c);
   // Keeps the first k sites.
   void truncate(int64_t k);
-  // Moves site j. max_norm never falls, which leaves every bound that is made from it true.
+  // Moves site j.
   void place(int64_t j, const double* c);
 
  private:
-  void measure(int64_t j);
+  struct Extent {
+    double norm = 0.0, coordinate = 0.0;
+    void widen(const Extent& other) {
+      norm = std::max(norm, other.norm);
+      coordinate = std::max(coordinate, other.coordinate);
+    }
+  };
+  void take_over(const double* centres, int64_t p);
+  Extent measured(int64_t j);
+
+  Extent extent_;
 };
 
 // The distance between two sites (d,), added in any order.

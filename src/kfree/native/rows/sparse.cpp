@@ -18,9 +18,10 @@ class CsrRows final : public Rows {
  public:
   CsrRows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit, const double* weight,
           int64_t first_block)
-      : Rows(n, d, weight, first_block), data_(data), indices_(indices), indptr_(indptr) {
+      : Rows(n, d, unit ? Centres::DIRECTIONS : Centres::MEANS, weight, first_block), data_(data), indices_(indices), indptr_(indptr) {
     if (unit)
-      measure_lengths([this](int64_t row) { return exact::length([this, row](auto visit) { each(row, visit); }); });
+      measure_lengths(
+          [this](int64_t row) { return exact::length([this, row](auto visit) { each_stored(row, visit); }); });
   }
 
   void copy(int64_t row, double* z) const override {
@@ -37,10 +38,7 @@ class CsrRows final : public Rows {
   }
 
   void add_up(const ByCluster& rows, double* record) const override {
-    BlockFold fold(rows, first_block, d, [this](int64_t row, double weight, double* sum) {
-      each(row, [weight, sum](int64_t t, double value) { sum[t] += weight * value; });
-    });
-    fold.write(record);
+    BlockFold(rows, first_block, d, Source{*this}).write(record);
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -73,7 +71,9 @@ class CsrRows final : public Rows {
     const bool ranked = n_sites == sites.k && n_sites > 1;
     for (int i = 0; i < n_rows; ++i) {
       const exact::RankError error(d, n_stored(rows[i]));
-      if (ranked) score(rows[i], sites.panels32, sites.half_norm32, sites.max_norm, error, i, scored);
+      if (ranked)
+        score(rows[i], sites.panels32.data(), sites.half_norm32.data(), sites.n_panels(), sites.max_norm(), error, i,
+              scored);
       const bool decided = ranked && scored.decided(i, sites, error);
       double second = std::numeric_limits<double>::infinity();
       label[i] = decided ? scored.index[i] : 0;
@@ -93,7 +93,8 @@ class CsrRows final : public Rows {
     Scored scored;
     for (int i = 0; i < n_rows; ++i) {
       const exact::RankError error(d, n_stored(rows[i]));
-      score(rows[i], some.panels32, some.half_norm32, sites.max_norm, error, i, scored);
+      score(rows[i], some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm(), error, i,
+            scored);
       lower[i] = scored.lower_but(label[i], i, some, d);
     }
   }
@@ -108,29 +109,47 @@ class CsrRows final : public Rows {
   }
 
  private:
-  // Calls visit(column, value) for the stored values of a row. Without lengths nothing is divided: that takes longer than
-  // all the rest.
+  // Rows for BlockFold.
+  struct Source {
+    const CsrRows& rows;
+
+    void set(int64_t row, double weight, double* sum) const {
+      std::fill_n(sum, rows.d, 0.0);
+      add(row, weight, sum);
+    }
+    void add(int64_t row, double weight, double* sum) const {
+      rows.each(row, [weight, sum](int64_t t, double value) { sum[t] += weight * value; });
+    }
+    void prefetch(int64_t row) const { __builtin_prefetch(rows.data_ + rows.indptr_[row]); }
+  };
+
+  // Calls visit(column, value) for the values of a row as they are stored.
+  template <class Visit>
+  void each_stored(int64_t row, Visit visit) const {
+    for (int64_t s = indptr_[row]; s < indptr_[row + 1]; ++s)
+      visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
+  }
+
+  // The same for its coordinates that are not zero. Where centres are means nothing is divided: that takes longer than all
+  // the rest.
   template <class Visit>
   void each(int64_t row, Visit visit) const {
-    const int64_t begin = indptr_[row], end = indptr_[row + 1];
-    if (lengths_.empty())
-      for (int64_t s = begin; s < end; ++s) visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]));
-    else
-      for (int64_t s = begin; s < end; ++s)
-        visit(static_cast<int64_t>(indices_[s]), static_cast<double>(data_[s]) / lengths_[row]);
+    if (centres == Centres::MEANS) return each_stored(row, visit);
+    const double length = lengths_[row];
+    each_stored(row, [&visit, length](int64_t t, double value) { visit(t, value / length); });
   }
 
   // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
-  void score(int64_t row, const std::vector<float>& panels, const std::vector<float>& half_norm, double max_norm,
+  void score(int64_t row, const float* panels, const float* half_norm, int64_t n_panels, double max_norm,
              const exact::RankError& error, int i, Scored& scored) const {
     constexpr int64_t AHEAD = 16;
-    const double scale = lengths_.empty() ? 1.0 : 1.0 / lengths_[row];
+    const double scale = centres == Centres::MEANS ? 1.0 : 1.0 / lengths_[row];
     float best = FARTHEST, second = FARTHEST;
     int32_t index = 0;
-    for (int64_t p = 0; p * PANEL < static_cast<int64_t>(half_norm.size()); ++p) {
+    for (int64_t p = 0; p < n_panels; ++p) {
       float scores[PANEL];
       for (int lane = 0; lane < PANEL; ++lane) scores[lane] = half_norm[p * PANEL + lane] * error.lowered();
-      const float* panel = panels.data() + p * d * PANEL;
+      const float* panel = panels + p * d * PANEL;
       // Columns are far apart in memory: the processor is told of them some values ahead.
       const int64_t end = indptr_[row + 1];
       for (int64_t s = indptr_[row]; s < end; ++s) {

@@ -7,10 +7,11 @@ namespace {
 
 // Runs of up to 2^MOST_LEVEL blocks: few nodes to join, and rows that the last-level cache still holds. So many runs for
 // each thread, as long as there are blocks, that none waits for another.
-constexpr int MOST_LEVEL = 3;
+constexpr int MOST_LEVEL = 2;
 constexpr int64_t RUNS_PER_THREAD = 8;
-// From so many columns on, rows are added up cluster by cluster: the sums of all clusters do not fit a first-level cache.
-constexpr int64_t BY_CLUSTER_COLUMNS = 16;
+// From so many columns on, rows are sorted and added up cluster by cluster: sorting costs less then than sums of all
+// clusters that do not fit a second-level cache.
+constexpr int64_t BY_CLUSTER_COLUMNS = 256;
 
 // The rows of `some` among begin…end−1.
 Weighed within(const Weighed& some, int64_t begin, int64_t end) {
@@ -54,7 +55,7 @@ void Stats::add(TreeNode node, const Weighed& some) {
 
 std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
   if (some.n == 0) return nullptr;
-  auto sums = fresh_sums(tree_, out_.k, width());
+  auto sums = fresh_sums(tree_, rows_.buffers(), out_.k, width());
   int32_t record[BLOCK];
   double own[BLOCK];
   for (int64_t i = 0; i < some.n; ++i) record[i] = sums->record_of(some.label[i]);
@@ -64,18 +65,22 @@ std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
     weight = own;
   }
   double* records = sums->records();
-  for (int64_t i = 0; i < some.n; ++i) {
+  for (int64_t i = 0; i < some.n && !weight; ++i) {
     double* into = records + record[i] * width();
-    const double w = weight ? weight[i] : 1.0;
-    into[0] += w;
-    into[1] += w != 0.0 ? w * some.sq_dist[i] : 0.0;  // which may be infinite, and not count
+    into[0] += 1.0;
+    into[1] += some.sq_dist[i];
+  }
+  for (int64_t i = 0; i < some.n && weight; ++i) {
+    double* into = records + record[i] * width();
+    into[0] += weight[i];
+    into[1] += weight[i] != 0.0 ? weight[i] * some.sq_dist[i] : 0.0;  // which may be infinite, and not count
   }
   rows_.add(some.rows, some.n, weight, record, records + 2, width());
   return sums;
 }
 
 std::unique_ptr<ClusterSums> Stats::add_by_cluster(TreeNode node, const Weighed& some) {
-  auto sums = fresh_sums(tree_, out_.k, width(), some.n);
+  auto sums = fresh_sums(tree_, rows_.buffers(), out_.k, width(), some.n);
   std::vector<int32_t> record(some.n);
   std::vector<int64_t> next(std::min(some.n, out_.k) + 2, 0), row(some.n);
   std::vector<double> weight(some.n), sq_dist(some.n);

@@ -66,7 +66,8 @@ Pickled<Owned> pickled(const Stream& stream) {
           s.sites.d};
 }
 
-bool all_finite(const std::vector<double>& values) {
+template <class Values>
+bool all_finite(const Values& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
@@ -99,7 +100,7 @@ void unpickle(Stream& stream, const Pickled<Stored>& from) {
   s.id = values_of(id);
   s.last = values_of(last);
   s.weight = values_of(weight);
-  s.sites = Sites(centre.data(), k, d);
+  s.sites = unlocked([&] { return Sites(centre.data(), k, d, 1); });
   s.low = values_of(low);
   s.high = values_of(high);
   require_consistent(s);

@@ -13,7 +13,7 @@ namespace kfree {
 std::vector<Event> Stream::advance(const Rows& rows, int64_t* joined) {
   z_.resize(rows.d);
   events_.clear();
-  Blocks(1).run(1, [&](Worker& worker) {
+  Blocks(1).run_alone([&](Worker& worker) {
     // A single row is never left half done, so that callers need no copy to fall back to.
     go_on_ = [&] { return rows.n == 1 || worker.go_on(); };
     for (int64_t begin = 0; begin < rows.n && worker.go_on(); begin += Lookahead::ROWS) {
@@ -31,7 +31,7 @@ std::vector<Event> Stream::advance(const Rows& rows, int64_t* joined) {
 
 std::vector<Event> Stream::merge() {
   events_.clear();
-  Blocks(1).run(1, [&](Worker& worker) {
+  Blocks(1).run_alone([&](Worker& worker) {
     go_on_ = [&] { return worker.go_on(); };
     int64_t nobody = -1;
     merge_below_penalty(nobody);
@@ -235,7 +235,7 @@ void Stream::keep(const std::vector<char>& alive) {
   state.weight.resize(n);
   state.low.resize(state.split ? n * d : 0);
   state.high.resize(state.split ? n * d : 0);
-  state.sites = Sites(state.sites.centre.data(), n, d);
+  state.sites = Sites(state.sites.centre.data(), n, d, 1);
   ahead_.forget();
 }
 

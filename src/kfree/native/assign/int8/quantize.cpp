@@ -40,8 +40,9 @@ Narrowing::Narrowing(const Rows& rows, const Int8Kernel& int8, const double* anc
   centre_off_ = std::sqrt(sq_off) * (1.0 + 0x1p-40) + 0x1p-50 * std::sqrt(sq_norm);
 }
 
-std::unique_ptr<const QuantizedSites> Narrowing::quantized(const Sites& sites, const Subset* some) const {
-  auto narrow = std::make_unique<QuantizedSites>(sites, some, reach_, glancer_);
+std::unique_ptr<const QuantizedSites> Narrowing::quantized(const Sites& sites, const Subset* some,
+                                                                int n_threads) const {
+  auto narrow = std::make_unique<QuantizedSites>(sites, some, reach_, glancer_, n_threads);
   return narrow->usable() ? std::move(narrow) : nullptr;
 }
 

@@ -14,7 +14,7 @@ class Narrowing {
   // For rows that are given as they lie, with anchor and shift (d,) still to be subtracted.
   Narrowing(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift);
 
-  std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some) const;
+  std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some, int n_threads) const;
   // in row (d,); out q (stride,)
   NarrowRow narrow(const float* row, const QuantizedSites& sites, int8_t* q) const;
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/parallel.hpp"
+
 namespace kfree {
 namespace {
 
@@ -15,7 +17,8 @@ int64_t whole(int64_t n, int64_t part) { return (n + part - 1) / part * part; }
 
 }  // namespace
 
-QuantizedSites::QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8)
+QuantizedSites::QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8,
+                               int n_threads)
     : glancer_(int8), d_(whole(sites.d, 4)), stride_(whole(sites.d, 16)),
       rounding_(0x1p-50 * static_cast<double>(sites.d + 16)) {
   const int64_t k = some ? static_cast<int64_t>(some->id.size()) : sites.k;
@@ -23,7 +26,7 @@ QuantizedSites::QuantizedSites(const Sites& sites, const Subset* some, double re
   // No score is lower than minus half the squared norm of a row.
   const double lowest = 0.5 * LARGEST * LARGEST * static_cast<double>(sites.d);
   while (shift_ <= MOST_SHIFT && lowest > HIGHEST_SCORE * (1 << shift_)) ++shift_;
-  for (const double value : sites.centre) reach = std::max(reach, std::fabs(value));
+  reach = std::max(reach, sites.max_coordinate());
   if (shift_ > MOST_SHIFT || n_panels_ > HIGHEST_SCORE || !(reach > 1e-10 && reach < 1e15)) return;
   usable_ = true;
   kernel_ = d_ == 16 ? Int8Kernel::FOR_SIXTEEN : shift_ - LEAST_SHIFT;
@@ -31,21 +34,24 @@ QuantizedSites::QuantizedSites(const Sites& sites, const Subset* some, double re
   panels_.resize(n_panels_ * NARROW_PANEL * d_);
   half_norm_.resize(n_panels_ * NARROW_PANEL, NOBODY);
   off_.resize(k);
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t site = some ? some->id[j] : j;
-    double sq_off = 0.0;
-    int32_t sq_norm = 0;
-    int8_t* panel = panels_.data() + (j / NARROW_PANEL * d_ * NARROW_PANEL) + j % NARROW_PANEL * 4;
-    for (int64_t t = 0; t < sites.d; ++t) {
-      const double value = sites[site][t], q = std::clamp(std::nearbyint(value / step_), -LARGEST, LARGEST);
-      sq_off += (value - step_ * q) * (value - step_ * q);
-      sq_norm += static_cast<int32_t>(q * q);
-      panel[t / 4 * 4 * NARROW_PANEL + t % 4] = static_cast<int8_t>(-q);
-    }
-    half_norm_[j] = sq_norm / 2;
-    off_[j] = std::sqrt(sq_off) * (1.0 + rounding_) + rounding_ * sites.norm[site];
-    most_off_ = std::max(most_off_, off_[j]);
+  parallel_for(k, 4 * sites.d, n_threads, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) quantize(sites, some ? some->id[j] : j, j);
+  });
+  for (const double off : off_) most_off_ = std::max(most_off_, off);
+}
+
+void QuantizedSites::quantize(const Sites& sites, int64_t site, int64_t j) {
+  double sq_off = 0.0;
+  int32_t sq_norm = 0;
+  int8_t* panel = panels_.data() + (j / NARROW_PANEL * d_ * NARROW_PANEL) + j % NARROW_PANEL * 4;
+  for (int64_t t = 0; t < sites.d; ++t) {
+    const double value = sites[site][t], q = std::clamp(std::nearbyint(value / step_), -LARGEST, LARGEST);
+    sq_off += (value - step_ * q) * (value - step_ * q);
+    sq_norm += static_cast<int32_t>(q * q);
+    panel[t / 4 * 4 * NARROW_PANEL + t % 4] = static_cast<int8_t>(-q);
   }
+  half_norm_[j] = sq_norm / 2;
+  off_[j] = std::sqrt(sq_off) * (1.0 + rounding_) + rounding_ * sites.norm[site];
 }
 
 double QuantizedSites::distance(const NarrowRow& row, double score) const {

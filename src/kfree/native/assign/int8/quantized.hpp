@@ -20,7 +20,7 @@ struct NarrowRow {
 class QuantizedSites {
  public:
   // All sites, or those of a subset if that is not null. Coordinates of rows are seldom larger than `reach`.
-  QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8);
+  QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8, int n_threads);
   // Whether there is anything to see: neither too many columns nor numbers that float32 cannot hold.
   bool usable() const { return usable_; }
 
@@ -42,6 +42,7 @@ class QuantizedSites {
   int16_t limit(const NarrowRow& row, double upper) const;
 
  private:
+  void quantize(const Sites& sites, int64_t site, int64_t j);
   double distance(const NarrowRow& row, double score) const;
 
   const Int8Kernel& glancer_;

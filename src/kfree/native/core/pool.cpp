@@ -1,0 +1,90 @@
+#include "core/pool.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <system_error>
+
+namespace kfree {
+namespace {
+
+constexpr std::chrono::milliseconds POLL_EVERY{50};
+
+std::mutex creating;
+std::atomic<Pool*> current{nullptr};
+Pool* left_behind = nullptr;  // of the parent: its threads are not here, and its mutexes may be locked for ever
+
+void after_fork() {
+  left_behind = current.exchange(nullptr);
+  new (&creating) std::mutex;
+}
+
+// Ends the threads when the process ends in order.
+struct Closing {
+  ~Closing() { delete current.exchange(nullptr); }
+} closing;
+
+}  // namespace
+
+Pool& Pool::get() {
+  if (Pool* pool = current.load()) return *pool;
+  std::lock_guard lock(creating);
+  static const int watching = pthread_atfork(nullptr, nullptr, after_fork);
+  static_cast<void>(watching);
+  if (!current.load()) current.store(new Pool);
+  return *current.load();
+}
+
+Pool::~Pool() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  offered_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Pool::start(Task& task, int n_helpers) {
+  if (n_helpers <= 0) return;
+  {
+    std::lock_guard lock(mutex_);
+    try {
+      while (static_cast<int>(threads_.size()) < n_helpers) threads_.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {
+      // No more threads are to be had: those that are there, and the caller, do the work.
+    }
+    task.n_wanted_ = n_helpers;
+    open_.push_back(&task);
+  }
+  offered_.notify_all();
+}
+
+void Pool::finish(Task& task, const std::function<void()>& poll) {
+  std::unique_lock lock(mutex_);
+  open_.erase(std::remove(open_.begin(), open_.end(), &task), open_.end());
+  while (task.n_running_ > 0) {
+    if (done_.wait_for(lock, POLL_EVERY) == std::cv_status::no_timeout) continue;
+    lock.unlock();
+    poll();
+    lock.lock();
+  }
+}
+
+void Pool::help() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    offered_.wait(lock, [this] { return closing_ || !open_.empty(); });
+    if (closing_) return;
+    Task& task = *open_.front();
+    if (--task.n_wanted_ == 0) open_.pop_front();
+    ++task.n_running_;
+    lock.unlock();
+    task.work_();
+    lock.lock();
+    if (--task.n_running_ == 0) done_.notify_all();
+  }
+}
+
+}  // namespace kfree

@@ -1,0 +1,46 @@
+// Threads that wait for work between calls, because a pass of a millisecond is over before a new thread has begun.
+// A forked child has none of them and starts its own.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace kfree {
+
+// Work that helpers do beside the thread that asks for it. It returns once there is nothing left to do.
+class Task {
+ public:
+  explicit Task(std::function<void()> work) : work_(std::move(work)) {}
+
+ private:
+  friend class Pool;
+  const std::function<void()> work_;
+  int n_wanted_ = 0, n_running_ = 0;
+};
+
+class Pool {
+ public:
+  // That of this process.
+  static Pool& get();
+  ~Pool();
+
+  // Up to n_helpers threads take part in the task as soon as they are free. If several threads call at once they share
+  // the helpers; none of them waits for one.
+  void start(Task& task, int n_helpers);
+  // From now on nobody begins; returns when those who did are done. Meanwhile `poll` is called a few times a second.
+  void finish(Task& task, const std::function<void()>& poll);
+
+ private:
+  void help();
+
+  std::mutex mutex_;
+  std::condition_variable offered_, done_;
+  std::deque<Task*> open_;
+  std::vector<std::thread> threads_;
+  bool closing_ = false;
+};
+
+}  // namespace kfree
