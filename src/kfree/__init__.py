@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
+    from kfree.saving import load
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ __all__ = [
     "datasets",
     "farthest_first_lambda",
     "lambda_path",
+    "load",
     "metrics",
     "plot",
 ]
@@ -51,6 +53,7 @@ _HOME = {
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
+    "load": "kfree.saving",
 }
 
 

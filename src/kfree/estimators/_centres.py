@@ -17,9 +17,10 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.saving import Savable
 
 
-class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class CentreClusterer(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
     def __sklearn_tags__(self):

@@ -13,6 +13,7 @@ from kfree.native.processor import available_cpus
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
+from kfree.saving import Savable
 from kfree.search.evidence.tree import grow, merging_passes, refined
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
@@ -20,7 +21,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(TakesModels, ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(Savable, TakesModels, ClusterMixin, BaseEstimator):
     """A tree of clusters, from single rows to one, that always merges the pair which the evidence likes best.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. Where it is lowest

@@ -14,12 +14,13 @@ from kfree.estimators._validation import require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
+from kfree.saving import Savable
 from kfree.search.evidence.bayesian import bayesian_k_means
 
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Savable, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is

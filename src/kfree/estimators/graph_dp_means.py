@@ -14,6 +14,7 @@ from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
 from kfree.estimators._validation import is_number, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
+from kfree.saving import Savable
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
 
@@ -21,7 +22,7 @@ from kfree.search.graph.multilevel import grown, search
 _ANY_PENALTY = -0.5
 
 
-class GraphDPMeans(ClusterMixin, BaseEstimator):
+class GraphDPMeans(Savable, ClusterMixin, BaseEstimator):
     """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of

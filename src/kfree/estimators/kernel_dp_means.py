@@ -12,12 +12,13 @@ from kfree.estimators._kernels import require_positive_semidefinite, validated_k
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.saving import Savable
 
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
 
-class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
+class KernelDPMeans(Savable, PenalisedSearch, ClusterMixin, BaseEstimator):
     """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
 
     Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which

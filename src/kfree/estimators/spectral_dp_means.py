@@ -13,6 +13,7 @@ from kfree.engines.kernel.gram import blocks
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
+from kfree.saving import Savable
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step
 
@@ -20,7 +21,7 @@ from kfree.spectral.spectrum import above, at_widest_step
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
 
 
-class SpectralDPMeans(ClusterMixin, BaseEstimator):
+class SpectralDPMeans(Savable, ClusterMixin, BaseEstimator):
     """Clusters of any shape, as many as a matrix of affinities has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
