@@ -103,7 +103,10 @@ def _append_cells(table, new, file):
     glue = dialect.delimiter
     encoding = dialect.encoding
     text = io.TextIOWrapper(file, encoding, newline="", write_through=True)
-    cells = (glue.join("" if cell is None else str(cell) for cell in row) for row in zip(*map(plain, new.values()), strict=True))
+    cells = (
+        glue.join("" if cell is None else str(cell) for cell in row)
+        for row in zip(*map(plain, new.values()), strict=True)
+    )
     with table.source.open() as source:
         lines = records_of(io.TextIOWrapper(source, encoding, newline=""))
         first = next(lines)

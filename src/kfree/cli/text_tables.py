@@ -18,9 +18,7 @@ def read_text(source, *, encoding=None, delimiter=None, header=None, columns=Non
     with source.open() as file:
         sample = file.read(_SAMPLE + 1)
     whole = len(sample) <= _SAMPLE
-    dialect = found_dialect(
-        source.name, sample, whole, encoding=encoding, delimiter=delimiter, header=header
-    )
+    dialect = found_dialect(source.name, sample, whole, encoding=encoding, delimiter=delimiter, header=header)
     try:
         table = _read(source, dialect, sample, columns)
     except UnicodeDecodeError as error:
@@ -128,9 +126,7 @@ def _converted(dialect, cells):
         pass
     values = [None if is_missing(cell) else cell for cell in cells]
     if all(cell is None or is_number(cell, dialect.decimal) for cell in values):
-        return np.array(
-            [np.nan if cell is None else float(cell.replace(dialect.decimal, ".")) for cell in values]
-        )
+        return np.array([np.nan if cell is None else float(cell.replace(dialect.decimal, ".")) for cell in values])
     return np.array(values, dtype=object)
 
 

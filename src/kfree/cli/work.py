@@ -22,9 +22,7 @@ class Work:
         source = Source.of(options.input)
         self.table = read_table(source, columns=needed, say=console.say, **reading(options))
         self.table.require(self.others, "--group or --names")
-        columns = chosen_columns(
-            self.table, options.columns, options.drop, self.others, options.encode, console.say
-        )
+        columns = chosen_columns(self.table, options.columns, options.drop, self.others, options.encode, console.say)
         self._other_values = {name: self.table.values(name) for name in self.others}
         self.X, self.kept, self.plan = prepare(
             self.table,

@@ -9,7 +9,9 @@ from numpy.linalg import LinAlgError
 from kfree.core.frame import Frame
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
+from kfree.engines.kernel.gram import blocks
 from kfree.estimators._counts import validated_binary, validated_counts
+from kfree.estimators._explained import column_names, distances_in_blocks, require_rows, view_by_distances
 from kfree.estimators._validation import is_positive_number, require, validated_rows
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
@@ -170,6 +172,46 @@ def _require_positive_definite(B0):
             f"prior['B0'] is not positive definite: its smallest eigenvalue is {smallest:g}. Give a covariance-like "
             "matrix, for example a small multiple of the identity."
         ) from None
+
+
+def view_of_models(estimator, X, labels, centres, covariances):
+    """A view of rows of ``DATA``; without ``centres``, of the rows of the fit and the means of their clusters.
+
+    Gaussians have Mahalanobis distances where they have covariances. Counts are seen as shares of their row's total.
+    """
+    require_rows(X, estimator)
+    rows = DATA[estimator.model](X, estimator).rows if estimator.model != "gaussian" else validated_rows(X, estimator)
+    if rows.shape[0] != len(labels):
+        raise ValueError(f"X has {rows.shape[0]} rows; give the {len(labels)} rows of fit.")
+    counted = estimator.model == "multinomial"
+    seen = _shares(rows) if counted else rows
+    centres = _means(seen, labels) if centres is None else centres
+    if covariances is None:
+        parts, distance = distances_in_blocks(seen, centres), "Euclidean distance to the mean"
+    else:
+        parts, distance = _mahalanobis(rows, centres, covariances), "Mahalanobis distance to the centre"
+    told = {"distance": distance + " of shares" * counted, "columns": rows, "names": column_names(X, estimator)}
+    return view_by_distances(parts, labels, centres, **told)
+
+
+def _means(rows, labels):
+    members = sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+    totals = members @ rows
+    return (totals.toarray() if sp.issparse(totals) else totals) / members.sum(axis=1)[:, None]
+
+
+def _shares(counts):
+    """Counts over the total of their row."""
+    total = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1.0)
+    return sp.csr_array(sp.diags_array(1 / total) @ counts) if sp.issparse(counts) else counts / total[:, None]
+
+
+def _mahalanobis(rows, centres, covariances):
+    inverse = np.linalg.inv(covariances)
+    for places in blocks(len(rows), rows.shape[1] + len(centres)):
+        gaps = [rows[places] - centre for centre in centres]
+        sq_dist = [np.einsum("ij,jk,ik->i", gap, m, gap, optimize=True) for gap, m in zip(gaps, inverse, strict=True)]
+        yield places, np.sqrt(np.maximum(np.column_stack(sq_dist), 0.0))
 
 
 class TakesModels:

@@ -7,7 +7,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.kernel.gram import blocks
 from kfree.engines.registry import ENGINES, open_engine
+from kfree.estimators._explained import (
+    METRICS,
+    Explained,
+    column_names,
+    labels_of_fit,
+    require_rows,
+    view_by_distances,
+)
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -17,10 +26,9 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.saving import Savable
 
 
-class CentreClusterer(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
     def __sklearn_tags__(self):
@@ -126,6 +134,20 @@ class CentreClusterer(Savable, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])
         return self._engine_in(self._frame_, self._sites_.centres, rows, weight)
+
+    def _view(self, X):
+        require_rows(X, self)
+        labels = labels_of_fit(self.predict(X), self.labels_)
+        rows = validated_rows(X, self)
+        distance, names = METRICS[getattr(self, "metric", "euclidean")], column_names(X, self)
+        told = {"distance": distance, "columns": rows, "names": names}
+        return view_by_distances(self._distances(rows), labels, self.cluster_centers_, **told)
+
+    def _distances(self, rows):
+        """Distances of validated rows to all centres, block by block."""
+        for places in blocks(rows.shape[0], len(self.cluster_centers_)):
+            engine, centres = self._engine_in(self._frame_, self._sites_.centres, rows[places], None)
+            yield places, np.sqrt(engine.sq_distances(centres))
 
     def _engine_in(self, frame, centres, rows, weight):
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""

@@ -10,6 +10,7 @@ from kfree.engines.contract import Pass
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._explained import column_names, require_rows, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._validation import require_choice, require_count, validated_weights
 
@@ -65,6 +66,19 @@ class SharedClusterer(CentreClusterer):
 
     def _engine_in(self, frame, centres, rows, weight):
         return super()._engine_in(frame, centres, self._seen(rows), weight)
+
+    def _view(self, X, groups=None):
+        """Rows of named groups need these names, unless they are as many as the rows of the last fit."""
+        require_rows(X, self)
+        check_is_fitted(self)
+        rows, _ = stacked(X, groups, self)
+        is_fitted = groups is None and not self._unnamed_ and rows.shape[0] == len(self.labels_)
+        labels = self.labels_ if is_fitted else self.predict(X, groups)
+        distance = "Euclidean distance to the centre" + ("" if self._space_ is None else " in feature space")
+        columns = None if self._space_ is not None and not self._space_.knows_lengths else rows
+        names = None if is_list(X) else column_names(X, self)
+        told = {"distance": distance, "columns": columns, "names": names}
+        return view_by_distances(self._distances(rows), labels, self.cluster_centers_, **told)
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))

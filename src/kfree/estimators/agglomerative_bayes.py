@@ -6,14 +6,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot
-from kfree.estimators._bayesian import DATA, TakesModels
+from kfree.estimators._bayesian import DATA, TakesModels, view_of_models
+from kfree.estimators._explained import Explained
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.processor import available_cpus
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
-from kfree.saving import Savable
 from kfree.search.evidence.tree import grow, merging_passes, refined
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
@@ -21,7 +21,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(Savable, TakesModels, ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
     """A tree of clusters, from single rows to one, that always merges the pair which the evidence likes best.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. Where it is lowest
@@ -212,6 +212,10 @@ class AgglomerativeBayes(Savable, TakesModels, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return plot.dendrogram(self.linkage_, self.n_clusters_, names=names, ax=ax)
+
+    def _view(self, X):
+        check_is_fitted(self)
+        return view_of_models(self, X, self.labels_, None, None)
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))

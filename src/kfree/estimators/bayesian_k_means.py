@@ -8,19 +8,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from kfree.estimators._bayesian import DATA, TakesModels, require_prior
+from kfree.estimators._bayesian import DATA, TakesModels, require_prior, view_of_models
+from kfree.estimators._explained import Explained
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
-from kfree.saving import Savable
 from kfree.search.evidence.bayesian import bayesian_k_means
 
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Savable, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
@@ -156,6 +156,10 @@ class BayesianKMeans(Savable, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
         return engine.assign(self._rule_)[0]
+
+    def _view(self, X):
+        labels = None if X is None else self.predict(X)
+        return view_of_models(self, X, labels, self.cluster_centers_, getattr(self, "covariances_", None))
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))

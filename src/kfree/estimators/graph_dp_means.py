@@ -10,11 +10,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.engines.graph import Graph, in_order_of_first
-from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
+from kfree.estimators._explained import Explained
+from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._validation import is_number, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
-from kfree.saving import Savable
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
 
@@ -22,7 +22,7 @@ from kfree.search.graph.multilevel import grown, search
 _ANY_PENALTY = -0.5
 
 
-class GraphDPMeans(Savable, ClusterMixin, BaseEstimator):
+class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
     """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
@@ -159,6 +159,12 @@ class GraphDPMeans(Savable, ClusterMixin, BaseEstimator):
         labels = rises.argmin(axis=1).astype(np.int32)
         labels[~links.any(axis=1) | (allow_new & (alone < rises.min(axis=1)))] = -1
         return labels
+
+    def _view(self, A):
+        check_is_fitted(self)
+        if A is not None and validated_graph(A)[0].shape != self.adjacency_.shape:
+            raise ValueError(f"A is another graph; give the graph of fit, with {len(self.labels_)} nodes, or none.")
+        return view_of_nodes(self.adjacency_, self.labels_, self.node_names_, self.shares_)
 
     def _check_parameters(self):
         require_choice("cut", self.cut, list(CUTS))

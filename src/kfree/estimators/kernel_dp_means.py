@@ -5,20 +5,20 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.spaces import DUAL
+from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
+from kfree.estimators._explained import Explained, column_names, require_rows, view_by_distances
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.saving import Savable
 
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
 
-class KernelDPMeans(Savable, PenalisedSearch, ClusterMixin, BaseEstimator):
+class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
     """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
 
     Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which
@@ -180,6 +180,33 @@ class KernelDPMeans(Savable, PenalisedSearch, ClusterMixin, BaseEstimator):
             labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
         return labels
 
+    def _view(self, X):
+        require_rows(X, self)
+        labels = self.predict(X)
+        rows = validated_rows(X, self)
+        told = {"distance": "distance to the centre in feature space"}
+        if not self._kernel_.precomputed:
+            told |= {"columns": rows, "names": column_names(X, self)}
+        return view_by_distances(self._distances(rows), labels, self._centre_points_, **told)
+
+    def _distances(self, rows):
+        """Distances of validated rows to all centres in feature space, block by block."""
+        sq_norms = self._with_itself(rows)
+        for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
+            sq_dist = sq_norms[places, None] + self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T
+            yield places, np.sqrt(np.maximum(sq_dist, 0.0))
+
+    def _with_itself(self, rows):
+        """κ(x, x) of each row."""
+        if not self._kernel_.precomputed:
+            return self._kernel_.with_itself(rows)
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
+                "tell. Give the square matrix of fit."
+            )
+        return np.asarray(rows.diagonal(), dtype=np.float64)
+
     def _validated(self, X, sample_weight):
         """Rows, weights and kernel of a fit, in the form that engines take."""
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -201,6 +228,8 @@ class KernelDPMeans(Savable, PenalisedSearch, ClusterMixin, BaseEstimator):
         self._kernel_, self._rows_ = kernel, None if kernel.precomputed else rows
         self._coefficients_ = sp.csr_array(state.sites.centres[:, :n_rows])
         self._sq_norms_ = DUAL.sq_norms(state.sites.centres)
+        # Coordinates of the centres with the distances that they have in feature space.
+        self._centre_points_ = spanned(state.sites.centres[:, :n_rows] @ state.sites.centres[:, n_rows:].T)[1]
         self.labels_ = state.labels
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.engines.kernel.gram import blocks
+from kfree.estimators._explained import Explained, column_names, require_rows, view_by_distances
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
-from kfree.saving import Savable
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step
 
@@ -21,7 +21,7 @@ from kfree.spectral.spectrum import above, at_widest_step
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
 
 
-class SpectralDPMeans(Savable, ClusterMixin, BaseEstimator):
+class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     """Clusters of any shape, as many as a matrix of affinities has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
@@ -157,12 +157,31 @@ class SpectralDPMeans(Savable, ClusterMixin, BaseEstimator):
         labels = np.zeros(rows.shape[0], dtype=np.int32)
         if self._rows_model_ is None:
             return labels
+        for places, embedded in self._embedded(rows):
+            labels[places] = self._rows_model_.predict(embedded)
+        return labels
+
+    def _embedded(self, rows):
+        """Places of validated rows in the embedding, block by block."""
         for places in blocks(rows.shape[0], len(self.embedding_)):
             values = self._affinity_.to_new(rows[places])
             if self._degrees_ is not None:
                 values = _normalised(values, self._degrees_)
-            labels[places] = self._rows_model_.predict(_unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_)))
-        return labels
+            yield places, _unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_))
+
+    def _view(self, X):
+        require_rows(X, self)
+        labels = self.predict(X)
+        rows = validated_rows(X, self)
+        told = {"distance": "Euclidean distance to the centre in the embedding"}
+        if self.affinity != "precomputed":
+            told |= {"columns": rows, "names": column_names(X, self)}
+        if self._rows_model_ is None:  # one cluster, which is all of the embedding
+            parts, centres = [(slice(None), np.zeros((len(labels), 1)))], np.zeros((1, 1))
+        else:
+            parts = ((places, self._rows_model_.transform(embedded)) for places, embedded in self._embedded(rows))
+            centres = self._rows_model_.cluster_centers_
+        return view_by_distances(parts, labels, centres, **told)
 
     def _check_parameters(self):
         is_auto = isinstance(self.lam, str) and self.lam == "auto"

@@ -55,7 +55,9 @@ def _names(groups):
         if missing:
             from kfree.cli.errors import CommandError
 
-            raise CommandError(f"row {missing[0]} has no group ({len(missing)} such row(s)); name the group of all rows.")
+            raise CommandError(
+                f"row {missing[0]} has no group ({len(missing)} such row(s)); name the group of all rows."
+            )
         return np.array([str(name) for name in groups])
     return groups
 

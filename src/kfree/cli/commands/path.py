@@ -44,7 +44,5 @@ def _table(path, best, most=12):
     lines = [f"{'k':>6}  {'lam from':>12}  {'to':>12}  {'score':>8}"]
     for j in shown:
         mark = "  suggested" if path.k[j] == best.k else ""
-        lines.append(
-            f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}{mark}"
-        )
+        lines.append(f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}{mark}")
     return [*lines, "", f"suggested: {best.k} cluster(s), lam = {best.lam:.6g}"]

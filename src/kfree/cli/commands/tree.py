@@ -40,7 +40,10 @@ def run(options, console):
         names = None if options.names is None else [str(name) for name in work.other(options.names)]
         draw_tree(model, int(labels.max()) + 1, names, options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
-    lines = [work.headline(), f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[len(sizes) - 1]:.6g} nats"]
+    lines = [
+        work.headline(),
+        f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[len(sizes) - 1]:.6g} nats",
+    ]
     lines += ["", f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
     facts = {"input": work.table.source.name, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
     facts |= {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()}

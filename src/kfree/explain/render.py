@@ -1,0 +1,78 @@
+"""A summary as text, as HTML and as a data frame."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kfree.explain.summary import ClusterSummary, Summary
+
+HEADER = ["cluster", "rows", "share", "spread", "nearest", "exemplars", "set apart by"]
+# As many features fit on a line.
+_SHOWN = 3
+
+
+def as_text(summary: Summary) -> str:
+    """A table in plain text, columns aligned."""
+    table = [HEADER, *_cells(summary)]
+    widths = [max(len(row[j]) for row in table) for j in range(len(HEADER))]
+    # Numbers stand to the right, text to the left.
+    lines = [
+        "  ".join(row[j].rjust(width) if j < 5 else row[j].ljust(width) for j, width in enumerate(widths))
+        for row in table
+    ]
+    return "\n".join([_title(summary), *(line.rstrip() for line in lines), _notes(summary)])
+
+
+def as_html(summary: Summary) -> str:
+    """The same as an HTML table; names are escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in HEADER)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _cells(summary))
+    title, notes = escape(_title(summary)), escape(_notes(summary))
+    return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+
+
+def as_frame(summary: Summary) -> Any:
+    """One row per cluster, indexed by its label."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas: pip install pandas") from error
+    names = ["size", "share", "spread", "nearest", "nearest_distance", "exemplars"]
+    rows = [
+        {name: getattr(cluster, name) for name in names} | {"set_apart_by": _features(cluster)}
+        for cluster in summary.clusters
+    ]
+    index = pandas.Index([cluster.label for cluster in summary.clusters], name="cluster")
+    return pandas.DataFrame(rows, index=index)
+
+
+def _title(summary: Summary) -> str:
+    k, n = len(summary.clusters), summary.n_rows
+    noise = f", {summary.n_noise} of them in no cluster" if summary.n_noise else ""
+    return f"{k} cluster{'s' * (k != 1)} of {n} row{'s' * (n != 1)}{noise}"
+
+
+def _notes(summary: Summary) -> str:
+    return f"spread: {summary.spread}; distance: {summary.distance}; set apart by: Cohen's d (mean)"
+
+
+def _cells(summary: Summary) -> list[list[str]]:
+    return [
+        [
+            str(cluster.label),
+            str(cluster.size),
+            f"{100 * cluster.share:.1f} %",
+            f"{cluster.spread:.3g}",
+            "none" if cluster.nearest < 0 else f"{cluster.nearest} ({cluster.nearest_distance:.3g})",
+            ", ".join(summary.row_name(row) for row in cluster.exemplars),
+            _features(cluster),
+        ]
+        for cluster in summary.clusters
+    ]
+
+
+def _features(cluster: ClusterSummary) -> str:
+    return ", ".join(f"{name} {effect:+.2f} ({mean:.3g})" for name, effect, mean in cluster.features[:_SHOWN])

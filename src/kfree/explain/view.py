@@ -1,0 +1,109 @@
+"""What every estimator can tell about rows, whatever its clusters are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+# Distances between centres that are computed at once.
+_BLOCK = 1 << 21
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows as a fitted estimator sees them.
+
+    Attributes
+    ----------
+    labels : (n,)
+        The cluster of each row, −1 for rows that were left out as noise.
+    dist, second, second_dist : (n,)
+        The distance of each row to its cluster, the nearest other cluster, and the distance to that. ``second`` is −1
+        and ``second_dist`` infinite where there is no other.
+    nearest, gaps : (k,)
+        The nearest other cluster of each cluster, and the distance between both; −1 and infinity where there is none.
+    distance : str
+        What a distance is, in words.
+    spreads : (k,) or None
+        How wide each cluster is; None is the root mean square of the distances of its rows.
+    spread : str
+        What a spread is, in words.
+    columns : (n, d) array, sparse matrix or None
+        What the features of clusters are told from; None where rows have no columns, as with precomputed kernels.
+    names : sequence of d str, or None
+        Names of the columns.
+    row_names : (n,) array or None
+        Names of the rows, where they have any.
+    """
+
+    labels: Labels
+    dist: Floats
+    second: Labels
+    second_dist: Floats
+    nearest: Labels
+    gaps: Floats
+    distance: str
+    columns: Any = None
+    names: Sequence[str] | None = None
+    row_names: NDArray[Any] | None = None
+    spreads: Floats | None = None
+    spread: str = "root mean square of the distances of its rows"
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.nearest)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of each cluster, (k,)."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+
+    @property
+    def confidence(self) -> Floats:
+        """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre, (n,)."""
+        farther = np.maximum(self.dist, self.second_dist)
+        nearer = np.minimum(self.dist, self.second_dist)
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(np.isinf(farther), 0.0, nearer / farther)
+        # Where both distances are zero, two clusters share a place and nothing tells them apart.
+        return 1.0 - np.where(farther == 0, 1.0, ratio)
+
+
+def two_nearest(distances: Floats) -> tuple[Labels, Floats, Labels, Floats]:
+    """The nearest and second nearest column of each row of ``distances`` (n, k); the first on ties."""
+    n, k = distances.shape
+    rows = np.arange(n)
+    first = distances.argmin(axis=1).astype(np.int32)
+    dist = distances[rows, first]
+    if k == 1:
+        return first, dist, np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
+    second, second_dist = nearest_other(distances, first)
+    return first, dist, second, second_dist
+
+
+def nearest_other(distances: Floats, labels: NDArray[Any]) -> tuple[Labels, Floats]:
+    """The nearest column of each row but the one that ``labels`` names, and the distance; there must be two."""
+    rows = np.arange(len(distances))
+    others = np.array(distances, copy=True)
+    others[rows, labels] = np.inf
+    second = others.argmin(axis=1).astype(np.int32)
+    return second, others[rows, second]
+
+
+def nearest_centres(centres: Floats) -> tuple[Labels, Floats]:
+    """The nearest other centre of each, and the distance to it; −1 and infinity for a single one."""
+    k = len(centres)
+    if k == 1:
+        return np.full(1, -1, dtype=np.int32), np.full(1, np.inf)
+    nearest, gaps = np.empty(k, dtype=np.int32), np.empty(k)
+    step = max(1, _BLOCK // k)
+    for begin in range(0, k, step):
+        own = np.arange(begin, min(begin + step, k))
+        nearest[own], gaps[own] = nearest_other(cdist(centres[own], centres), own)
+    return nearest, gaps

@@ -1,0 +1,160 @@
+"""summary() of every estimator, against slow obvious versions."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from kfree import (
+    AgglomerativeBayes,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    HardHDP,
+    KernelDPMeans,
+    KMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
+)
+from kfree.explain.features import effect_sizes
+from kfree.explain.view import View, nearest_centres
+
+BY_ROWS = {
+    "DPMeans": DPMeans(lam=150.0),
+    "KMeans": KMeans(3, random_state=0),
+    "OnlineDPMeans": OnlineDPMeans(lam=200.0),
+    "KernelDPMeans": KernelDPMeans(lam=5.0),
+    "HardHDP": HardHDP(30.0, 30.0),
+    "HardHDP, kernel": HardHDP(2.0, 2.0, kernel="rbf"),
+    "SpectralDPMeans": SpectralDPMeans(),
+    "BayesianKMeans": BayesianKMeans(),
+    "AgglomerativeBayes": AgglomerativeBayes(),
+}
+CENTRES = np.array([[0.0, 0.0, 5.0], [12.0, 0.0, 5.0], [0.0, 30.0, 5.0]])
+
+
+@pytest.fixture
+def X(rng):
+    return rng.permutation(np.vstack([rng.normal(size=(n, 3)) + c for n, c in zip([60, 40, 50], CENTRES, strict=True)]))
+
+
+def cohens_d(column, inside):
+    a, b = column[inside], column[~inside]
+    within = ((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()
+    return (a.mean() - b.mean()) / np.sqrt(within / (len(column) - 2))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+def test_effect_sizes_are_cohens_d(make, offset, X):
+    labels = np.random.default_rng(1).integers(4, size=len(X))
+    if make is sp.csr_array and offset:
+        pytest.skip("sparse columns are not shifted")
+    effects, means = effect_sizes(make(X + offset), labels, 4)
+    for c in range(4):
+        for j in range(3):
+            assert effects[c, j] == pytest.approx(cohens_d(X[:, j], labels == c), rel=1e-6)
+            assert means[c, j] == pytest.approx(X[labels == c, j].mean() + offset)
+
+
+def test_effect_sizes_leave_noise_out_and_know_constant_columns(X):
+    labels = np.random.default_rng(1).integers(-1, 2, size=len(X))
+    effects, _ = effect_sizes(np.column_stack([X, labels == 0, np.full(len(X), 7.0)]), labels, 2)
+    kept, kept_labels = X[labels >= 0], labels[labels >= 0]
+    assert effects[0, 0] == pytest.approx(cohens_d(kept[:, 0], kept_labels == 0))
+    assert effects[:, 3:].tolist() == [[np.inf, 0.0], [-np.inf, 0.0]]
+
+
+def test_nearest_centres_against_all_pairs(rng, monkeypatch):
+    centres = rng.normal(size=(17, 2))
+    monkeypatch.setattr("kfree.explain.view._BLOCK", 40)
+    nearest, gaps = nearest_centres(centres)
+    for c in range(17):
+        distances = [np.linalg.norm(centres[c] - other) if i != c else np.inf for i, other in enumerate(centres)]
+        assert (nearest[c], gaps[c]) == (np.argmin(distances), pytest.approx(min(distances)))
+
+
+def test_confidence_is_a_margin():
+    dist, second = np.array([0.0, 1.0, 2.0, 0.0, 3.0]), np.array([2.0, 2.0, 2.0, 0.0, np.inf])
+    labels = np.zeros(5, dtype=np.int32)
+    view = View(labels, dist, labels, second, labels[:1], second[:1], "distance")
+    assert view.confidence.tolist() == [1.0, 0.5, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("name", BY_ROWS)
+def test_summary_of_every_estimator(name, X):
+    model = BY_ROWS[name].fit(X)
+    summary = model.summary(X, feature_names=["a", "b", "c"])
+    assert [cluster.size for cluster in summary.clusters] == np.bincount(model.labels_).tolist()
+    assert sum(cluster.share for cluster in summary.clusters) == pytest.approx(1.0)
+    for cluster in summary.clusters:
+        inside = model.labels_ == cluster.label
+        assert inside[list(cluster.exemplars)].all()
+        assert len(cluster.exemplars) == min(3, cluster.size)
+        by_hand = sorted(((cohens_d(X[:, j], inside), "abc"[j]) for j in range(3)), key=lambda pair: -abs(pair[0]))
+        assert [name for name, _, _ in cluster.features] == [name for _, name in by_hand]
+        assert [effect for _, effect, _ in cluster.features] == pytest.approx([effect for effect, _ in by_hand])
+        assert summary.clusters[cluster.nearest].label == cluster.nearest != cluster.label
+
+
+@pytest.mark.parametrize("name", ["DPMeans", "KMeans"])
+def test_distances_of_a_summary_by_hand(name, X):
+    model = BY_ROWS[name].fit(X)
+    for cluster in model.summary(X).clusters:
+        rows = np.flatnonzero(model.labels_ == cluster.label)
+        centre = X[rows].mean(axis=0)
+        distances = np.linalg.norm(X[rows] - centre, axis=1)
+        assert cluster.spread == pytest.approx(np.sqrt((distances**2).mean()))
+        assert list(cluster.exemplars) == rows[np.argsort(distances)[:3]].tolist()
+        gaps = np.linalg.norm(model.cluster_centers_ - centre, axis=1)
+        assert cluster.nearest_distance == pytest.approx(np.sort(gaps)[1])
+
+
+def test_names_come_from_a_frame_and_are_escaped(X):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["<script>alert(1)</script>", "b", "c"])
+    summary = DPMeans(lam=150.0).fit(frame).summary(frame)
+    assert {name for name, _, _ in summary.clusters[0].features} == set(frame.columns)
+    assert "<script>" not in summary._repr_html_()
+    assert "&lt;script&gt;" in summary._repr_html_()
+    table = summary.to_frame()
+    assert table["size"].tolist() == [cluster.size for cluster in summary.clusters]
+    assert str(summary).startswith("3 clusters of 150 rows\n")
+
+
+def test_summary_of_a_graph_counts_links():
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 3), (6, 6)]
+    model = GraphDPMeans(lam=-0.4).fit([(str(a), str(b)) for a, b in edges])
+    summary = model.summary()
+    assert [cluster.size for cluster in summary.clusters] == np.bincount(model.labels_).tolist()
+    first, second, alone = summary.clusters
+    # Nodes 0 and 1 have all their links in the first triangle; one of its seven link ends leaves it.
+    assert (first.exemplars[0], first.nearest, second.nearest, alone.nearest) == (0, 1, 0, -1)
+    assert first.spread == pytest.approx(1 / 7)
+    assert first.nearest_distance == pytest.approx(1 - 1 / 7)
+    assert {name for name, _, _ in first.features} == {"degree", "share of links inside"}
+    assert summary.row_names.tolist() == list("0123456")
+
+
+def test_precomputed_values_have_no_columns(X):
+    K = X @ X.T
+    summary = KernelDPMeans(lam=150.0, kernel="precomputed").fit(K).summary(K)
+    plain = DPMeans(lam=150.0).fit(X).summary(X)
+    assert [cluster.features for cluster in summary.clusters] == [()] * 3
+    by_size = [
+        sorted((c.size, round(c.spread, 6), round(c.nearest_distance, 6)) for c in s.clusters) for s in (summary, plain)
+    ]
+    assert by_size[0] == by_size[1]
+    with pytest.raises(ValueError, match="κ"):
+        KernelDPMeans(lam=150.0, kernel="precomputed").fit(K).summary(K[:5])
+
+
+def test_what_a_summary_refuses(X):
+    model = DPMeans(lam=150.0).fit(X)
+    with pytest.raises(ValueError, match="X=None is not allowed"):
+        model.summary()
+    with pytest.raises(ValueError, match="2 names for 3 columns"):
+        model.summary(X, ["a", "b"])
+    with pytest.raises(ValueError, match="give the 150 rows of fit"):
+        AgglomerativeBayes().fit(X).summary(X[:5])
+    with pytest.raises(ValueError, match="another graph"):
+        GraphDPMeans(lam=-0.4).fit(np.ones((3, 3))).summary(np.ones((4, 4)))
