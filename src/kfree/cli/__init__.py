@@ -26,7 +26,8 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     console = Console(options)
     with warnings.catch_warnings():
-        warnings.simplefilter("default")
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
         warnings.showwarning = lambda message, *_, **__: console.say(f"warning: {message}")
         try:
             options.run(options, console)

@@ -100,15 +100,12 @@ def with_gaps(values, kept):
 def _append_cells(table, new, file):
     """The records of a text table as they stand, each with further cells; nothing is parsed and written anew."""
     dialect = table.dialect
-    glue = dialect.delimiter
-    encoding = dialect.encoding
+    glue, encoding = dialect.delimiter, dialect.encoding
     text = io.TextIOWrapper(file, encoding, newline="", write_through=True)
-    cells = (
-        glue.join("" if cell is None else str(cell) for cell in row)
-        for row in zip(*map(plain, new.values()), strict=True)
-    )
-    with table.source.open() as source:
-        lines = records_of(io.TextIOWrapper(source, encoding, newline=""))
+    rows = zip(*map(plain, new.values()), strict=True)
+    cells = (glue.join("" if cell is None else str(cell) for cell in row) for row in rows)
+    with io.TextIOWrapper(table.source.open(), encoding, newline="") as source:
+        lines = records_of(source)
         first = next(lines)
         ending = "\r\n" if first.endswith("\r\n") else "\n"
         if dialect.header:

@@ -106,8 +106,8 @@ def _read_plain(source, dialect, names, columns):
 
 def records(source, dialect, width):
     """Row numbers, counted from 1 without the header, and cells; a row of another length is an error."""
-    with source.open() as file:
-        reader = csv.reader(io.TextIOWrapper(file, dialect.encoding, newline=""), delimiter=dialect.delimiter)
+    with io.TextIOWrapper(source.open(), dialect.encoding, newline="") as file:
+        reader = csv.reader(file, delimiter=dialect.delimiter)
         rows = (row for row in reader if row)
         if dialect.header:
             next(rows, None)

@@ -47,6 +47,7 @@ PLACES = {
     "MultinomialModel": "kfree.objectives.multinomial:MultinomialModel",
     "Neighbours": "kfree.spectral.affinity:Neighbours",
     "NormalizedCut": "kfree.objectives.cut:NormalizedCut",
+    "Preparation": "kfree.cli.preparation:Preparation",
     "Products": "kfree.spectral.affinity:Products",
     "QuadraticRule": "kfree.core.rules:QuadraticRule",
     "RatioCut": "kfree.objectives.cut:RatioCut",

@@ -62,9 +62,7 @@ def links(table, columns):
     for name, nodes in zip(names, ends, strict=False):
         row = next((row for row, node in enumerate(nodes, start=1) if node is None or node != node), None)
         if row is not None:
-            raise CommandError(
-                f"{table.source.name}, row {row}: no node in column {name!r}; correct or remove the row."
-            )
+            raise CommandError(f"{table.source.name}, row {row}, column {name!r}: no node; correct or remove the row.")
     if not all(isinstance(node, int) for nodes in ends for node in nodes):
         ends = [[str(node) for node in nodes] for nodes in ends]
     if len(names) == 2:

@@ -21,6 +21,7 @@ def run(options, console):
     from kfree.cli.work import Work
 
     work = Work(options, console)
+    console.output_is_data = options.output == "-"
     path = lambda_path(
         work.X, max_k=options.max_k, metric=options.metric, n_threads=options.threads, random_state=options.seed or 0
     )
