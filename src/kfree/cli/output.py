@@ -43,9 +43,15 @@ def written(path):
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    with reported(path), replacing(path) as file:
+        yield file
+
+
+@contextmanager
+def reported(path):
+    """Turn what the file system says about ``path`` into an error of the command."""
     try:
-        with replacing(path) as file:
-            yield file
+        yield
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -81,6 +87,12 @@ def write_columns(columns, path, format_):
             _write_json_lines(rows, file)
         else:
             _write_csv(rows, file)
+
+
+def save_model(model, path):
+    """Write a model."""
+    with reported(path):
+        model.save(path)
 
 
 def plain(values):

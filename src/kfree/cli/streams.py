@@ -1,7 +1,6 @@
 """Rows of a text table in chunks, as they come, none of them kept."""
 
 import csv
-import io
 import sys
 from itertools import chain, islice
 

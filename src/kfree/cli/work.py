@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 
 from kfree.cli.options import reading
-from kfree.cli.output import output_of, with_gaps, write_beside
+from kfree.cli.output import output_of, save_model, with_gaps, write_beside
 from kfree.cli.preparation import chosen_columns, prepare
 from kfree.cli.tables import Source, read_table
 
@@ -59,7 +59,7 @@ class Work:
         """Write the model where it was asked for, with the preparation of its rows."""
         model.preparation_ = self.plan
         if self.options.save:
-            model.save(self.options.save)
+            save_model(model, self.options.save)
 
     def summary(self, model):
         """The summary of a model, with rows by their number in the file and means in the units of the file."""

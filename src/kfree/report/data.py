@@ -43,9 +43,10 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
         "stairs": _stairs(path),
         "suggested": int(path.suggest().k),
         "points": {"rows": row_numbers[drawn].tolist(), "axes": _axes(X, drawn, names, plan)},
+        # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
             _step(step, own, path, X, described, drawn, units, names, row_numbers, keeps_all)
-            for step, own in zip(steps, numbers, strict=True)
+            for step, own in reversed(list(zip(steps, numbers, strict=True)))
         ],
     }
 

@@ -33,9 +33,12 @@ def run(options, console):
 
         draw_clusters(model, work.X, work.feature_names, options.plot)
     if options.report:
+        from kfree.cli.output import reported
         from kfree.report import write_report
 
-        write_report(options.report, model, work.X, work.feature_names, plan=work.plan, title=work.table.source.name)
+        told = {"title": work.table.source.name, "plan": work.plan, "row_numbers": work.row_numbers}
+        with reported(options.report):
+            write_report(options.report, model, work.X, work.feature_names, **told)
     summary = work.summary(model)
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]

@@ -18,7 +18,7 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import GraphDPMeans
-    from kfree.cli.output import output_of, write_columns
+    from kfree.cli.output import output_of, save_model, write_columns
     from kfree.cli.tables import Source, read_table
     from kfree.explain import summarize
 
@@ -30,7 +30,7 @@ def run(options, console):
     model.fit(edges)
     write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_)
     if options.save:
-        model.save(options.save)
+        save_model(model, options.save)
     if options.plot:
         from kfree.cli.pictures import draw_graph
 

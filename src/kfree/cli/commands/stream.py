@@ -19,7 +19,7 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import OnlineDPMeans
-    from kfree.cli.output import output_of, written
+    from kfree.cli.output import output_of, save_model, written
     from kfree.cli.preparation import Preparation
     from kfree.cli.streams import RowReader
 
@@ -41,7 +41,7 @@ def run(options, console):
             row += len(joined)
         model.preparation_ = Preparation(reader.columns)
     if options.save:
-        model.save(options.save)
+        save_model(model, options.save)
     facts = {"n_rows": row, "n_clusters": model.n_clusters_, "lam": model.lam_, "output": output}
     facts |= {"clusters": [{"id": i, "weight": w} for i, w in zip(model.cluster_ids_, model.weights_, strict=True)]}
     lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}, {model.n_events_} event(s)"]
