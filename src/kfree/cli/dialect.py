@@ -85,7 +85,10 @@ def found_delimiter(lines):
     """The delimiter that cuts all records into equally many cells, numbers for preference; a comma if none does."""
     best, chosen = (0.9, 0.0, 1), ","
     for delimiter in DELIMITERS:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:  # a cell without end, which another delimiter would cut
+            continue
         width, n_alike = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
         if width < 2:
             continue

@@ -186,7 +186,8 @@ def _write_json_lines(rows, file):
 def _write_parquet(table, new, file):
     pyarrow, parquet = _arrow(), _arrow("parquet", "writing Parquet")
     if table.source.format == PARQUET:
-        again = parquet.read_table(table.source.open())
+        with table.source.open() as source:
+            again = parquet.read_table(source)
     else:
         read = _read_again(table)
         names = [] if table.source.format == NPY else read.names

@@ -188,10 +188,11 @@ def require_unique(names, source):
 def _read_parquet(source, columns):
     parquet = _arrow("parquet", f"reading {source.name}")
     try:
-        names = parquet.ParquetFile(source.open()).schema_arrow.names
-        require_unique(names, source)
-        some = None if columns is None else [name for name in columns if name in names]
-        table = parquet.read_table(source.open(), columns=some)
+        with source.open() as file:
+            names = parquet.ParquetFile(file).schema_arrow.names
+            require_unique(names, source)
+            some = None if columns is None else [name for name in columns if name in names]
+            table = parquet.read_table(file, columns=some)
     except (OSError, ValueError) as error:
         raise CommandError(f"{source.name} cannot be read as Parquet: {_first_line(error)}") from error
     return _of_arrow(source, table, columns, names)
@@ -200,10 +201,10 @@ def _read_parquet(source, columns):
 def _read_arrow(source, columns):
     ipc = _arrow("ipc", f"reading {source.name}")
     try:
-        content = source.open()
-        is_file = content.read(6) == b"ARROW1"
-        content.seek(0)
-        table = (ipc.open_file(content) if is_file else ipc.open_stream(content)).read_all()
+        with source.open() as content:
+            is_file = content.read(6) == b"ARROW1"
+            content.seek(0)
+            table = (ipc.open_file(content) if is_file else ipc.open_stream(content)).read_all()
     except (OSError, ValueError) as error:
         raise CommandError(f"{source.name} cannot be read as Arrow: {_first_line(error)}") from error
     require_unique(table.column_names, source)

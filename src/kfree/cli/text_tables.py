@@ -13,6 +13,10 @@ from kfree.cli.tables import ArrowTable, Table, require_unique
 _SAMPLE = 1 << 20
 
 
+class NotInEncodingError(Exception):
+    """A file holds bytes that mean nothing in its encoding."""
+
+
 def read_text(source, *, encoding=None, delimiter=None, header=None, columns=None, say=lambda text: None):
     """The table in a text file, its dialect found from its first megabyte."""
     with source.open() as file:
@@ -21,9 +25,9 @@ def read_text(source, *, encoding=None, delimiter=None, header=None, columns=Non
     dialect = found_dialect(source.name, sample, whole, encoding=encoding, delimiter=delimiter, header=header)
     try:
         table = _read(source, dialect, sample, columns)
-    except UnicodeDecodeError as error:
+    except (NotInEncodingError, UnicodeDecodeError):
         if encoding is not None or dialect.encoding != "utf-8":
-            raise CommandError(_not_in(source, dialect, error)) from None
+            raise CommandError(_not_in(source, dialect.encoding)) from None
         dialect = Dialect(FALLBACK_ENCODING, dialect.delimiter, dialect.header, dialect.decimal)
         table = _read(source, dialect, sample, columns)
     if encoding is None and dialect.encoding == FALLBACK_ENCODING:
@@ -76,10 +80,10 @@ def _read_arrow(pyarrow, source, dialect, names, columns, sample):
                     decimal_point=dialect.decimal, strings_can_be_null=True, include_columns=columns
                 ),
             )
-        except (pyarrow.ArrowInvalid, UnicodeDecodeError) as error:
-            if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
-                raise _decode_error(error) from error
+        except pyarrow.ArrowInvalid as error:
             raise CommandError(_diagnosed(source, dialect, names, error)) from error
+    if any(pyarrow.types.is_binary(column.type) for column in table.columns):  # bytes that are no UTF-8
+        raise NotInEncodingError
     held = dict(zip(table.column_names, table.columns, strict=True))
     return ArrowTable(source, held, dialect)
 
@@ -89,10 +93,6 @@ def _has_quotes(file):
         if b'"' in block:
             return True
     return False
-
-
-def _decode_error(error):
-    return error if isinstance(error, UnicodeDecodeError) else UnicodeDecodeError("utf-8", b"?", 0, 1, str(error))
 
 
 def _read_plain(source, dialect, names, columns):
@@ -149,8 +149,15 @@ def _ragged(name, row, line, found, expected):
     )
 
 
-def _not_in(source, dialect, error):
-    return (
-        f"{source.name} is not {dialect.encoding}: {error.reason}. Give the right --encoding, for example utf-8, "
-        "latin-1 or cp1252."
-    )
+def _not_in(source, encoding):
+    """Which line holds bytes that are no text in this encoding."""
+    with source.open() as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError as error:
+                return (
+                    f"{source.name} is not {encoding}: line {number} holds the byte {line[error.start]:#04x}. Give the "
+                    "right --encoding, for example latin-1 or cp1252."
+                )
+    return f"{source.name} is not {encoding}. Give the right --encoding, for example latin-1 or cp1252."
