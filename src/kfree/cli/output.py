@@ -5,7 +5,7 @@ import io
 import json
 import sys
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -114,37 +114,53 @@ def _append_cells(table, new, file):
     dialect = table.dialect
     glue, encoding = dialect.delimiter, dialect.encoding
     text = io.TextIOWrapper(file, encoding, newline="", write_through=True)
-    rows = zip(*map(plain, new.values()), strict=True)
-    cells = (glue.join("" if cell is None else str(cell) for cell in row) for row in rows)
     with io.TextIOWrapper(table.source.open(), encoding, newline="") as source:
-        lines = records_of(source)
-        first = next(lines)
-        ending = "\r\n" if first.endswith("\r\n") else "\n"
+        blocks = (records for records in record_blocks(source) if records)
+        block = next(blocks)
+        ending = "\r\n" if block[0].endswith("\r\n") else "\n"
         if dialect.header:
-            names = [first.rstrip("\r\n"), *(_cell(name, glue) for name in new)]
+            names = [block.pop(0).rstrip("\r\n"), *(_cell(name, glue) for name in new)]
             text.write(glue.join(names) + ending)
-        else:
-            text.write(first.rstrip("\r\n") + glue + next(cells) + ending)
-        while block := list(islice(lines, _ROWS_AT_ONCE)):
-            text.write("".join([line.rstrip("\r\n") + glue + next(cells) + ending for line in block]))
+        begin = 0
+        for records in chain([block], blocks):
+            end = begin + len(records)
+            cells = _rendered([values[begin:end] for values in new.values()], glue, ending)
+            stripped = [record.rstrip("\r\n") for record in records]
+            text.write("".join(chain.from_iterable(zip(stripped, cells, strict=True))))
+            begin = end
     text.flush()
     text.detach()
 
 
-def records_of(lines):
-    """The records of a CSV text: lines, joined where a quoted cell goes on; empty ones are left out."""
-    open_record = ""
+def _rendered(columns, glue, ending):
+    """For each row the cells of some columns as the end of a record."""
+    texts = [["" if cell is None else str(cell) for cell in plain(values)] for values in columns]
+    if len(texts) == 1:
+        return [glue + cell + ending for cell in texts[0]]
+    return [glue + glue.join(cells) + ending for cells in zip(*texts, strict=True)]
+
+
+def record_blocks(lines):
+    """The records of a CSV text in lists: lines, joined where a quoted cell goes on; empty ones are left out."""
+    lines, pending = iter(lines), []
+    while block := list(islice(lines, _ROWS_AT_ONCE)):
+        if pending or '"' in "".join(block):
+            block, pending = _joined(pending + block)
+        yield [record for record in block if record.strip("\r\n")]
+    if pending:
+        yield ["".join(pending)]
+
+
+def _joined(lines):
+    """Whole records, and the lines of one that goes on."""
+    records, pending, n_quotes = [], [], 0
     for line in lines:
-        if not open_record and '"' not in line:
-            if line.strip("\r\n"):
-                yield line
-            continue
-        open_record += line
-        if open_record.count('"') % 2 == 0:
-            yield open_record
-            open_record = ""
-    if open_record:
-        yield open_record
+        pending.append(line)
+        n_quotes += line.count('"')
+        if n_quotes % 2 == 0:
+            records.append("".join(pending))
+            pending, n_quotes = [], 0
+    return records, pending
 
 
 def _rows_again(table, new):
