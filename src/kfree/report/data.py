@@ -22,6 +22,9 @@ _LABELS_KEPT = 2_000_000
 def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
     """What the page needs of a fitted DPMeans and its rows."""
     X = np.asarray(X)
+    n_fitted = len(model.labels_)
+    if len(X) != n_fitted:
+        raise ValueError(f"X has {len(X)} rows and the model was fitted with {n_fitted}; give the rows of fit.")
     names = [f"x{j}" for j in range(X.shape[1])] if feature_names is None else [str(name) for name in feature_names]
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     path = model.path_
