@@ -20,7 +20,7 @@ def unit(X):
 
 @pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array, lambda X: X.astype(np.float32)])
 def test_equals_the_serial_loop_on_unit_vectors(as_input, X):
-    model = DPMeans(search="sweep", lam=0.5, metric="cosine").fit(as_input(X))
+    model = DPMeans(search="sweep", lam=0.5, metric="cosine", label_order="found").fit(as_input(X))
     data = as_input(X).toarray() if sp.issparse(as_input(X)) else as_input(X).astype(np.float64)
     labels, centres, costs = oracles.serial_dp_means(unit(data), 0.5, mean=oracles.mean_direction)
     assert model.labels_.tolist() == labels

@@ -21,7 +21,7 @@ ENGINES = ["native", "reference"]
 @pytest.mark.parametrize("case", CASES)
 def test_equals_the_serial_loop(case, order, engine, rng):
     X, lam = CASES[case](rng)
-    model = DPMeans(search="sweep", lam=lam, order=order, engine=engine, random_state=3).fit(X)
+    model = DPMeans(search="sweep", label_order="found", lam=lam, order=order, engine=engine, random_state=3).fit(X)
     visits = np.random.RandomState(3).permutation(len(X)) if order == "random" else None
     labels, centres, costs = oracles.serial_dp_means(oracles.canonical(X), lam, order=visits)
     assert model.labels_.tolist() == labels
@@ -40,7 +40,7 @@ def test_weighted_sweep_equals_the_serial_loop(weights, engine, rng):
         "some zero": rng.integers(0, 3, 200),
         "any": rng.exponential(size=200),
     }
-    model = DPMeans(search="sweep", lam=25.0, engine=engine).fit(X, sample_weight=w[weights])
+    model = DPMeans(search="sweep", label_order="found", lam=25.0, engine=engine).fit(X, sample_weight=w[weights])
     Z = oracles.canonical(X, w[weights])
     labels, centres, costs = oracles.serial_dp_means(Z, 25.0, w[weights])
     assert model.labels_.tolist() == labels
@@ -52,11 +52,11 @@ def test_weighted_sweep_equals_the_serial_loop(weights, engine, rng):
 def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
     X, _ = blobs(rng)
     init = X[:3] + 0.5
-    model = DPMeans(search="sweep", lam=9.0, init=init, engine=engine)
+    model = DPMeans(search="sweep", label_order="found", lam=9.0, init=init, engine=engine)
     frame = model.fit(X)._frame_
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init))
     assert model.labels_.tolist() == labels
-    capped = DPMeans(search="sweep", lam=9.0, init=init, engine=engine, max_clusters=4)
+    capped = DPMeans(search="sweep", label_order="found", lam=9.0, init=init, engine=engine, max_clusters=4)
     with pytest.warns(UserWarning, match="max_clusters=4 kept"):
         capped.fit(X)
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init), max_clusters=4)
@@ -158,7 +158,7 @@ def test_ties_go_to_the_first_born():
 
 def test_ids_stay_with_clusters_and_are_not_reused(rng):
     X, _ = blobs(rng, n=600, k=8, spread=3.0)
-    model = DPMeans(search="sweep", lam=6.0, init=np.vstack([np.full((1, 3), 1e3), X[:4]])).fit(X)
+    model = DPMeans(search="sweep", label_order="found", lam=6.0, init=np.vstack([np.full((1, 3), 1e3), X[:4]])).fit(X)
     assert 0 not in model.cluster_ids_  # the far centre never had a row
     assert (np.diff(model.cluster_ids_) > 0).all()
     assert len(model.cluster_ids_) == model.n_clusters_
@@ -167,16 +167,16 @@ def test_ids_stay_with_clusters_and_are_not_reused(rng):
 def test_an_empty_cluster_is_deleted_after_the_sweep_not_within():
     # The empty centre at 100 is still there when row 1 is visited, so that row joins it instead of opening one.
     X = [[0.0], [99.0]]
-    model = DPMeans(search="sweep", lam=50.0, init=[[0.0], [100.0], [1000.0]]).fit(X)
+    model = DPMeans(search="sweep", label_order="found", lam=50.0, init=[[0.0], [100.0], [1000.0]]).fit(X)
     assert model.cluster_ids_.tolist() == [0, 1]
     assert model.cluster_centers_.ravel().tolist() == [0.0, 99.0]
 
 
 def test_random_order_is_one_permutation_of_the_rows(rng):
     X, _ = blobs(rng)
-    model = DPMeans(search="sweep", lam=20.0, order="random", random_state=5).fit(X)
+    model = DPMeans(search="sweep", label_order="found", lam=20.0, order="random", random_state=5).fit(X)
     visits = np.random.RandomState(5).permutation(len(X))
-    shuffled = DPMeans(search="sweep", lam=20.0).fit(X[visits])
+    shuffled = DPMeans(search="sweep", label_order="found", lam=20.0).fit(X[visits])
     np.testing.assert_array_equal(model.labels_[visits], shuffled.labels_)
 
 

@@ -48,7 +48,8 @@ def cost_of(labels, engine, objective):
 @pytest.mark.parametrize(("lam_local", "lam_global"), [(0.5, 1.0), (2.0, 4.0), (4.0, 0.5), (30.0, 60.0)])
 def test_sweep_is_algorithm_2(lam_local, lam_global, weighted, engine, rng):
     X, group, weight = grouped(rng, weighted=weighted)
-    model = HardHDP(lam_local, lam_global, search="sweep", engine=engine).fit(X, groups=group, sample_weight=weight)
+    model = HardHDP(lam_local, lam_global, search="sweep", engine=engine, label_order="found")
+    model.fit(X, groups=group, sample_weight=weight)
     number = {name: place for place, name in enumerate(model.groups_.tolist())}
     Z = oracles.canonical(X, weight)
     labels, centres, costs = oracles_hdp.serial_hard_hdp(

@@ -14,7 +14,7 @@ from kfree import KMeans
 def test_equals_scikit_learn_from_the_same_centres(k, dtype, rng):
     X = blobs(rng, n=1500, d=6, k=9, spread=2.0)[0].astype(dtype)
     init = X[rng.choice(len(X), k, replace=False)]
-    ours = KMeans(k, init=init, tol=0).fit(X)
+    ours = KMeans(k, init=init, tol=0, label_order="found").fit(X)
     theirs = SklearnKMeans(k, init=init, n_init=1, tol=0, algorithm="lloyd").fit(X.astype(np.float64))
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     np.testing.assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, rtol=1e-9, atol=1e-9)
@@ -27,7 +27,7 @@ def test_equals_scikit_learn_from_the_same_centres(k, dtype, rng):
 def test_an_empty_cluster_is_relocated_as_in_scikit_learn(rng):
     X, _ = blobs(rng, n=200, d=2)
     init = np.vstack([X[:3], [[1e4, 1e4], [2e4, 2e4]]])
-    ours = KMeans(5, init=init, tol=0).fit(X)
+    ours = KMeans(5, init=init, tol=0, label_order="found").fit(X)
     theirs = SklearnKMeans(5, init=init, n_init=1, tol=0).fit(X)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     assert len(np.unique(ours.labels_)) == 5

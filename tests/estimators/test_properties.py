@@ -38,7 +38,12 @@ def problems(draw):
 def test_the_sweep_is_the_serial_loop(problem, lam, shuffled, n_threads):
     X, weight = problem
     model = DPMeans(
-        search="sweep", lam=lam, order="random" if shuffled else "given", random_state=0, n_threads=n_threads
+        search="sweep",
+        lam=lam,
+        order="random" if shuffled else "given",
+        random_state=0,
+        n_threads=n_threads,
+        label_order="found",
     )
     model.fit(X, sample_weight=weight)
     order = np.random.RandomState(0).permutation(len(X)) if shuffled else None

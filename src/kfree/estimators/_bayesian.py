@@ -184,14 +184,20 @@ def view_of_models(estimator, X, labels, centres, covariances):
     if rows.shape[0] != len(labels):
         raise ValueError(f"X has {rows.shape[0]} rows; give the {len(labels)} rows of fit.")
     counted = estimator.model == "multinomial"
-    seen = _shares(rows) if counted else rows
-    centres = _means(seen, labels) if centres is None else centres
-    if covariances is None:
-        parts, distance = distances_in_blocks(seen, centres), "Euclidean distance to the mean"
-    else:
-        parts, distance = _mahalanobis(rows, centres, covariances), "Mahalanobis distance to the centre"
+    centres = _means(_shares(rows) if counted else rows, labels) if centres is None else centres
+    distance = "Euclidean distance to the mean" if covariances is None else "Mahalanobis distance to the centre"
     told = {"distance": distance + " of shares" * counted, "columns": rows, "names": column_names(X, estimator)}
-    return view_by_distances(parts, labels, centres, **told)
+    return view_by_distances(distances_of_models(estimator.model, rows, centres, covariances), labels, centres, **told)
+
+
+def distances_of_models(model, rows, centres, covariances):
+    """Distances of rows to the clusters of a model, block by block: Mahalanobis where these have covariances.
+
+    Counts are seen as shares of their row's total.
+    """
+    if covariances is not None:
+        return _mahalanobis(rows, centres, covariances)
+    return distances_in_blocks(_shares(rows) if model == "multinomial" else rows, centres)
 
 
 def _means(rows, labels):

@@ -1,5 +1,8 @@
 """What estimators with centres share: parameters, input, predict, transform and publication."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -11,12 +14,14 @@ from kfree.engines.kernel.gram import blocks
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._explained import (
     METRICS,
-    Explained,
+    Judging,
     column_names,
     labels_of_fit,
+    margins,
     require_rows,
     view_by_distances,
 )
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -28,7 +33,18 @@ from kfree.estimators._validation import (
 from kfree.objectives.dp_means import OBJECTIVES
 
 
-class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Found:
+    """What a search ended with: ``state`` is what to publish of ``descent``."""
+
+    engine: Any
+    objective: Any
+    state: Any
+    descent: Any
+    path: Any = None
+
+
+class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
     def __sklearn_tags__(self):
@@ -37,18 +53,21 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """Give each row the label of its nearest centre; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._nearest(X).labels
+        return self._or_new(self._rank_[self._nearest(X).labels], X, allow_new)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -62,7 +81,7 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
         distances : ndarray of shape (n_samples, number of clusters)
         """
         engine, centres = self._fitted_engine(X, weight=None)
-        sq_distances = engine.sq_distances(centres)
+        sq_distances = engine.sq_distances(centres[self._order_])
         return np.sqrt(sq_distances, out=sq_distances)
 
     def score(self, X, y=None, sample_weight=None):
@@ -90,14 +109,18 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
         require_choice("engine", self.engine, list(ENGINES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_count("n_threads", self.n_threads, or_none=True)
         require_count("max_iter", self.max_iter)
 
-    def _open(self, X, sample_weight):
-        """The rows of a fit in the hands of an engine. Nothing of an earlier fit is touched yet."""
+    def _opened(self, X, sample_weight):
+        """The rows of a fit and their weights, validated. Nothing of an earlier fit is touched yet."""
         rows = validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         weight = validated_weights(sample_weight, rows.shape[0])
+        return rows, weight
+
+    def _engine_of(self, rows, weight):
         return open_engine(self.engine, rows, weight=weight, unit=self.metric == "cosine", n_threads=self.n_threads)
 
     def _starting_centres(self, init, engine):
@@ -108,12 +131,25 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
         require(centres.any(axis=1).all(), "init", init, "centres that are not zero: under cosine they are directions")
         return centres / np.linalg.norm(centres, axis=1, keepdims=True)
 
-    def _publish(self, X, engine, objective, state, descent):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+    def _publish(self, X, rows, weight, found, left_out=None):
+        """Everything that a fit leaves behind, written at once and only when it has succeeded.
+
+        Rows that were ``left_out`` get the label −1.
+        """
+        engine, objective, state, descent = found.engine, found.objective, found.state, found.descent
+        if left_out is not None and left_out.any():
+            weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
+        order = published_order(self.label_order, state.labels, state.stats.n, weight)
+        labels, centres = ranks(order)[state.labels], state.sites.centres
+        certain, spreads = margins(self._distances_in(engine.frame, centres, order, rows), labels, weight)
+        if left_out is not None:
+            labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
-        self.labels_ = state.labels
-        self.cluster_centers_ = engine.frame.outward(state.sites.centres)
+        self._order_, self._rank_ = order, ranks(order)
+        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
+        self.cluster_centers_ = engine.frame.outward(centres[order])
+        self.n_clusters_ = len(order)
         self.inertia_ = state.inertia
         self.cost_ = state.cost
         self.cost_history_ = np.array(descent.cost_history)
@@ -133,7 +169,11 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])
-        return self._engine_in(self._frame_, self._sites_.centres, rows, weight)
+        return self._engine_in(self._frame_, self._sites_.centres, self._seen(rows), weight)
+
+    def _seen(self, rows):
+        """New rows as the fit saw its own."""
+        return rows
 
     def _view(self, X):
         require_rows(X, self)
@@ -141,13 +181,28 @@ class CentreClusterer(Explained, ClassNamePrefixFeaturesOutMixin, TransformerMix
         rows = validated_rows(X, self)
         distance, names = METRICS[getattr(self, "metric", "euclidean")], column_names(X, self)
         told = {"distance": distance, "columns": rows, "names": names}
-        return view_by_distances(self._distances(rows), labels, self.cluster_centers_, **told)
+        return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
 
-    def _distances(self, rows):
-        """Distances of validated rows to all centres, block by block."""
-        for places in blocks(rows.shape[0], len(self.cluster_centers_)):
-            engine, centres = self._engine_in(self._frame_, self._sites_.centres, rows[places], None)
-            yield places, np.sqrt(engine.sq_distances(centres))
+    def _distances(self, X):
+        """Distances of rows to all centres, block by block."""
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._distances_in(self._frame_, self._sites_.centres, self._order_, self._seen(rows))
+
+    def _distances_of(self, rows):
+        """A function from what a search found to the distances of all rows to its centres, in blocks."""
+
+        def distances(found):
+            centres = found.state.sites.centres
+            return self._distances_in(found.engine.frame, centres, np.arange(len(centres)), rows)
+
+        return distances
+
+    def _distances_in(self, frame, centres, order, rows):
+        """The same for rows as the fit saw them and any centres, which come in ``order``."""
+        for places in blocks(rows.shape[0], len(centres)):
+            engine, seen = self._engine_in(frame, centres, rows[places], None)
+            yield places, np.sqrt(engine.sq_distances(seen[order]))
 
     def _engine_in(self, frame, centres, rows, weight):
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""

@@ -2,10 +2,13 @@
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from sklearn.utils.validation import check_is_fitted
 
 from kfree.engines.kernel.gram import blocks
+from kfree.estimators._validation import is_positive_number, require
 from kfree.explain import View, summarize
-from kfree.explain.view import nearest_centres, nearest_other
+from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
+from kfree.explain.view import confidence, nearest_centres, nearest_other
 from kfree.saving import Savable
 
 # What a distance is, by metric.
@@ -31,6 +34,74 @@ class Explained(Savable):
         """
         return summarize(self, X, feature_names)
 
+    def nearest_two(self, X=None):
+        """The two nearest clusters of each row, and the distances to them.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, 2), int32
+            The own cluster and the nearest other one; −1 where there is no other.
+        distances : ndarray of shape (n_samples, 2)
+        """
+        view = self._view(X)
+        return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
+
+
+class Judging(Explained):
+    """For estimators that can also say how far any row lies from all clusters, by ``_distances(X)`` in blocks."""
+
+    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+        """How far each row lies beyond what is usual for a cluster: above 1, no cluster accounts for it.
+
+        This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
+        least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
+        √lam instead, beyond which a row would open a cluster; ``false_alarms`` is ignored then.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        false_alarms : float, default=0.001
+            The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution,
+            as those of Gaussian rows nearly have.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the
+        rows of ``fit`` hardly change it. Clusters of fewer than five rows account for none, nor do clusters that hold
+        less than a tenth of the rows and are more than twice as wide as usual: these consist of outliers themselves.
+        """
+        ok = is_positive_number(false_alarms) and false_alarms < 1
+        require(ok, "false_alarms", false_alarms, "a share of rows between 0 and 1")
+        check_is_fitted(self)
+        limits = self._limits(false_alarms)
+        return np.concatenate([outlier_scores(distances, limits) for _, distances in self._distances(X)])
+
+    def _limits(self, false_alarms):
+        """The distance from each cluster beyond which a row is an outlier."""
+        return self._spreads_.limits(false_alarms)
+
+    def _or_new(self, labels, X, allow_new):
+        """Labels, −1 where a row is an outlier and ``allow_new`` is true."""
+        return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
+
+
+def margins(parts, labels, weight):
+    """What a fit keeps of the distances of its rows: how certain each label is, and how far rows usually lie.
+
+    Rows of no weight have a certainty and are no part of what is usual.
+    """
+    dist, _, second_dist, n_clusters = _seen(parts, labels)
+    counted = labels if weight is None else np.where(weight > 0, labels, -1)
+    return confidence(dist, second_dist), fitted_spreads(counted, dist, n_clusters)
+
 
 def require_rows(X, estimator):
     """Raise if there are no rows to tell something about."""
@@ -54,16 +125,23 @@ def labels_of_fit(predicted, fitted):
 
 def view_by_distances(parts, labels, centres, **told):
     """A view from distances (rows of a block, k), block by block of rows, and labels that are known already."""
-    n, k = len(labels), len(centres)
+    dist, second, second_dist, _ = _seen(parts, labels)
+    nearest, gaps = nearest_centres(centres)
+    return View(labels, dist, second, second_dist, nearest, gaps, **told)
+
+
+def _seen(parts, labels):
+    """Distance to the own cluster, the nearest other one and the distance to it, (n,) each; number of clusters."""
+    n, k = len(labels), 0
     dist, second, second_dist = np.empty(n), np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
     for places, distances in parts:
+        k = distances.shape[1]
         # Rows that are left out are seen from the nearest cluster.
         own = np.where(labels[places] < 0, distances.argmin(axis=1), labels[places])
         dist[places] = distances[np.arange(len(own)), own]
         if k > 1:
             second[places], second_dist[places] = nearest_other(distances, own)
-    nearest, gaps = nearest_centres(centres)
-    return View(labels, dist, second, second_dist, nearest, gaps, **told)
+    return dist, second, second_dist, k
 
 
 def distances_in_blocks(rows, centres):

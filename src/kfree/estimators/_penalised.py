@@ -74,6 +74,11 @@ class PenalisedSearch:
             f"None or at least target_k={self.target_k}",
         )
 
+    def _limits(self, false_alarms):
+        """A given penalty says how far a row may lie from a centre; else the spread of the clusters does."""
+        given = is_positive_number(self.lam)
+        return np.full(self.n_clusters_, np.sqrt(self.lam_)) if given else super()._limits(false_alarms)
+
     def _penalty(self, engine, plain):
         """The penalty to use, and the path that it was read from, if it was; ``plain`` is the objective without any."""
         if is_positive_number(self.lam):

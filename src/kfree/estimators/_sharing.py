@@ -10,15 +10,16 @@ from kfree.engines.contract import Pass
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._explained import column_names, require_rows, view_by_distances
+from kfree.estimators._explained import column_names, margins, require_rows, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
+from kfree.estimators._order import LABEL_ORDERS, ranks
 from kfree.estimators._validation import require_choice, require_count, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
     """Base of estimators whose clusters are shared between groups."""
 
-    def predict(self, X, groups=None):
+    def predict(self, X, groups=None, allow_new=False):
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
         A row of a known group goes to its nearest centre, those that its group does not use being lam_local_ farther
@@ -29,12 +30,15 @@ class SharedClusterer(CentreClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
         groups : array-like of shape (n_samples,), default=None
             Names as in ``fit``; others are new groups. May be left out where ``fit`` had none.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._assigned(X, groups, None)[1].labels
+        return self._or_new(self._rank_[self._assigned(X, groups, None)[1].labels], X, allow_new)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.
@@ -64,9 +68,6 @@ class SharedClusterer(CentreClusterer):
         """New rows as the fit saw its own: as they are, or in coordinates of the kernel's feature space."""
         return rows if self._space_ is None else self._space_.of(rows)
 
-    def _engine_in(self, frame, centres, rows, weight):
-        return super()._engine_in(frame, centres, self._seen(rows), weight)
-
     def _view(self, X, groups=None):
         """Rows of named groups need these names, unless they are as many as the rows of the last fit."""
         require_rows(X, self)
@@ -78,10 +79,15 @@ class SharedClusterer(CentreClusterer):
         columns = None if self._space_ is not None and not self._space_.knows_lengths else rows
         names = None if is_list(X) else column_names(X, self)
         told = {"distance": distance, "columns": columns, "names": names}
-        return view_by_distances(self._distances(rows), labels, self.cluster_centers_, **told)
+        return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
+
+    def _distances(self, X):
+        rows, _ = stacked(X, None, self)
+        return super()._distances(rows if is_list(X) else X)
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_count("n_threads", self.n_threads, or_none=True)
 
     def _ask_for_groups(self):
@@ -129,7 +135,7 @@ class SharedClusterer(CentreClusterer):
 
         What these are put together with costs as much as their rows do, but for a constant.
         """
-        old, k = self.cluster_centers_, len(self.cluster_centers_)
+        old, k = self._frame_.outward(self._sites_.centres), len(self._sites_.centres)
         all_rows = sp.vstack([old, rows], format="csr") if sp.issparse(rows) else np.vstack([old, rows])
         all_weights = np.concatenate([self._weights_, np.ones(len(group)) if weight is None else weight])
         engine, centres = self._grouped_engine(all_rows, np.concatenate([np.arange(k), k + group]), all_weights)
@@ -137,15 +143,23 @@ class SharedClusterer(CentreClusterer):
         np.fill_diagonal(used, True)
         return engine, SharedSites(centres, self._sites_.uids, self._sites_.next_uid, used)
 
-    def _publish_further(self, engine, state, descent):
-        """What a search over old clusters and further rows leaves behind."""
+    def _publish_further(self, points, engine, state, descent):
+        """What a search over old clusters and further rows leaves behind. Clusters keep the order that they have."""
         k = len(self._weights_)
+        # A cluster takes the place of the first old one that went into it; new ones come last.
+        place = np.full(len(state.sites.uids), k)
+        np.minimum.at(place, state.labels[:k], self._rank_)
+        order = np.argsort(place, kind="stable")
+        labels = ranks(order)[state.labels[k:]]
+        seen = self._distances_in(engine.frame, state.sites.centres, order, points)
+        self.confidence_, self._spreads_ = margins(seen, labels, None)
+        self._order_, self._rank_ = order, ranks(order)
         used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
         np.logical_or.at(used, state.labels[:k], self._used_)
         self._used_ = np.hstack([used, state.stats.used[:, k:]])
         self._frame_, self._sites_, self._weights_ = engine.frame, state.sites, state.stats.n
-        self.labels_ = state.labels[k:]
-        self.cluster_centers_ = engine.frame.outward(state.sites.centres)
+        self.labels_, self.n_clusters_ = labels, len(order)
+        self.cluster_centers_ = engine.frame.outward(state.sites.centres[order])
         self.inertia_ += state.inertia
         parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)
         self.cost_ = float(self.inertia_ + parts)

@@ -64,6 +64,18 @@ class StreamClusterer(CentreClusterer):
     def _objective_(self):
         return DPMeansObjective(self.lam_)
 
+    @property
+    def _order_(self):
+        """Clusters are published oldest first, as a stream numbers them."""
+        return np.arange(self.n_clusters_)
+
+    @property
+    def _rank_(self):
+        return np.arange(self.n_clusters_, dtype=np.int32)
+
+    def _limits(self, false_alarms):
+        return np.full(self.n_clusters_, np.sqrt(self.lam_))
+
     def _begun_stream(self):
         check_is_fitted(self)
         return self._stream_

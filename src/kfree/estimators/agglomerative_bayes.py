@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree import plot
 from kfree.estimators._bayesian import DATA, TakesModels, view_of_models
 from kfree.estimators._explained import Explained
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.processor import available_cpus
@@ -47,13 +48,15 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         Who merges: compiled code, or NumPy code that says what it means and keeps a table of all pairs.
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first rows.
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours the prior looks for, 0 if None.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        Clusters where the free energy is lowest, in the order of their first rows.
+        Clusters where the free energy is lowest.
     n_clusters_ : int
         Their number.
     free_energy_ : float
@@ -94,6 +97,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         closest_pairs="plain",
         engine="auto",
         n_threads=None,
+        label_order="size",
         random_state=None,
     ):
         self.model = model
@@ -102,6 +106,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         self.closest_pairs = closest_pairs
         self.engine = engine
         self.n_threads = n_threads
+        self.label_order = label_order
         self.random_state = random_state
 
     def fit(self, X, y=None):
@@ -152,7 +157,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            Numbered in the order of their first rows.
+            Numbered as ``label_order`` says.
         """
         check_is_fitted(self)
         both = n_clusters is not None and free_energy is not None
@@ -165,7 +170,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
             n_clusters = self._tree_.fewest_clusters(free_energy)
         n_clusters = self.n_clusters_ if n_clusters is None else n_clusters
         require(n_clusters <= n_rows, "n_clusters", n_clusters, f"at most {n_rows}, the number of rows")
-        return self._tree_.merges.labels(n_clusters).astype(np.int32)
+        return self._numbered(self._tree_, n_clusters)
 
     def refine(self, X, labels=None):
         """Let rows change hands after a cut, as in :class:`BayesianKMeans`, as long as the free energy falls.
@@ -222,6 +227,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         require_choice("mixture", self.mixture, list(MIXTURES))
         known = isinstance(self.prior, dict) or (isinstance(self.prior, str) and self.prior in PRIORS)
         require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("n_threads", self.n_threads, or_none=True)
@@ -229,11 +235,16 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
     def _open(self, data):
         return data.open(self.engine, "brute", self.n_threads)
 
+    def _numbered(self, tree, n_clusters):
+        """Labels of a cut; the tree numbers clusters in the order of their first rows."""
+        labels = tree.merges.labels(n_clusters)
+        return ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
+
     def _publish(self, tree):
         """Everything that the tree tells."""
         self._tree_ = tree
         self.n_clusters_ = tree.best_k
-        self.labels_ = tree.merges.labels(tree.best_k).astype(np.int32)
+        self.labels_ = self._numbered(tree, tree.best_k)
         self.free_energy_path_ = tree.free_energies
         self.free_energy_ = float(tree.free_energies.min())
         self.merge_deltas_ = tree.deltas

@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._bayesian import DATA, TakesModels, require_prior, view_of_models
-from kfree.estimators._explained import Explained
+from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, require_prior, view_of_models
+from kfree.estimators._explained import Judging, margins
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -20,7 +21,7 @@ from kfree.search.evidence.bayesian import bayesian_k_means
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
@@ -49,12 +50,16 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
         Who computes for the Gaussian model: compiled code, or NumPy code that says what it means. Same labels.
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, and among equals by their first rows; or as they were split off.
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None; and for ``sample``.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the nearest other, in Mahalanobis distance for Gaussians.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
@@ -104,6 +109,7 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
         max_clusters=None,
         engine="auto",
         n_threads=None,
+        label_order="size",
         random_state=None,
     ):
         self.model = model
@@ -114,6 +120,7 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
         self.max_clusters = max_clusters
         self.engine = engine
         self.n_threads = n_threads
+        self.label_order = label_order
         self.random_state = random_state
 
     def fit(self, X, y=None):
@@ -141,7 +148,7 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
         self.prior_ = data.prior_of(model, phi0)
         return self
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """Give each row the label under which it is most likely on average over the posterior.
 
         On the data of ``fit`` this is ``labels_``, unless the last update was undone because it cost more.
@@ -149,21 +156,35 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster, in Mahalanobis distance if ``model="gaussian"``.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        return engine.assign(self._rule_)[0]
+        return self._or_new(self._rank_[engine.assign(self._rule_)[0]], X, allow_new)
 
     def _view(self, X):
+        check_is_fitted(self)
         labels = None if X is None else self.predict(X)
         return view_of_models(self, X, labels, self.cluster_centers_, getattr(self, "covariances_", None))
+
+    def _distances(self, X):
+        rows = self._rows_of(X)
+        return distances_of_models(self.model, rows, self.cluster_centers_, getattr(self, "covariances_", None))
+
+    def _rows_of(self, X):
+        """Rows in the coordinates of the user."""
+        data = self._fitted_data(X)
+        return data.rows if data.frame is None else data.frame.outward(data.rows)
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))
         require_choice("mixture", self.mixture, list(MIXTURES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_prior(self.prior)
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_count("max_iter", self.max_iter)
@@ -180,18 +201,26 @@ class BayesianKMeans(Explained, TakesModels, PredictiveMixin, ClusterMixin, Base
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        validate_data(self, X, skip_check_array=True, reset=True)
         state = descent.state
-        self._frame_, self._objective_, self._stats_ = data.frame, objective, state.stats
+        found = engine.outward(state.labels)
+        order = published_order(self.label_order, found, state.stats.n)
+        stats, labels = state.stats.take(order), ranks(order)[found]
+        centres = data.centres(objective.model, stats)
+        covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
+        rows = data.rows if data.frame is None else data.frame.outward(data.rows)
+        certain, spreads = margins(distances_of_models(self.model, rows, centres, covariances), labels, None)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._frame_, self._objective_, self._stats_, self._rank_ = data.frame, objective, stats, ranks(order)
+        # The rule keeps the order of the search, on which ties depend.
         self._rule_ = objective.labelling(state.stats) if state.rule is None else state.rule
-        self.labels_ = engine.outward(state.labels)
+        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
         self.n_clusters_ = state.n_clusters
         self.free_energy_ = state.cost
         self.free_energy_history_ = np.array(descent.cost_history)
-        self.cluster_centers_ = data.centres(objective.model, state.stats)
-        if self.model == "gaussian":
-            self.covariances_ = objective.model.covariances(state.stats)
-        self.weights_ = objective.mixture.weights(state.stats.n)
+        self.cluster_centers_ = centres
+        if covariances is not None:
+            self.covariances_ = covariances
+        self.weights_ = objective.mixture.weights(stats.n)
         self.n_iter_, self.converged_ = descent.n_iter, descent.converged
         self.n_evaluations_ = engine.n_evaluations
         self.algorithm_ = getattr(engine, "algorithm", "brute")

@@ -1,7 +1,8 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
 from kfree.core.sites import Sites
-from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require
 from kfree.objectives.dp_means import OBJECTIVES
@@ -51,12 +52,20 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         Who computes: compiled code, or NumPy code that says what the compiled code means. Same answer.
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    noise : float, default=0
+        The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
+        count. The search is repeated without them until the same rows are left out twice, at most ten times.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
+        first.
     random_state : int, RandomState or None, default=None
         Seed for ``order="random"``, for ``patience`` and for the path of ``lam="auto"``, which has the seed 0 if None.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from birth on; gaps are clusters that died.
@@ -99,11 +108,11 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 8.0], [0.0, 9.0]])
     >>> model = DPMeans(lam=10.0).fit(X)
     >>> model.n_clusters_, model.labels_.tolist()
-    (3, [1, 1, 0, 0, 2])
+    (3, [0, 0, 1, 1, 2])
     >>> model.cost_ == model.inertia_ + 3 * 10.0
     True
     >>> model.predict([[8.0, 8.0], [50.0, 50.0]], allow_new=True).tolist()
-    [0, -1]
+    [1, -1]
     """
 
     def __init__(
@@ -121,6 +130,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         init=None,
         engine="auto",
         n_threads=None,
+        noise=0,
+        label_order="size",
         random_state=None,
     ):
         self.lam = lam
@@ -135,6 +146,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self.init = init
         self.engine = engine
         self.n_threads = n_threads
+        self.noise = noise
+        self.label_order = label_order
         self.random_state = random_state
 
     def fit(self, X, y=None, sample_weight=None):
@@ -152,36 +165,24 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self : DPMeans
         """
         self._check_parameters()
-        engine = self._open(X, sample_weight)
-        lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
-        self._publish(X, engine, objective, state, descent)
-        self.lam_, self.path_ = objective.lam, path
-        self.cluster_ids_ = state.sites.uids
-        self.n_clusters_ = len(state.sites.uids)
+        rows, weight = self._opened(X, sample_weight)
+        found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
+        self._publish(X, rows, weight, found, left_out)
+        self.lam_, self.path_ = found.objective.lam, found.path
+        self.cluster_ids_ = found.state.sites.uids[self._order_]
         return self
 
-    def predict(self, X, allow_new=False):
-        """Give each row the label of its nearest centre; on the data of ``fit`` this is ``labels_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        allow_new : bool, default=False
-            Label a row −1 if it would open a cluster of its own, being farther than √lam_ from every centre.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        done = self._nearest(X)
-        if allow_new:
-            done.labels[done.sq_dist > self.lam_] = -1
-        return done.labels
+    def _found(self, rows, weight):
+        """What a search of these rows ends with."""
+        engine = self._engine_of(rows, weight)
+        lam, path = self._penalty(engine, OBJECTIVES[self.metric](0.0))
+        objective, descent, state = self._searched(engine, OBJECTIVES[self.metric](lam))
+        return Found(engine, objective, state, descent, path)
 
     def _check_parameters(self):
         self._check_shared_parameters()
         self._check_search_parameters()
+        require_noise(self.noise)
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
 
     def _given_sites(self, engine):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import is_number, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
@@ -47,13 +48,15 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         Most moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
         Who computes: compiled code, or Python code that says what the compiled code means. Same answer.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first nodes.
     random_state : int, RandomState or None, default=0
         Seed for the orders in which nodes are visited. The default always gives the same answer.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_nodes,), int32
-        Clusters, numbered in the order of their first nodes.
+        The cluster of each node.
     n_clusters_ : int
     lam_ : float
         The penalty that was used.
@@ -99,12 +102,23 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
     [0, 1]
     """
 
-    def __init__(self, lam="auto", *, cut="normalized", patience=None, max_iter=1000, engine="auto", random_state=0):
+    def __init__(
+        self,
+        lam="auto",
+        *,
+        cut="normalized",
+        patience=None,
+        max_iter=1000,
+        engine="auto",
+        label_order="size",
+        random_state=0,
+    ):
         self.lam = lam
         self.cut = cut
         self.patience = patience
         self.max_iter = max_iter
         self.engine = engine
+        self.label_order = label_order
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -168,6 +182,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
 
     def _check_parameters(self):
         require_choice("cut", self.cut, list(CUTS))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
@@ -215,6 +230,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
             labels[linked] = descent.state.labels
             self._warn_unless(descent.converged)
         labels = in_order_of_first(labels)
+        labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
         self.labels_, self.n_clusters_ = labels, len(clusters.size)
         self.lam_, self.path_ = lam, path

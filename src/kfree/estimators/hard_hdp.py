@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.engines.local.grouped import GroupedEngine
+from kfree.estimators._centres import Found
 from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
@@ -57,6 +58,9 @@ class HardHDP(SharedClusterer):
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
+        first. In ``partial_fit`` old clusters come first, in the order that they had.
     random_state : int, RandomState or None, default=None
         Seed for ``patience`` and for the sample of more than 20,000 rows from which ``"auto"`` penalties are found; the
         latter has the seed 0 if None.
@@ -65,11 +69,14 @@ class HardHDP(SharedClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         The global cluster of each row; after ``partial_fit``, of each row of the last groups.
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     local_labels_ : ndarray of shape (n_samples,), int32
         The same, numbered from 0 within each group.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups in order of their first rows; a list of arrays has 0, 1, …
-    n_global_clusters_ : int
+    n_global_clusters_, n_clusters_ : int
+        The number of global clusters, under both names.
     n_local_clusters_ : ndarray of shape (n_groups,)
         How many global clusters each group uses.
     cluster_centers_ : ndarray of shape (n_global_clusters_, n_features), float64
@@ -105,7 +112,7 @@ class HardHDP(SharedClusterer):
     >>> model.n_global_clusters_, model.n_local_clusters_.tolist()
     (3, [2, 2])
     >>> bool(model.labels_[2] == model.labels_[4]), model.local_labels_.tolist()
-    (True, [0, 0, 1, 1, 1, 1, 0, 0])
+    (True, [1, 1, 0, 0, 0, 0, 1, 1])
     >>> model.predict([[5.0, 4.9], [0.2, 0.2]], groups=["wednesday"] * 2).tolist() == model.labels_[[2, 0]].tolist()
     True
     """
@@ -125,6 +132,7 @@ class HardHDP(SharedClusterer):
         max_iter=300,
         engine="auto",
         n_threads=None,
+        label_order="size",
         random_state=None,
     ):
         self.lam_local = lam_local
@@ -139,6 +147,7 @@ class HardHDP(SharedClusterer):
         self.max_iter = max_iter
         self.engine = engine
         self.n_threads = n_threads
+        self.label_order = label_order
         self.random_state = random_state
 
     def fit(self, X, y=None, groups=None, sample_weight=None):
@@ -169,7 +178,7 @@ class HardHDP(SharedClusterer):
         objective = self._objective(engine)
         engine = engine.penalised(objective.lam_local)
         state, descent = self._search(engine, objective, None)
-        self._publish(rows if is_list(X) else X, engine, objective, state, descent)
+        self._publish(rows if is_list(X) else X, points, weight, Found(engine, objective, state, descent))
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = state.stats.used, state.stats.n
         self._describe(group)
@@ -211,7 +220,7 @@ class HardHDP(SharedClusterer):
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         engine, sites = self._with_old_clusters(rows, group, weight)
         state, descent = self._search(engine, self._objective_, sites)
-        self._publish_further(engine, state, descent)
+        self._publish_further(rows, engine, state, descent)
         self.groups_ = np.concatenate([self.groups_, distinct])
         self._describe(group)
         return self

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
-from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import require, require_count
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd
@@ -35,13 +36,21 @@ class KMeans(CentreClusterer):
         ``"cosine"`` is spherical k-means.
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
+    noise : float, default=0
+        The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
+        count. The search is repeated without them until the same rows are left out twice, at most ten times.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or as seeded.
     random_state : int, RandomState or None, default=None
         Seed for k-means++.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
+    n_clusters_ : int
     inertia_, cost_ : float
         Weighted squared distances of the rows to their centres; for k-means this is the whole cost.
     cost_history_ : ndarray
@@ -81,6 +90,8 @@ class KMeans(CentreClusterer):
         metric="euclidean",
         engine="auto",
         n_threads=None,
+        noise=0,
+        label_order="size",
         random_state=None,
     ):
         self.n_clusters = n_clusters
@@ -91,6 +102,8 @@ class KMeans(CentreClusterer):
         self.metric = metric
         self.engine = engine
         self.n_threads = n_threads
+        self.noise = noise
+        self.label_order = label_order
         self.random_state = random_state
 
     def fit(self, X, y=None, sample_weight=None):
@@ -108,8 +121,15 @@ class KMeans(CentreClusterer):
         self : KMeans
         """
         self._check_parameters()
-        engine = self._open(X, sample_weight)
-        objective = OBJECTIVES[self.metric](0.0)
+        rows, weight = self._opened(X, sample_weight)
+        found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
+        self._warn(found.descent)
+        self._publish(X, rows, weight, found, left_out)
+        return self
+
+    def _found(self, rows, weight):
+        """The best of the descents from all starts."""
+        engine, objective = self._engine_of(rows, weight), OBJECTIVES[self.metric](0.0)
         near_enough = self._stopping_rule(engine, objective)
         lloyd, best = Lloyd(), None
         for centres in self._starts(engine):
@@ -117,14 +137,13 @@ class KMeans(CentreClusterer):
             descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough)
             if best is None or descent.state.cost < best.state.cost:
                 best = descent
-        self._warn(best)
-        self._publish(X, engine, objective, best.state, best)
-        return self
+        return Found(engine, objective, best.state, best)
 
     def _check_parameters(self):
         self._check_shared_parameters()
         require_count("n_clusters", self.n_clusters)
         require_count("n_init", self.n_init)
+        require_noise(self.noise)
         is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= self.tol < np.inf
         require(is_tol, "tol", self.tol, "a finite number ≥ 0")
         require(

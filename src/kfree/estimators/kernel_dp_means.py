@@ -8,17 +8,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
-from kfree.estimators._explained import Explained, column_names, require_rows, view_by_distances
+from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._penalised import PenalisedSearch
-from kfree.estimators._validation import require_count, validated_rows, validated_weights
+from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import DPMeansObjective
 
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
 
-class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
+class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
 
     Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which
@@ -49,12 +50,17 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
     order : {"given", "random"}, default="given"
     max_iter : int, default=300
     max_clusters : int or None, default=None
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
+        first.
     random_state : int, RandomState or None, default=None
         These are the parameters of :class:`kfree.DPMeans`.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from birth on; gaps are clusters that died.
     n_clusters_ : int
@@ -112,6 +118,7 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         order="given",
         max_iter=300,
         max_clusters=None,
+        label_order="size",
         random_state=None,
     ):
         self.lam = lam
@@ -127,6 +134,7 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         self.order = order
         self.max_iter = max_iter
         self.max_clusters = max_clusters
+        self.label_order = label_order
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -151,21 +159,25 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         """
         self._check_search_parameters()
         require_count("max_iter", self.max_iter)
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
         lam, path = self._penalty(engine, DPMeansObjective(0.0, space=DUAL))
         objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL))
-        self._publish(X, rows, kernel, engine, state, descent)
+        self._publish(X, rows, weight, kernel, engine, state, descent)
         self.lam_, self.path_ = objective.lam, path
         return self
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """Give each row the label of its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             If precomputed, kernel values between these rows and those of ``fit``.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
 
         Returns
         -------
@@ -178,7 +190,7 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
             # ‖φ(x) − c‖² but for κ(x, x), which is the same for all centres.
             labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
-        return labels
+        return self._or_new(labels, X, allow_new)
 
     def _view(self, X):
         require_rows(X, self)
@@ -187,19 +199,24 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         told = {"distance": "distance to the centre in feature space"}
         if not self._kernel_.precomputed:
             told |= {"columns": rows, "names": column_names(X, self)}
-        return view_by_distances(self._distances(rows), labels, self._centre_points_, **told)
+        return view_by_distances(self._distances(X), labels, self._centre_points_, **told)
 
-    def _distances(self, rows):
-        """Distances of validated rows to all centres in feature space, block by block."""
-        sq_norms = self._with_itself(rows)
-        for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
-            sq_dist = sq_norms[places, None] + self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T
+    def _distances(self, X):
+        """Distances of rows to all centres in feature space, block by block."""
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._distances_by(self._kernel_, rows, self._rows_, self._coefficients_, self._sq_norms_)
+
+    def _distances_by(self, kernel, rows, known, coefficients, centre_sq_norms):
+        sq_norms = self._with_itself(kernel, rows)
+        for places, values in kernel.to_all(rows, known, coefficients.shape[1]):
+            sq_dist = sq_norms[places, None] + centre_sq_norms - 2 * (coefficients @ values.T).T
             yield places, np.sqrt(np.maximum(sq_dist, 0.0))
 
-    def _with_itself(self, rows):
+    def _with_itself(self, kernel, rows):
         """κ(x, x) of each row."""
-        if not self._kernel_.precomputed:
-            return self._kernel_.with_itself(rows)
+        if not kernel.precomputed:
+            return kernel.with_itself(rows)
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(
                 f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
@@ -221,17 +238,20 @@ class KernelDPMeans(Explained, PenalisedSearch, ClusterMixin, BaseEstimator):
         require_positive_semidefinite(kernel.between(probed, probed), f"the kernel ({self.kernel!r})")
         return rows, weight, kernel
 
-    def _publish(self, X, rows, kernel, engine, state, descent):
+    def _publish(self, X, rows, weight, kernel, engine, state, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        n_rows, known = engine.gram.n_rows, None if kernel.precomputed else rows
+        order = published_order(self.label_order, state.labels, state.stats.n, weight)
+        labels, centres = ranks(order)[state.labels], state.sites.centres[order]
+        coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
+        certain, spreads = margins(self._distances_by(kernel, rows, known, coefficients, sq_norms), labels, weight)
         validate_data(self, X, skip_check_array=True, reset=True)
-        n_rows = engine.gram.n_rows
-        self._kernel_, self._rows_ = kernel, None if kernel.precomputed else rows
-        self._coefficients_ = sp.csr_array(state.sites.centres[:, :n_rows])
-        self._sq_norms_ = DUAL.sq_norms(state.sites.centres)
+        self._kernel_, self._rows_ = kernel, known
+        self._coefficients_, self._sq_norms_ = coefficients, sq_norms
         # Coordinates of the centres with the distances that they have in feature space.
-        self._centre_points_ = spanned(state.sites.centres[:, :n_rows] @ state.sites.centres[:, n_rows:].T)[1]
-        self.labels_ = state.labels
-        self.cluster_ids_ = state.sites.uids
+        self._centre_points_ = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
+        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
+        self.cluster_ids_ = state.sites.uids[order]
         self.n_clusters_ = len(state.sites.uids)
         self.inertia_ = state.inertia
         self.cost_ = state.cost

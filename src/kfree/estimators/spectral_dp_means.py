@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._explained import Explained, column_names, require_rows, view_by_distances
 from kfree.estimators._kernels import validated_matrix
+from kfree.estimators._order import LABEL_ORDERS, published_order
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
@@ -49,6 +50,8 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     normalize : bool or None, default=None
         Divide affinities by the square roots of both rows' sums, as one does to find clusters of any shape (Ng, Jordan
         & Weiss 2002). None does so for ``"rbf"`` and ``"nearest_neighbors"``.
+    label_order : {"size", "found"}, default="size"
+        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first rows.
     random_state : int, RandomState or None, default=None
         Seed of the proof that no eigenvalue was missed, where that takes a random start; 0 if None.
 
@@ -100,12 +103,23 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     ('inertia (dense LDLᵀ)', 2)
     """
 
-    def __init__(self, lam="auto", *, affinity="rbf", gamma=None, n_neighbors=10, normalize=None, random_state=None):
+    def __init__(
+        self,
+        lam="auto",
+        *,
+        affinity="rbf",
+        gamma=None,
+        n_neighbors=10,
+        normalize=None,
+        label_order="size",
+        random_state=None,
+    ):
         self.lam = lam
         self.affinity = affinity
         self.gamma = gamma
         self.n_neighbors = n_neighbors
         self.normalize = normalize
+        self.label_order = label_order
         self.random_state = random_state
 
     def __sklearn_tags__(self):
@@ -187,6 +201,7 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         is_auto = isinstance(self.lam, str) and self.lam == "auto"
         require(is_auto or is_positive_number(self.lam), "lam", self.lam, "a finite number > 0, or 'auto'")
         require_choice("affinity", self.affinity, list(AFFINITIES))
+        require_choice("label_order", self.label_order, LABEL_ORDERS)
         require(
             self.gamma is None or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None"
         )
@@ -230,7 +245,7 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     def _publish(self, X, affinity, degrees, matrix, spectrum):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         embedding = _unit_rows(spectrum.vectors)
-        rows_model = _clustered(embedding) if embedding.shape[1] > 1 else None
+        rows_model = _clustered(embedding, self.label_order) if embedding.shape[1] > 1 else None
         validate_data(self, X, skip_check_array=True, reset=True)
         self._affinity_, self._degrees_, self._rows_model_ = affinity, degrees, rows_model
         self.labels_ = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
@@ -242,13 +257,15 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         self.certificate_ = spectrum.certificate
 
 
-def _clustered(embedding):
+def _clustered(embedding, label_order):
     """As many clusters as columns: k-means from the rows least like each other (Damle, Minden & Ying 2019)."""
     k = embedding.shape[1]
     seeds = qr(embedding.T, mode="r", pivoting=True)[1][:k]
-    model = KMeans(k, init=embedding[seeds], tol=0, max_iter=1000).fit(embedding)
-    # Clusters are numbered in the order of their first rows, which no sign of an eigenvector changes.
+    model = KMeans(k, init=embedding[seeds], tol=0, max_iter=1000, label_order="found").fit(embedding)
+    # The order of first rows is one that no sign of an eigenvector changes.
     order = np.argsort(np.unique(model.labels_, return_index=True)[1])
+    if label_order == "size":
+        order = published_order("size", model.labels_, np.bincount(model.labels_, minlength=k))
     return model.set_params(init=model.cluster_centers_[order]).fit(embedding)
 
 

@@ -66,25 +66,19 @@ class View:
 
     @property
     def confidence(self) -> Floats:
-        """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre, (n,)."""
-        farther = np.maximum(self.dist, self.second_dist)
-        nearer = np.minimum(self.dist, self.second_dist)
-        with np.errstate(invalid="ignore"):
-            ratio = np.where(np.isinf(farther), 0.0, nearer / farther)
-        # Where both distances are zero, two clusters share a place and nothing tells them apart.
-        return 1.0 - np.where(farther == 0, 1.0, ratio)
+        """How certain each label is, (n,)."""
+        return confidence(self.dist, self.second_dist)
 
 
-def two_nearest(distances: Floats) -> tuple[Labels, Floats, Labels, Floats]:
-    """The nearest and second nearest column of each row of ``distances`` (n, k); the first on ties."""
-    n, k = distances.shape
-    rows = np.arange(n)
-    first = distances.argmin(axis=1).astype(np.int32)
-    dist = distances[rows, first]
-    if k == 1:
-        return first, dist, np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
-    second, second_dist = nearest_other(distances, first)
-    return first, dist, second, second_dist
+def confidence(dist: Floats, second_dist: Floats) -> Floats:
+    """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre or without a second.
+
+    A row whose own cluster is not the nearest, as groups may have it, has 0.
+    """
+    with np.errstate(invalid="ignore"):
+        ratio = np.where(np.isinf(second_dist), 0.0, dist / np.where(second_dist == 0, 1.0, second_dist))
+    # Where both distances are zero, two clusters share a place and nothing tells them apart.
+    return np.asarray(1.0 - np.where(second_dist == 0, 1.0, np.minimum(ratio, 1.0)))
 
 
 def nearest_other(distances: Floats, labels: NDArray[Any]) -> tuple[Labels, Floats]:

@@ -1,0 +1,48 @@
+"""Fits that leave a share of the rows out: those farthest from what the rest is like."""
+
+import numpy as np
+
+from kfree.estimators._explained import margins
+from kfree.estimators._validation import is_positive_number, require
+from kfree.explain.spread import outlier_scores
+
+# Searches at most, each without the rows that the last one found to be farthest off.
+_ROUNDS = 10
+
+
+def require_noise(noise):
+    """Raise unless ``noise`` is a share of the rows that leaves some."""
+    is_none = isinstance(noise, (int, float)) and noise == 0
+    ok = is_none or (is_positive_number(noise) and noise < 1)
+    require(ok, "noise", noise, "the share of rows to leave out, at least 0 and below 1")
+
+
+def without_noise(noise, rows, weight, search, distances):
+    """What ``search(rows, weight)`` finds without a share of ``noise`` of the rows, and which rows those are.
+
+    Every round leaves out the rows with the highest outlier scores under what the last one found, until these are the
+    same rows twice. ``distances(found)`` are those of all rows, in blocks.
+    """
+    given = np.ones(rows.shape[0]) if weight is None else weight
+    left_out = np.zeros(rows.shape[0], dtype=bool)
+    n_out = int(noise * np.count_nonzero(given > 0))
+    found = search(rows, weight)
+    for _ in range(_ROUNDS if n_out else 0):
+        farthest = _farthest(found, distances, given, left_out, n_out)
+        if np.array_equal(farthest, left_out):
+            break
+        left_out = farthest
+        found = search(rows, np.where(left_out, 0.0, given))
+    return found, left_out
+
+
+def _farthest(found, distances, weight, left_out, n_out):
+    """The rows that count and score highest, the earlier one on ties."""
+    labels = found.state.labels
+    _, spreads = margins(distances(found), labels, np.where(left_out, 0.0, weight))
+    limits = spreads.limits()
+    scores = np.concatenate([outlier_scores(part, limits) for _, part in distances(found)])
+    scores[weight <= 0] = -1.0
+    farthest = np.zeros(len(scores), dtype=bool)
+    farthest[np.argsort(-scores, kind="stable")[:n_out]] = True
+    return farthest

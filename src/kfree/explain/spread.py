@@ -1,0 +1,77 @@
+"""How far rows of a cluster usually lie from it, and how far is too far, whether or not some rows are outliers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import gamma
+
+from kfree.explain.view import Floats, Labels
+
+# Share of the rows of a cluster that are taken for outliers though they are not.
+FALSE_ALARMS = 0.001
+# A cluster of fewer rows vouches for none of them.
+_FEWEST = 5
+# Below so many rows, the shape of the distribution is that of all clusters together.
+_ENOUGH = 50
+# A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
+_SMALL, _WIDE = 0.1, 2.0
+# Shapes that are looked at, and the ratio of median to lower quartile for each, which falls with the shape.
+_SHAPES = np.geomspace(0.25, 200.0, 400)
+_RATIOS = gamma.ppf(0.5, _SHAPES) / gamma.ppf(0.25, _SHAPES)
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Squared distances of the rows of cluster c to it, as a gamma distribution with ``shape[c]`` and ``scale[c]``.
+
+    The squared distances of Gaussian rows are a weighted sum of χ² variables, which a gamma distribution
+    approximates. It is fitted to the lower quartile and the median, which outliers hardly change. The scale is NaN
+    for clusters that vouch for no row: those of fewer than five rows, and those that hold less than a tenth of the rows
+    and are more than twice as wide as the cluster of a typical row.
+    """
+
+    shape: Floats
+    scale: Floats
+
+    def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
+        """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
+        return np.sqrt(self.scale * gamma.isf(false_alarms, self.shape))
+
+
+def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Spreads:
+    """Spreads from the distances of rows to their own clusters; rows labelled −1 do not count."""
+    labels, sq_dist = labels[labels >= 0], dist[labels >= 0] ** 2
+    size = np.bincount(labels, minlength=n_clusters)
+    if (size < _FEWEST).all():
+        shape, scale = _gamma(sq_dist)
+        return Spreads(np.full(n_clusters, shape), np.full(n_clusters, scale))
+    by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(size)[:-1])
+    width = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
+    # The median over the rows, of the width of their cluster, without those that are too small to judge.
+    judged = size >= _FEWEST
+    usual = np.median(np.repeat(width[judged], size[judged]))
+    vouches = judged & ~((size < _SMALL * len(labels)) & (width > _WIDE * usual))
+    shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
+    pooled = [by_cluster[c] / width[c] ** 2 for c in np.flatnonzero(vouches) if width[c] > 0]
+    common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
+    for c in np.flatnonzero(vouches):
+        shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)
+    return Spreads(shape, scale)
+
+
+def outlier_scores(distances: Floats, limits: Floats) -> Floats:
+    """Distances over limits, the least over the clusters: above 1, no cluster accounts for the row. (n, k) → (n,)"""
+    vouching = ~np.isnan(limits)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = distances[:, vouching] / limits[vouching]
+    # A row at a cluster of equal rows is at distance zero of a limit of zero.
+    return np.asarray(np.where(distances[:, vouching] == 0, 0.0, ratios).min(axis=1))
+
+
+def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:
+    """Shape, unless it is given, and scale of the gamma distribution with this lower quartile and median."""
+    quartile, median = np.quantile(sq_dist, [0.25, 0.5])
+    if shape is None:
+        ratio = median / quartile if quartile > 0 else np.inf
+        shape = float(np.interp(-ratio, -_RATIOS, _SHAPES))
+    return shape, float(median / gamma.ppf(0.5, shape))

@@ -1,0 +1,153 @@
+"""outlier_score, predict(allow_new=True) and noise=: what they promise."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from kfree import BayesianKMeans, DPMeans, HardHDP, KernelDPMeans, KMeans, OnlineDPMeans
+from kfree.explain.spread import fitted_spreads, outlier_scores
+
+CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
+BY_SPREAD = {
+    "DPMeans": DPMeans(),
+    "target_k": DPMeans(target_k=3),
+    "KMeans": KMeans(3, random_state=0),
+    "KernelDPMeans": KernelDPMeans(),
+    "HardHDP": HardHDP(),
+    "BayesianKMeans": BayesianKMeans(),
+}
+
+
+def blobs(rng, n=300):
+    y = rng.integers(3, size=n)
+    return CENTRES[y] + rng.normal(size=(n, 2)), y
+
+
+@pytest.mark.parametrize("d", [1, 3, 10])
+@pytest.mark.parametrize("stretch", [1.0, 3.0])
+def test_the_share_of_false_alarms_is_the_stated_one(d, stretch, rng):
+    dist = np.linalg.norm(rng.normal(size=(20000, d)) * np.linspace(1, stretch, d), axis=1)
+    labels = np.repeat(np.arange(2, dtype=np.int32), 10000)
+    for share in (0.1, 0.01, 0.001):
+        limits = fitted_spreads(labels, dist, 2).limits(share)
+        alarms = (dist > limits[labels]).mean()
+        # The squared distances of stretched clusters are only nearly gamma.
+        times = 2.5 if stretch == 1 else 5.0
+        assert share / times < alarms < share * times
+
+
+def test_outliers_hardly_move_the_limit(rng):
+    dist = np.linalg.norm(rng.normal(size=(1000, 3)), axis=1)
+    clean = fitted_spreads(np.zeros(1000, dtype=np.int32), dist, 1).limits()[0]
+    dirty = fitted_spreads(np.zeros(1100, dtype=np.int32), np.append(dist, np.full(100, 1e3)), 1).limits()[0]
+    assert clean < dirty < 1.3 * clean
+
+
+def test_which_clusters_account_for_rows(rng):
+    sizes, widths = [500, 400, 60, 60, 4], [1.0, 4.0, 1.0, 4.0, 0.1]
+    labels = np.repeat(np.arange(5, dtype=np.int32), sizes)
+    dist = np.abs(rng.normal(size=len(labels))) * np.repeat(widths, sizes)
+    limits = fitted_spreads(labels, dist, 5).limits()
+    # The fourth is small and wide, the last one too small.
+    assert np.isnan(limits).tolist() == [False, False, False, True, True]
+    distances = np.array([[100.0, 100.0, 100.0, 0.0, 0.0], [0.0, 100.0, 100.0, 0.0, 0.0]])
+    assert (outlier_scores(distances, limits) > 1).tolist() == [True, False]
+
+
+def test_clusters_of_equal_rows_and_few_rows():
+    labels = np.repeat(np.arange(2, dtype=np.int32), 6)
+    limits = fitted_spreads(labels, np.zeros(12), 2).limits()
+    assert outlier_scores(np.array([[0.0, 9.0], [0.1, 9.0]]), limits).tolist() == [0.0, np.inf]
+    few = fitted_spreads(np.arange(4, dtype=np.int32), np.array([1.0, 1.0, 2.0, 1.0]), 4).limits()
+    assert np.isfinite(few).all()
+    assert len(set(few.tolist())) == 1
+
+
+@pytest.mark.parametrize("name", BY_SPREAD)
+def test_far_rows_are_new_and_others_are_not(name, rng):
+    X, _ = blobs(rng)
+    model = BY_SPREAD[name].fit(X)
+    far = np.array([[14.0, 14.0], [0.0, -14.0], [500.0, 500.0]])
+    assert model.predict(far, allow_new=True).tolist() == [-1, -1, -1]
+    assert (model.outlier_score(far) > 1).all()
+    near = model.predict(X, allow_new=True)
+    assert (near == -1).mean() < 0.02
+    np.testing.assert_array_equal(near[near >= 0], model.labels_[near >= 0])
+    assert (model.outlier_score(X, false_alarms=0.2) > 1).mean() == pytest.approx(0.2, abs=0.1)
+
+
+def test_far_rows_among_those_of_the_fit(rng):
+    X, _ = blobs(rng, 500)
+    far = rng.uniform(30, 60, size=(25, 2))
+    found = DPMeans().fit(np.vstack([X, far])).predict(np.vstack([X, far]), allow_new=True) == -1
+    assert found[500:].mean() > 0.9
+    assert found[:500].mean() < 0.02
+
+
+def test_under_cosine_a_row_can_be_new(rng):
+    X = np.vstack([rng.normal(size=(200, 3)) * 0.1 + axis for axis in np.eye(3)[:2]])
+    model = DPMeans(metric="cosine").fit(X)
+    assert model.predict([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], allow_new=True).tolist() == [-1, model.labels_[0]]
+
+
+@pytest.mark.parametrize("make", [DPMeans, OnlineDPMeans, lambda lam: KernelDPMeans(lam=lam, kernel="linear")])
+def test_a_given_penalty_is_the_limit(make, rng):
+    X, _ = blobs(rng)
+    model = make(lam=9.0).fit(X)
+    rows = rng.uniform(-5, 25, size=(200, 2))
+    if hasattr(model, "cluster_centers_"):
+        nearest = np.linalg.norm(rows[:, None] - model.cluster_centers_, axis=2).min(axis=1)
+        np.testing.assert_allclose(model.outlier_score(rows), nearest / 3.0)
+    else:
+        nearest = np.sqrt(9.0) * model.outlier_score(rows)
+    np.testing.assert_array_equal(model.predict(rows, allow_new=True) == -1, nearest > 3.0)
+
+
+def test_wrong_shares_are_refused(rng):
+    X, _ = blobs(rng)
+    with pytest.raises(ValueError, match="false_alarms=0 is not allowed"):
+        KMeans(3).fit(X).outlier_score(X, false_alarms=0)
+    for noise in (-0.1, 1.0, "some", np.nan, True):
+        with pytest.raises(ValueError, match="noise="):
+            KMeans(3, noise=noise).fit(X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", ["DPMeans", "KMeans"])
+def test_noise_is_left_out(name, make, rng):
+    X, _ = blobs(rng)
+    angle = rng.uniform(0, 6.28, size=30)
+    far = CENTRES.mean(axis=0) + 60 * np.column_stack([np.cos(angle), np.sin(angle)])
+    rows = np.vstack([far, X])
+    model = clone(BY_SPREAD[name]).set_params(noise=1 / 11).fit(make(rows))
+    assert np.flatnonzero(model.labels_ == -1).tolist() == list(range(30))
+    alone = clone(BY_SPREAD[name]).fit(make(X))
+    np.testing.assert_array_equal(model.labels_[30:], alone.labels_)
+    np.testing.assert_allclose(model.cluster_centers_, alone.cluster_centers_, atol=1e-9)
+    assert model.inertia_ == pytest.approx(alone.inertia_)
+    assert (model.predict(make(rows))[:30] >= 0).all()
+    summary = model.summary(make(rows))
+    assert (summary.n_noise, [c.size for c in summary.clusters]) == (30, np.bincount(alone.labels_).tolist())
+    assert "30 of them in no cluster" in str(summary)
+
+
+def test_noise_counts_rows_of_weight_only(rng):
+    X, _ = blobs(rng, 100)
+    weight = np.ones(100)
+    weight[:50] = 0.0
+    model = KMeans(3, noise=0.1, random_state=0).fit(X, sample_weight=weight)
+    assert np.count_nonzero(model.labels_ == -1) == 5
+    assert (model.labels_[:50] >= 0).all()
+
+
+def test_confidence_is_the_margin_of_the_fit(rng):
+    X, _ = blobs(rng)
+    model = DPMeans(lam=30.0).fit(X)
+    distances = np.sort(model.transform(X), axis=1)
+    np.testing.assert_allclose(model.confidence_, 1 - distances[:, 0] / distances[:, 1])
+    labels, dist = model.nearest_two(X)
+    np.testing.assert_allclose(dist, distances[:, :2])
+    np.testing.assert_array_equal(labels[:, 0], model.labels_)
+    np.testing.assert_array_equal(labels[:, 1], model.transform(X).argsort(axis=1)[:, 1])
+    assert KMeans(1).fit(X).confidence_.tolist() == [1.0] * len(X)
