@@ -18,12 +18,12 @@ def batch(X, lam):
 
 def online(X, lam):
     """Algorithm 2."""
-    return OnlineDPMeans(lam, split=False).partial_fit(X)
+    return OnlineDPMeans(lam, search="published", split=False).partial_fit(X)
 
 
 def split(X, lam):
     """Algorithm 3."""
-    return OnlineDPMeans(lam, split=True).partial_fit(X)
+    return OnlineDPMeans(lam, search="published", split=True).partial_fit(X)
 
 
 def split_merge(X, lam):

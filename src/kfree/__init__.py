@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kfree import datasets, metrics, plot
+    from kfree import datasets, exceptions, metrics, plot
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.dp_means import DPMeans
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
     from kfree.saving import load
+    from kfree.tables.encoder import TableEncoder
 
 __version__ = "0.1.0"
 
@@ -33,7 +34,9 @@ __all__ = [
     "KernelDPMeans",
     "OnlineDPMeans",
     "SpectralDPMeans",
+    "TableEncoder",
     "datasets",
+    "exceptions",
     "farthest_first_lambda",
     "lambda_path",
     "load",
@@ -51,6 +54,7 @@ _HOME = {
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
+    "TableEncoder": "kfree.tables.encoder",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
     "load": "kfree.saving",

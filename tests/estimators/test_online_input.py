@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from sklearn.exceptions import NotFittedError
 from test_online import same_bits
 from test_process import run
 
-from kfree import OnlineDPMeans
+import kfree
 
+OnlineDPMeans = partial(kfree.OnlineDPMeans, search="published")
 BAD_CHUNKS = {
     "other columns": ((np.zeros((2, 4)),), "X has 4 features, but OnlineDPMeans is expecting 3 features"),
     "other columns, no rows": ((np.zeros((0, 4)),), "X has 4 features, but OnlineDPMeans is expecting 3 features"),
@@ -38,7 +40,9 @@ def test_a_bad_chunk_changes_nothing(bad, engine, rng):
 
 BAD_PARAMETERS = [
     ({"lam": 0.0}, "lam=0.0 is not allowed; give a finite number > 0"),
-    ({"lam": "auto"}, "lam='auto' is not allowed; .* kfree.farthest_first_lambda finds one for a sample"),
+    ({"lam": "auto"}, "lam='auto' is not allowed; .*search='micro-clusters'; .*fit.sample..lam_ times"),
+    ({"search": "birch"}, "search='birch' is not allowed; give one of 'micro-clusters', 'published'"),
+    ({"n_micro": 9}, "n_micro=9 is not allowed; give a whole number ≥ 10"),
     ({"split": "yes"}, "split='yes' is not allowed; give True or False"),
     ({"max_clusters": 0}, "max_clusters=0 is not allowed"),
     ({"half_life": 0.5}, "half_life=0.5 is not allowed; give a finite number of rows ≥ 1 or None"),
@@ -55,11 +59,6 @@ def test_bad_parameters(parameters, message):
     for learn in (model.fit, model.partial_fit):
         with pytest.raises(ValueError, match=message):
             learn([[1.0], [2.0]])
-
-
-def test_a_penalty_must_be_given():
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'lam'"):
-        OnlineDPMeans()
 
 
 def test_settings_may_not_change_in_midstream():
@@ -164,7 +163,7 @@ def test_ctrl_c_leaves_the_stream_as_it_was():
         import numpy as np
         from kfree import OnlineDPMeans
         X = np.random.default_rng(0).normal(size=(80_000, 32))
-        model = OnlineDPMeans(1e-3, split=False).partial_fit(X[:2000])
+        model = OnlineDPMeans(1e-3, search="published", split=False).partial_fit(X[:2000])
         before = copy.deepcopy(model)
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         signal.setitimer(signal.ITIMER_REAL, 0.5)

@@ -33,7 +33,9 @@ ESTIMATORS = [
     SpectralDPMeans(),
     SpectralDPMeans(affinity="nearest_neighbors"),
     OnlineDPMeans(lam=10.0),
-    OnlineDPMeans(lam=1.5, split=False, order="random", max_clusters=5, half_life=100),
+    OnlineDPMeans(lam=10.0, n_micro=20, order="random", max_clusters=5, half_life=100),
+    OnlineDPMeans(lam=10.0, search="published"),
+    OnlineDPMeans(lam=1.5, search="published", split=False, order="random", max_clusters=5, half_life=100),
     OnlineDPMeans(lam=10.0, engine="reference"),
     GraphDPMeans(),
 ]

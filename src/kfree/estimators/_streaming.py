@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._events import places_of
 from kfree.estimators._validation import validated_rows
 from kfree.objectives.dp_means import DPMeansObjective
 
@@ -32,6 +33,17 @@ class StreamClusterer(CentreClusterer):
     @property
     def n_clusters_(self):
         return len(self._begun_stream().ids)
+
+    @property
+    def joined_ids_(self):
+        return self._begun_stream().cluster_ids(self._joined_)
+
+    @property
+    def labels_(self):
+        stream = self._begun_stream()
+        if self._labels_ is None:
+            self._labels_ = places_of(stream.cluster_ids(self._last_), stream.ids)
+        return self._labels_
 
     @property
     def lam_(self):
@@ -96,20 +108,25 @@ class StreamClusterer(CentreClusterer):
         validate_data(self, X, skip_check_array=True, reset=False)
         return rows
 
-    def _publish(self, X, stream, log, joined, labels):
-        """Everything that a chunk leaves behind, written at once and only when it has succeeded."""
+    def _publish(self, X, stream, log, joined, last, labels=None):
+        """Everything that a chunk leaves behind, written at once and only when it has succeeded.
+
+        ``joined`` is what the stream says of each row, ``last`` what that has become by now; ``labels`` if these are
+        not the same.
+        """
         if not hasattr(self, "_stream_") or log is not self._log_:
             validate_data(self, X, skip_check_array=True, reset=True)
             self._settings_ = self._settings()
         self._forget_cost()
         self._stream_, self._log_ = stream, log
-        self.joined_ids_, self.labels_ = joined, labels
+        self._joined_, self._last_, self._labels_ = joined, last, labels
 
     def _nothing_came(self, X):
         """An empty chunk changes nothing but the labels of the last chunk, of which there are none."""
         if getattr(X, "ndim", 1) == 2:
             validate_data(self, X, skip_check_array=True, reset=False)
-        self.joined_ids_, self.labels_ = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+        self._joined_ = self._last_ = np.empty(0, dtype=np.int64)
+        self._labels_ = np.empty(0, dtype=np.int32)
         return self
 
     def _forget_cost(self):

@@ -128,12 +128,15 @@ def is_positive_number(value):
 
 
 def _canonical_csr(X):
-    """Sorted columns, each once, with index arrays of one type; X itself is not changed."""
+    """A sparse array with sorted columns, each once, and index arrays of one type; X itself is not changed.
+
+    Never a sparse matrix, whose ``*`` is the product of matrices.
+    """
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     if X.indices.dtype == X.indptr.dtype and X.data.flags.c_contiguous:
-        return X
+        return sp.csr_array(X)
     arrays = np.ascontiguousarray(X.data), X.indices.astype(np.int64), X.indptr.astype(np.int64)
     return sp.csr_array(arrays, shape=X.shape)
 

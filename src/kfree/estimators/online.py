@@ -1,4 +1,4 @@
-"""OnlineDPMeans: clusters of a stream, in one pass and without keeping a row (Odashima et al. 2016)."""
+"""OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -6,7 +6,8 @@ from sklearn.utils import check_random_state
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
 from kfree.engines.registry import ENGINES
-from kfree.estimators._events import EventLog, followed, places_of
+from kfree.estimators._events import EventLog, followed
+from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer, has_no_rows
 from kfree.estimators._validation import (
     is_positive_number,
@@ -15,52 +16,64 @@ from kfree.estimators._validation import (
     require_count,
     validated_weights,
 )
+from kfree.estimators.dp_means import DPMeans
 from kfree.objectives.dp_means import DPMeansObjective
 
 ORDERS = ["given", "random"]
+SEARCHES = ["micro-clusters", "published"]
 # What a stream is made from; it may not change while it runs.
-SETTINGS = ["lam", "split", "max_clusters", "half_life", "engine"]
+SETTINGS = ["lam", "search", "split", "n_micro", "max_clusters", "half_life", "engine"]
+# Rows that lam="auto" needs at least, and looks at most.
+_FEWEST_ROWS, _SAMPLE = 100, 20_000
 
 
 class OnlineDPMeans(StreamClusterer):
-    """DP-means for streams: every row is looked at once, when it comes, and moves a centre or opens a cluster.
+    """DP-means for streams: every row is looked at once, when it comes, and no row is kept.
 
-    With ``split=True`` this is split-merge DP-means (Odashima et al. 2016): a cluster is split when it has become so
-    heavy and wide that two would be cheaper (Algorithm 3), and :meth:`merge` makes one what is cheaper as one
-    (Algorithm 4). With ``split=False`` it is plain online DP-means (Algorithm 2). The answer depends on the order of
-    the rows and not on how they are cut into chunks. For rows that fit into memory, :class:`kfree.DPMeans` finds
-    better clusters.
+    By default the stream is kept as up to ``n_micro`` micro-clusters, small clusters of which only weight and centre
+    are known. When results are asked for, split-merge DP-means of these weighted centres gives the clusters, so that
+    clusters open, split, merge and close as the rows demand. With ``search="published"`` these are the algorithms of
+    Odashima et al. (2016), as printed. The answer depends on the order of the rows and not on how they are cut into
+    chunks.
 
     Parameters
     ----------
-    lam : float > 0
-        The penalty of a cluster, in units of squared distance: a row that is farther than √lam from every centre opens
-        a cluster. A stream cannot be searched for a penalty beforehand, so this one has no default;
-        :func:`kfree.farthest_first_lambda` finds one for a sample.
+    lam : float > 0 or "auto", default="auto"
+        The penalty of a cluster, in units of squared distance: what a cluster must save, over the rows that the stream
+        remembers, to exist. ``"auto"`` fits :class:`kfree.DPMeans` to the first chunk, at least 100 rows, and then
+        keeps the penalty in proportion to the weight that the stream remembers. If you have a sample, this is
+        ``DPMeans().fit(sample).lam_`` times rows remembered / rows of the sample. In published algorithms a row that
+        is farther than √lam from every centre opens a cluster, and lam must be a number.
+    search : {"micro-clusters", "published"}, default="micro-clusters"
     split : bool, default=True
-        Whether clusters are split (Algorithm 3) or only opened (Algorithm 2).
+        For published algorithms: whether a cluster is split when its weight times squared range exceeds 16 lam
+        (Algorithm 3), or clusters are only opened (Algorithm 2). The rule is right for rows spread evenly over a box;
+        it splits Gaussian clusters too often.
+    n_micro : int, default=1000
+        Most micro-clusters that are kept. Give ten times the number of clusters, or more.
     max_clusters : int or None, default=None
-        When a cluster more would be needed, the penalty doubles, clusters that are cheaper as one at the new penalty
-        are merged, and the row is looked at again. ``lam_`` is the present penalty.
+        When there would be more clusters, the penalty doubles. ``lam_`` is the present penalty.
     half_life : float ≥ 1 or None, default=None
-        After so many rows a row weighs half, so that old ones are forgotten; None forgets nothing. A cluster
-        that no row has joined for ten half-lives dies.
+        After so many rows a row weighs half, so that old ones are forgotten; None forgets nothing. A cluster, or
+        micro-cluster, that no row has joined for ten half-lives dies.
     order : {"given", "random"}, default="given"
         The order in which ``fit`` visits the rows. ``partial_fit`` takes them as they come.
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
         Threads for ``predict``, ``transform``, ``score`` and the labels of ``fit``; the stream itself has one.
     random_state : int, RandomState or None, default=None
-        Seed for ``order="random"``.
+        Seed for ``order="random"`` and for ``lam="auto"``.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
         Oldest first.
     cluster_ids_ : ndarray of shape (n_clusters_,), int64
-        Numbers that clusters keep for life, ascending; none is used twice.
+        Numbers that clusters keep for life, ascending; none is used twice. A cluster of micro-clusters has the number
+        of its oldest one.
     weights_ : ndarray of shape (n_clusters_,)
-        Weight of the rows of each cluster, less what is forgotten. A split shares it out as if rows were spread evenly.
+        Weight of the rows of each cluster, less what is forgotten. A published split shares it out as if rows were
+        spread evenly.
     n_clusters_ : int
     lam_ : float
         The present penalty.
@@ -69,10 +82,13 @@ class OnlineDPMeans(StreamClusterer):
         chunk joined, or what that has become, as a place in ``cluster_centers_``; −1 if it is gone, or if the row has
         no weight and came before any cluster.
     joined_ids_ : ndarray of shape (n_samples,), int64
-        The ids of the clusters that the rows of the last chunk joined, as they were then.
+        The ids of the clusters that the rows of the last chunk joined, as they were then; with micro-clusters, as
+        they are at the end of the chunk.
     events_ : ndarray with fields "row", "kind", "id", "other"
-        What happened, and how many rows had come before: "birth" of ``id``; "split" of ``id``, whose right half is
-        ``other``; "merge" of ``other`` into ``id``; "death" of ``id``; "penalty", when it doubled. The last 100,000.
+        What happened, and how many rows had come before: "birth" of ``id``; "split" of ``id``, of which ``other`` is
+        a part; "merge" of ``other`` into ``id``; "death" of ``id``; "penalty", when it doubled in a published
+        algorithm. The last 100,000. With micro-clusters, clusters are compared after 1,000 rows, whenever the rows
+        have grown by a tenth, twice in a half-life, and at the end of ``fit``.
     n_events_ : int
         Number of all events, whether still in ``events_`` or not.
     n_rows_seen_ : int
@@ -84,26 +100,33 @@ class OnlineDPMeans(StreamClusterer):
 
     Notes
     -----
-    A row of weight w opens a cluster when w·squared distance exceeds lam. Rows of weight zero get a label, count in
-    ``n_rows_seen_`` and leave no other trace. Sparse chunks give the same bits as dense ones, and take as much time.
+    Rows of weight zero get a label, count in ``n_rows_seen_`` and leave no other trace. Sparse chunks give the same
+    bits as dense ones, and take as much time. For rows that fit into memory, :class:`kfree.DPMeans` finds better
+    clusters; ``benchmarks/online_quality.py`` compares the two.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from kfree import OnlineDPMeans
-    >>> model = OnlineDPMeans(lam=4.0)
-    >>> model.partial_fit([[0.0], [1.0], [9.0]]).labels_.tolist()
-    [0, 0, 1]
-    >>> model.partial_fit([[8.0], [20.0]]).cluster_centers_.ravel().tolist()
-    [0.5, 8.5, 20.0]
-    >>> model.weights_.tolist(), model.events_["row"].tolist()
-    ([2.0, 2.0, 1.0], [0, 2, 4])
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2)) + 20 * rng.integers(0, 3, size=(3000, 1))
+    >>> stream = OnlineDPMeans()
+    >>> for chunk in np.array_split(X, 10):
+    ...     stream = stream.partial_fit(chunk)
+    >>> stream.n_clusters_, int(stream.weights_.sum())
+    (3, 3000)
+    >>> published = OnlineDPMeans(4.0, search="published").partial_fit([[0.0], [1.0], [9.0]])
+    >>> published.labels_.tolist(), published.events_["row"].tolist()
+    ([0, 0, 1], [0, 2])
     """
 
     def __init__(
         self,
-        lam,
+        lam="auto",
         *,
+        search="micro-clusters",
         split=True,
+        n_micro=1000,
         max_clusters=None,
         half_life=None,
         order="given",
@@ -112,7 +135,9 @@ class OnlineDPMeans(StreamClusterer):
         random_state=None,
     ):
         self.lam = lam
+        self.search = search
         self.split = split
+        self.n_micro = n_micro
         self.max_clusters = max_clusters
         self.half_life = half_life
         self.order = order
@@ -121,9 +146,10 @@ class OnlineDPMeans(StreamClusterer):
         self.random_state = random_state
 
     def fit(self, X, y=None, sample_weight=None):
-        """Begin anew: one pass over X, then, with ``split``, one :meth:`merge`; then every row gets a label.
+        """Begin anew: one pass over X; then every row gets the label of its nearest centre.
 
-        This is what Odashima et al. (2016) call SMD, and OD without ``split``. Their SD is ``partial_fit`` alone.
+        With ``search="published"`` and ``split`` there is one :meth:`merge` between the two. This is what Odashima et
+        al. (2016) call SMD, and OD without ``split``. Their SD is ``partial_fit`` alone.
 
         Parameters
         ----------
@@ -138,16 +164,18 @@ class OnlineDPMeans(StreamClusterer):
         self._check_parameters()
         rows = self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0])
-        stream, log = self._new_stream(rows.shape[1]), EventLog()
         rng = check_random_state(self.random_state)
         order = rng.permutation(rows.shape[0]) if self.order == "random" else None
+        stream, log = self._new_stream(rows, weight, order), EventLog()
         joined, events = stream.advance(rows, weight, order)
         log.add(events)
-        if self.split:
+        if self.search == "micro-clusters":
+            log.add(stream.review())
+        elif self.split:
             log.add(stream.merge())
         engine, centres = self._engine_in(stream.frame, stream.sites.centres, rows, weight)
         done = engine.nearest(Sites.of(centres))
-        self._publish(X, stream, log, joined, done.labels)
+        self._publish(X, stream, log, joined, joined, done.labels)
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = self._objective_.cost(done.stats)
         return self
@@ -174,18 +202,19 @@ class OnlineDPMeans(StreamClusterer):
             return self._nothing_came(X) if begun else self
         rows = self._next_rows(X) if begun else self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0], all_may_be_zero=True)
-        stream, log = (self._stream_, self._log_) if begun else (self._new_stream(rows.shape[1]), EventLog())
+        stream, log = (self._stream_, self._log_) if begun else (self._new_stream(rows, weight), EventLog())
         # A single row cannot be broken off half-way, so it needs no copy, which would take longer than the row itself.
         if rows.shape[0] > 1:
             stream = stream.copy()
         joined, events = stream.advance(rows, weight)
-        labels = places_of(followed(joined, events), stream.ids)
         log.add(events)
-        self._publish(X, stream, log, joined, labels)
+        self._publish(X, stream, log, joined, joined if self.search == "micro-clusters" else followed(joined, events))
         return self
 
     def merge(self):
         """Merge clusters, cheapest pair first, as long as that lowers the cost at the present penalty (Algorithm 4).
+
+        For published algorithms; micro-clusters are merged as rows come, and clusters of them need no call.
 
         Returns
         -------
@@ -194,22 +223,28 @@ class OnlineDPMeans(StreamClusterer):
         self._check_parameters()
         stream = self._begun_stream().copy()
         self._require_same_settings()
+        if self.search == "micro-clusters":
+            return self
         ids = np.append(self.cluster_ids_, -1)[self.labels_]
         events = stream.merge()
         self._log_.add(events)
         self._forget_cost()
-        self._stream_, self.labels_ = stream, places_of(followed(ids, events), stream.ids)
+        self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
         return self
 
     def _check_parameters(self):
         self._check_shared_parameters()
+        require_choice("search", self.search, SEARCHES)
+        automatic = isinstance(self.lam, str) and self.lam == "auto"
         require(
-            is_positive_number(self.lam),
+            is_positive_number(self.lam) or (automatic and self.search == "micro-clusters"),
             "lam",
             self.lam,
-            "a finite number > 0, the penalty of a cluster in squared-distance units; a stream cannot be searched for "
-            "one beforehand, but kfree.farthest_first_lambda finds one for a sample",
+            "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
+            "search='micro-clusters'; for a sample, DPMeans().fit(sample).lam_ times rows remembered / rows of the "
+            "sample is one that works",
         )
+        require_count("n_micro", self.n_micro, least=10)
         require(isinstance(self.split, bool | np.bool_), "split", self.split, "True or False")
         require_count("max_clusters", self.max_clusters, or_none=True)
         require(
@@ -224,9 +259,27 @@ class OnlineDPMeans(StreamClusterer):
         require_choice("engine", self.engine, list(ENGINES))
         require_count("n_threads", self.n_threads, or_none=True)
 
-    def _new_stream(self, n_features):
+    def _new_stream(self, rows, weight, order=None):
         half_life = None if self.half_life is None else float(self.half_life)
-        return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
+        n_features = rows.shape[1]
+        if self.search == "published":
+            return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
+        penalty = self._automatic(rows, weight, order) if self.lam == "auto" else Penalty(fixed=float(self.lam))
+        return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro)
+
+    def _automatic(self, rows, weight, order):
+        """The penalty that suits the first rows, per unit of weight."""
+        first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
+        rows, weight = rows[first], None if weight is None else weight[first]
+        n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
+        if n_counted < _FEWEST_ROWS:
+            raise ValueError(
+                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; begin "
+                f"with at least {_FEWEST_ROWS}, or give lam as a number."
+            )
+        lam = DPMeans(engine=self.engine, n_threads=self.n_threads, random_state=self.random_state)
+        lam = lam.fit(rows, sample_weight=weight).lam_
+        return Penalty(per_weight=lam / (n_counted if weight is None else float(weight.sum())))
 
     def _settings(self):
         return {name: getattr(self, name) for name in SETTINGS}

@@ -77,6 +77,10 @@ class RowStream:
         ids: Index = self._stream.ids
         return ids
 
+    def cluster_ids(self, joined: Index) -> Index:
+        """The ids of the clusters that ``advance`` says rows have joined: these are the clusters themselves."""
+        return joined
+
     @property
     def weights(self) -> Floats:
         """Total weight of each cluster, less what is forgotten."""

@@ -1,0 +1,168 @@
+"""A stream kept as micro-clusters, and the clusters that DP-means makes of these whenever somebody asks."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.engines.local.stream import RowStream
+from kfree.estimators._events import KINDS, followed
+from kfree.estimators.dp_means import DPMeans
+
+# Micro-clusters begin with this share of the penalty of a cluster; it doubles whenever there are too many of them.
+_FINENESS = 1e-6
+# Clusters are looked at for events when the rows have grown by a tenth, but not before so many, and at least twice in
+# a half-life.
+_FIRST_REVIEW, _GROWTH = 1000, 1.1
+# Moves of the search on micro-clusters: far more than it needs.
+_MAX_ITER = 10_000
+BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "split", "merge", "death"))
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What a cluster costs: ``fixed``, or ``per_weight`` times the weight that the stream remembers."""
+
+    fixed: float = 0.0
+    per_weight: float = 0.0
+
+    def at(self, weight: float) -> float:
+        return self.fixed + self.per_weight * weight
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters of micro-clusters. A cluster has the id of its oldest micro-cluster; ids ascend."""
+
+    ids: np.ndarray
+    centres: np.ndarray
+    weights: np.ndarray
+    lam: float
+    micro_ids: np.ndarray  # ascending
+    micro_labels: np.ndarray  # places among ids
+
+    def of_micro(self, micro_ids: np.ndarray) -> np.ndarray:
+        """The ids of the clusters that hold these micro-clusters, −1 for those that are gone."""
+        place = np.searchsorted(self.micro_ids, micro_ids)
+        known = np.append(self.micro_ids, -2)[place] == micro_ids
+        return np.where(known, self.ids[np.append(self.micro_labels, 0)[place]] if len(self.ids) else -1, -1)
+
+
+class MicroStream:
+    """What :class:`kfree.engines.local.stream.RowStream` offers, for clusters of at most ``n_micro`` micro-clusters.
+
+    Micro-clusters are those of online DP-means with a limit and, with a half-life, forgetting; their weights and
+    centres are all that is kept. So clusters are a function of the rows that came, in their order, and of the penalty.
+    """
+
+    def __init__(self, engine: str, n_features: int, penalty: Penalty, max_clusters: Any, half_life: Any, n_micro: int):
+        first = penalty.fixed or penalty.per_weight
+        self._micro = RowStream(engine, n_features, _FINENESS * first, False, n_micro, half_life)
+        self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
+        self._next_review = _FIRST_REVIEW
+        self._reviewed, self._clusters = _none(n_features), None
+        self._moves: list[np.ndarray] = []  # events of micro-clusters since the last review
+
+    def copy(self) -> MicroStream:
+        new = copy.copy(self)
+        new._micro, new._moves = self._micro.copy(), list(self._moves)
+        return new
+
+    def advance(self, X: Any, weight: Any, order: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Take rows: the micro-cluster that each is in when all have come, and events of clusters (m, 4)."""
+        visits = np.arange(X.shape[0]) if order is None else order
+        joined, events = np.full(X.shape[0], -1, dtype=np.int64), []
+        done = 0
+        while done < len(visits):
+            end = min(len(visits), done + max(self._next_review - self._micro.n_rows, 1))
+            index = slice(done, end) if order is None else visits[done:end]
+            some, moves = self._micro.advance(X[index], None if weight is None else weight[index])
+            joined = followed(joined, moves)
+            joined[index] = followed(some, moves)
+            self._moves.append(moves)
+            self._clusters = None
+            done = end
+            if self._micro.n_rows >= self._next_review:
+                events.append(self.review())
+        return joined, np.concatenate([np.empty((0, 4), dtype=np.int64), *events])
+
+    def review(self) -> np.ndarray:
+        """Events (m, 4) that lead from the clusters of the last review to the present ones."""
+        before, now = self._reviewed, self.clusters
+        moves = np.concatenate([np.empty((0, 4), dtype=np.int64), *self._moves])
+        gone = np.setdiff1d(before.ids, now.ids)
+        heirs = now.of_micro(followed(gone, moves))
+        new = np.setdiff1d(now.ids, before.ids)
+        origins = before.of_micro(new)
+        events = [(SPLIT, origin, i) if origin >= 0 else (BIRTH, i, -1) for i, origin in zip(new, origins, strict=True)]
+        events += [(MERGE, heir, i) if heir >= 0 else (DEATH, i, -1) for i, heir in zip(gone, heirs, strict=True)]
+        self._reviewed, self._moves = now, []
+        step = np.inf if self._half_life is None else max(self._half_life / 2, 1)
+        self._next_review = int(np.ceil(min(max(_FIRST_REVIEW, self.n_rows * _GROWTH), self.n_rows + step)))
+        return np.array([(self.n_rows, *event) for event in events], dtype=np.int64).reshape(-1, 4)
+
+    def cluster_ids(self, joined: np.ndarray) -> np.ndarray:
+        """The ids of the clusters that hold these micro-clusters now, −1 for those that are gone."""
+        return self.clusters.of_micro(joined)
+
+    @property
+    def clusters(self) -> Clusters:
+        """The clusters of the present micro-clusters."""
+        if self._clusters is None:
+            self._clusters = self._searched()
+        return self._clusters
+
+    @property
+    def frame(self) -> Frame:
+        return self._micro.frame
+
+    @property
+    def sites(self) -> Sites:
+        clusters = self.clusters
+        return Sites(clusters.centres, clusters.ids, self._micro.sites.next_uid)
+
+    @property
+    def ids(self) -> np.ndarray:
+        return self.clusters.ids
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.clusters.weights
+
+    @property
+    def lam(self) -> float:
+        return self.clusters.lam
+
+    @property
+    def n_rows(self) -> int:
+        return self._micro.n_rows
+
+    def _searched(self) -> Clusters:
+        """Weighted DP-means on micro-clusters; while there are more than ``max_clusters``, the penalty doubles."""
+        weights, micro = self._micro.weights, self._micro.sites
+        if not len(weights):
+            return _none(micro.centres.shape[1])
+        lam = self._penalty.at(float(weights.sum()))
+        while True:
+            model = DPMeans(lam, max_iter=_MAX_ITER, engine=self._engine, n_threads=1)
+            model.fit(micro.centres, sample_weight=weights)
+            if self._max_clusters is None or model.n_clusters_ <= self._max_clusters:
+                break
+            lam *= 2
+        labels = model.labels_
+        # In order of their oldest micro-clusters, which come first.
+        _, oldest = np.unique(labels, return_index=True)
+        order = np.argsort(oldest)
+        place = np.argsort(order)[labels]
+        centres, weights = model.cluster_centers_[order], np.bincount(place, weights)
+        return Clusters(micro.uids[oldest[order]], centres, weights, lam, micro.uids, place)
+
+
+def _none(n_features: int) -> Clusters:
+    empty = np.empty(0, dtype=np.int64)
+    return Clusters(empty, np.empty((0, n_features)), np.empty(0), np.nan, empty, empty)

@@ -1,0 +1,186 @@
+"""The columns of a table, whatever library holds it: what kind each one is, and its values as NumPy arrays."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Kinds of columns. Categories, ordinals and text are one family, whose values are levels.
+NUMBER, BOOLEAN, DATE = "number", "boolean", "date"
+CATEGORY, ORDINAL, TEXT, LEVELS = "category", "ordinal", "text", "level"
+# How dates are counted while they are numbers.
+DATE_UNIT = "datetime64[us]"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its kind, and its values.
+
+    ``values`` are float64 with NaN where missing (numbers, booleans as 0 and 1, dates as microseconds since 1970), or
+    objects with None where missing (categories, ordinals and text). ``levels`` are those that the container declares.
+    """
+
+    name: Any
+    kind: str
+    values: np.ndarray
+    levels: tuple[Any, ...] | None = None
+
+    @property
+    def family(self) -> str:
+        return LEVELS if self.kind in (CATEGORY, ORDINAL, TEXT) else self.kind
+
+    def as_objects(self) -> np.ndarray:
+        """Values as levels: whole numbers as int, None where missing."""
+        if self.family == LEVELS:
+            return self.values
+        values = [None if v != v else int(v) if v == int(v) else v for v in self.values.tolist()]
+        return np.array(values, dtype=object)
+
+
+def container_of(X: Any) -> str:
+    """Which library holds the table: "pandas", "polars", "pyarrow" or "numpy"."""
+    library = type(X).__module__.split(".")[0]
+    return library if library in ("pandas", "polars", "pyarrow") and hasattr(X, "columns") else "numpy"
+
+
+def columns_of(X: Any, names: list[Any]) -> list[Column]:
+    """All columns of a table under the given names."""
+    read = _READERS[container_of(X)]
+    return [read(X, j, name) for j, name in enumerate(names)]
+
+
+def _from_numpy(X: np.ndarray, j: int, name: Any) -> Column:
+    return _from_array(X[:, j], name)
+
+
+def _from_pandas(X: Any, j: int, name: Any) -> Column:
+    series = X.iloc[:, j]
+    dtype = series.dtype
+    if hasattr(series, "cat"):
+        kind = ORDINAL if dtype.ordered else CATEGORY
+        return Column(name, kind, _without_gaps(series.astype(object).to_numpy()), tuple(dtype.categories.tolist()))
+    if dtype.kind in "Mm":
+        series = series.dt.tz_convert(None) if getattr(dtype, "tz", None) is not None else series
+        return _from_array(series.to_numpy(), name)
+    if dtype.kind == "b" and series.hasnans:
+        return _from_array(series.to_numpy(dtype=object, na_value=None), name)
+    if dtype.kind in "iuf":
+        return _from_array(series.to_numpy(dtype=np.float64, na_value=np.nan), name)
+    return _from_array(series.to_numpy(), name)
+
+
+def _from_polars(X: Any, j: int, name: Any) -> Column:
+    series = X.to_series(j)
+    dtype = str(series.dtype)
+    if dtype.startswith(("Enum", "Categorical")):
+        kind, levels = (ORDINAL, tuple(series.dtype.categories)) if dtype.startswith("Enum") else (CATEGORY, None)
+        return Column(name, kind, np.array(series.cast(_string_type(series)).to_list(), dtype=object), levels)
+    if dtype == "Boolean" or dtype.startswith(("String", "Object", "Decimal", "Time", "Null")):
+        return _from_array(np.array(series.to_list(), dtype=object), name)
+    return _from_array(series.to_numpy(), name)
+
+
+def _string_type(series: Any) -> Any:
+    import polars
+
+    return polars.String
+
+
+def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
+    array = X.column(j).combine_chunks()
+    dtype = str(array.type)
+    if dtype.startswith("dictionary"):
+        whole = array.unify_dictionaries().combine_chunks() if hasattr(array, "unify_dictionaries") else array
+        kind = ORDINAL if whole.type.ordered else CATEGORY
+        return Column(name, kind, np.array(whole.to_pylist(), dtype=object), tuple(whole.dictionary.to_pylist()))
+    if dtype.startswith(("bool", "string", "large_string", "decimal", "time32", "time64", "null")):
+        return _from_array(np.array(array.to_pylist(), dtype=object), name)
+    return _from_array(array.to_numpy(zero_copy_only=False), name)
+
+
+_READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_pyarrow}
+
+
+def _from_array(values: np.ndarray, name: Any) -> Column:
+    kind = values.dtype.kind
+    if kind == "c":
+        raise ValueError(
+            f"Complex data not supported: column {name!r} holds {values.dtype}. Give its parts as columns."
+        )
+    if kind == "M":
+        return Column(name, DATE, _microseconds(values))
+    if kind == "m":
+        return Column(name, NUMBER, np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "s")))
+    if kind == "b":
+        return Column(name, BOOLEAN, values.astype(np.float64))
+    if kind in "iuf":
+        return Column(name, NUMBER, values.astype(np.float64))
+    return _from_objects(_without_gaps(values.astype(object)), name)
+
+
+def _from_objects(values: np.ndarray, name: Any) -> Column:
+    """A column of Python objects: all of one kind, or refused."""
+    present = [value for value in values.tolist() if value is not None]
+    kinds = {_kind_of(value) for value in present}
+    if not kinds:
+        return Column(name, NUMBER, np.full(len(values), np.nan))
+    if len(kinds) > 1 or None in kinds:
+        examples = {type(value).__name__: value for value in reversed(present)}
+        seen = ", ".join(f"{kind} such as {value!r}" for kind, value in sorted(examples.items())[:4])
+        raise ValueError(f"column {name!r} holds values of mixed or unknown types ({seen}); convert it to one type.")
+    (kind,) = kinds
+    if kind == TEXT:
+        return Column(name, TEXT, values)
+    if kind == DATE:
+        days = np.array(["NaT" if value is None else _as_utc(value) for value in values.tolist()], dtype=DATE_UNIT)
+        return Column(name, DATE, _microseconds(days))
+    return Column(name, kind, np.array([math.nan if v is None else _as_float(v) for v in values.tolist()]))
+
+
+def _kind_of(value: Any) -> str | None:
+    if isinstance(value, bool | np.bool_):
+        return BOOLEAN
+    if isinstance(value, numbers.Real | decimal.Decimal | datetime.timedelta | datetime.time):
+        return NUMBER
+    if isinstance(value, datetime.date | np.datetime64):
+        return DATE
+    return TEXT if isinstance(value, str) else None
+
+
+def _as_float(value: Any) -> float:
+    """A number; durations and times of day in seconds."""
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, datetime.time):
+        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+    return float(value)
+
+
+def _as_utc(value: Any) -> Any:
+    aware = isinstance(value, datetime.datetime) and value.tzinfo is not None
+    return value.astimezone(datetime.UTC).replace(tzinfo=None) if aware else value
+
+
+def _microseconds(dates: np.ndarray) -> np.ndarray:
+    whole = dates.astype(DATE_UNIT)
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64).astype(np.float64))
+
+
+def _without_gaps(values: np.ndarray) -> np.ndarray:
+    """Objects with None for whatever the libraries take for a missing value."""
+    missing = [value is None or _is_gap(value) for value in values.tolist()]
+    return np.where(missing, None, values)
+
+
+def _is_gap(value: Any) -> bool:
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    return isinstance(value, numbers.Real | decimal.Decimal) and math.isnan(value)

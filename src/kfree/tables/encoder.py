@@ -1,0 +1,264 @@
+"""TableEncoder: numbers, categories, dates and gaps of a table as rows whose distances mean something."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from kfree.estimators._validation import require, require_choice, require_count
+from kfree.exceptions import DataAdvice
+from kfree.tables.columns import columns_of, container_of
+from kfree.tables.containers import as_container
+from kfree.tables.fitting import LeftOut, Options, encoded, fitted_encoder
+from kfree.tables.gaps import NearestDonor
+from kfree.tables.transforms import FUNCTIONS
+
+MISSING, UNSEEN = ["nearest", "error"], ["error", "missing"]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table into rows for clustering: two rows that differ in a column are typically 1 apart in it.
+
+    A number becomes (f(x) − median) / scale, the scale being the median difference between two rows that differ; f is
+    the identity unless the column is skewed or has heavy tails. Two different levels of a category are 1 apart.
+    Ordered levels count by rank, dates by time, yes and no as 1 and 0. ``describe()`` states what was done.
+
+    Parameters
+    ----------
+    transforms : {"auto", "identity"} or dict, default="auto"
+        f for columns of numbers. ``"auto"``: for numbers ≥ 0 skewed to the right log, or sqrt or log1p where there are
+        zeros; asinh for heavy tails on both sides. A dict has names of columns and "identity", "sqrt", "log", "log1p"
+        or "asinh"; other columns are as with ``"auto"``.
+    ordinal : dict or None, default=None
+        Names of columns whose levels have an order, with their levels, lowest first. Ordered categoricals of pandas
+        and pyarrow and enums of polars are known without.
+    categories : list or None, default=None
+        Names of further columns that are categories: numbers that are codes, or strings of many levels.
+    missing : {"nearest", "error"}, default="nearest"
+        ``"nearest"`` takes a missing value from the nearest row that has one (at most some 2,000 rows are kept for
+        that); squared distances are then right in expectation if what is missing depends on nothing but what is known.
+    unseen : {"error", "missing"}, default="error"
+        What to do with a category that ``fit`` has not seen: refuse it by name, or treat it as missing.
+    max_levels : int, default=50
+        A column of strings with more distinct values, or with distinct values in most rows, is refused as text.
+
+    Attributes
+    ----------
+    encoders_ : list
+        What each column became, in order; ``str`` of one is its formula.
+    left_out_ : dict
+        Names of columns that are constant or have no values, with the reason.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    Rows in which all values are missing are refused. Where a missing value means something, make it a level of its
+    own first. A mismatch weighs as much as a typical difference of numbers, so a category that has nothing to do with
+    the rest makes no clusters beside a few columns of numbers; in a table of categories alone it may.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from kfree import DPMeans, TableEncoder
+    >>> table = pd.DataFrame({"age": [23, 25, None, 61, 64, 66], "plan": ["a", "a", "b", "c", "c", "c"]})
+    >>> encoder = TableEncoder().set_output(transform="pandas")
+    >>> encoder.fit_transform(table).columns.tolist()
+    ['age', 'plan=a', 'plan=b', 'plan=c']
+    >>> print(encoder.describe())
+    age: (age − 61) / 38
+    plan: 3 levels, each 1 apart from the others
+    >>> model = DPMeans(lam=1.0).fit(encoder.transform(table))
+    >>> encoder.inverse_transform(model.cluster_centers_).round({"age": 1}).to_dict("list")
+    """
+
+    def __init__(
+        self, *, transforms="auto", ordinal=None, categories=None, missing="nearest", unseen="error", max_levels=50
+    ):
+        self.transforms = transforms
+        self.ordinal = ordinal
+        self.categories = categories
+        self.missing = missing
+        self.unseen = unseen
+        self.max_levels = max_levels
+
+    def fit(self, X, y=None):
+        """Learn scales, transforms and levels.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self : TableEncoder
+        """
+        self._check_parameters()
+        X = _as_table(X)
+        validate_data(checked := BaseEstimator(), X, skip_check_array=True)
+        names = _names(checked)
+        options = self._options(names)
+        columns = columns_of(X, names)
+        encoders = [fitted_encoder(column, options) for column in columns]
+        left_out = {encoder.name: encoder.reason for encoder in encoders if isinstance(encoder, LeftOut)}
+        if len(left_out) == len(encoders):
+            raise ValueError(f"no column of X varies, with n_samples={X.shape[0]} rows: {_listed(left_out)}.")
+        blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
+        self._require_values(blocks, encoders)
+        donors = NearestDonor(np.hstack(blocks))
+        if left_out:
+            warnings.warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice, stacklevel=2)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self.encoders_, self.left_out_ = encoders, left_out
+        self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
+        return self
+
+    def transform(self, X):
+        """The rows of a table with the columns of the one that was fitted.
+
+        Parameters
+        ----------
+        X : DataFrame of pandas or polars, Table of pyarrow, or array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features_out), float64
+            Or what ``set_output`` asks for.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        X = _as_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        names = _names(self)
+        options = self._options(names)
+        pairs = zip(columns_of(X, names), self.encoders_, strict=True)
+        blocks = [encoded(column, encoder, options) for column, encoder in pairs]
+        self._require_values(blocks, self.encoders_)
+        return self._donors_.filled(np.hstack(blocks))
+
+    def inverse_transform(self, X):
+        """The table that rows stand for, such as centres: numbers, dates, the nearest levels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features_out)
+
+        Returns
+        -------
+        table : what ``fit`` was given: a frame of pandas or polars, a table of pyarrow, or an array
+            With all columns; those that were left out have their constant value.
+        """
+        check_is_fitted(self)
+        rows = check_array(X, dtype=np.float64, input_name="X")
+        ends = np.cumsum(self._width_)
+        if rows.shape[1] != ends[-1]:
+            raise ValueError(f"X has {rows.shape[1]} columns; give the {ends[-1]} columns that transform returns.")
+        blocks = np.split(rows, ends[:-1], axis=1)
+        columns = [encoder.decoded(block) for encoder, block in zip(self.encoders_, blocks, strict=True)]
+        return as_container(self._container_, _names(self), columns)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that ``transform`` returns: that of a column of numbers, "column=level" for a level.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            If given, it must be the names of the columns of ``fit``.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        if input_features is not None and list(input_features) != list(map(str, _names(self))):
+            raise ValueError("input_features is not equal to feature_names_in_; leave it out.")
+        return np.array([name for encoder in self.encoders_ for name in encoder.names_out], dtype=object)
+
+    def describe(self):
+        """What became of each column, as text: one line a column.
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        return "\n".join(map(str, self.encoders_))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "nearest"
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _check_parameters(self):
+        functions = ["auto", *FUNCTIONS]
+        if isinstance(self.transforms, dict):
+            for name, function in self.transforms.items():
+                require_choice(f"transforms[{name!r}]", function, functions)
+        else:
+            require_choice("transforms", self.transforms, ["auto", "identity"])
+        require(self.ordinal is None or isinstance(self.ordinal, dict), "ordinal", self.ordinal, "a dict or None")
+        some = self.categories is None or (
+            not isinstance(self.categories, str) and hasattr(self.categories, "__iter__")
+        )
+        require(some, "categories", self.categories, "a list of names of columns or None")
+        require_choice("missing", self.missing, MISSING)
+        require_choice("unseen", self.unseen, UNSEEN)
+        require_count("max_levels", self.max_levels, least=2)
+
+    def _options(self, names):
+        ordinal, categories = self.ordinal or {}, tuple(self.categories or ())
+        transforms = self.transforms if isinstance(self.transforms, dict) else {}
+        for parameter, given in {"transforms": transforms, "ordinal": ordinal, "categories": categories}.items():
+            for name in given:
+                require(name in names, parameter, name, f"names of columns of X: {_shortened(names)}")
+        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen)
+
+    def _require_values(self, blocks, encoders):
+        """Raise if values are missing where none may, or if a row has none at all."""
+        known = np.column_stack([~np.isnan(block[:, 0]) for block in blocks if block.shape[1]])
+        empty = np.flatnonzero(~known.any(axis=1))
+        if len(empty):
+            raise ValueError(
+                f"{len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
+                "example with pandas' dropna(how='all')."
+            )
+        if self.missing == "error" and not known.all():
+            kept = [encoder.name for encoder in encoders if not isinstance(encoder, LeftOut)]
+            gaps = [f"{name!r} ({n})" for name, n in zip(kept, (~known).sum(axis=0), strict=True) if n]
+            raise ValueError(
+                f"Input X contains missing values (NaN or None) in column(s) {', '.join(gaps)}, and missing='error'; "
+                "impute them, or give missing='nearest'."
+            )
+
+
+def _as_table(X):
+    """X as a frame or a two-dimensional array, whose values are looked at later."""
+    if sp.issparse(X):
+        raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
+    if container_of(X) == "numpy":
+        dtype = None if isinstance(X, np.ndarray) or hasattr(X, "__array__") else object
+        return check_array(X, dtype=dtype, ensure_all_finite=False, input_name="X", estimator="TableEncoder")
+    n_rows, n_columns = X.shape
+    if not n_rows or not n_columns:
+        raise ValueError(
+            f"Found a table with {n_rows} sample(s) and {n_columns} feature(s) (shape={X.shape}) while a minimum of 1 "
+            "is required by TableEncoder."
+        )
+    return X
+
+
+def _names(fitted):
+    names = getattr(fitted, "feature_names_in_", None)
+    return [f"x{j}" for j in range(fitted.n_features_in_)] if names is None else names.tolist()
+
+
+def _listed(left_out):
+    return ", ".join(f"column {name!r} ({reason})" for name, reason in left_out.items())
+
+
+def _shortened(names, most=10):
+    return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")

@@ -1,0 +1,177 @@
+"""What a column of a table becomes: an encoder fitted to its values, or the reason why it is left out or refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfree.tables.categories import Binary, Categories, YesNo, places
+from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, LEVELS, ORDINAL, TEXT, Column
+from kfree.tables.numeric import Dates, Numeric, Ordinal
+from kfree.tables.transforms import FUNCTIONS, Transform, chosen_transform, named_transform
+
+# Fewer rows than this say nothing about whether strings are categories or text.
+_FEW_ROWS = 20
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A column that says nothing: all its values are missing, or equal to ``value``."""
+
+    name: Any
+    value: Any
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        value = np.nan if self.value is None else self.value
+        return np.full(len(block), value, dtype=object if isinstance(value, str | bool) else None)
+
+    @property
+    def reason(self) -> str:
+        return "all values are missing" if self.value is None else f"constant: {self.value}"
+
+    @property
+    def names_out(self) -> list[str]:
+        return []
+
+    def __str__(self) -> str:
+        return f"{self.name}: left out, {self.reason}"
+
+
+Encoder = Numeric | Categories | Binary | LeftOut
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says of single columns."""
+
+    transforms: Any
+    ordinal: dict[Any, Any]
+    categories: tuple[Any, ...]
+    max_levels: int
+    unseen: str
+
+
+def fitted_encoder(column: Column, options: Options) -> Encoder:
+    """The encoder of a column."""
+    column = _as_told(column, options)
+    if column.family == LEVELS:
+        return _of_levels(column, options)
+    _require_finite(column)
+    x = column.values[~np.isnan(column.values)]
+    if not len(x):
+        return LeftOut(column.name, None)
+    if x.min() == x.max():
+        return LeftOut(column.name, {BOOLEAN: bool, DATE: _date}.get(column.kind, float)(x[0]))
+    if column.kind == BOOLEAN:
+        return YesNo(column.name, (False, True))
+    if column.kind == DATE:
+        return Dates.fitted(column.name, x, Transform("identity"))
+    return Numeric.fitted(column.name, x, _transform_of(column.name, x, options.transforms))
+
+
+def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
+    """The coordinates (n, 0 or more) of a column, NaN where values are missing."""
+    if isinstance(encoder, LeftOut):
+        return np.empty((len(column.values), 0))
+    column = _as_told(column, options)
+    present = np.array([v is not None and v == v for v in column.values.tolist()])
+    if not present.any():
+        return encoder.encoded(np.full(len(present), np.nan))
+    if column.family != encoder.family:
+        raise ValueError(
+            f"column {column.name!r} held {encoder.family}s at fit and holds {column.family}s now; give it the type "
+            "that it had."
+        )
+    if encoder.family == LEVELS:
+        return encoder.encoded(_known_places(column, encoder.levels, options.unseen))
+    _require_finite(column)
+    if isinstance(encoder, Numeric):
+        _require_domain(column.name, encoder.transform.name, column.values[present])
+    return encoder.encoded(column.values)
+
+
+def _as_told(column: Column, options: Options) -> Column:
+    """The column as a category or ordinal, if the user says so."""
+    if column.name not in options.ordinal and column.name not in options.categories:
+        return column
+    kind = ORDINAL if column.name in options.ordinal else CATEGORY
+    levels = tuple(options.ordinal[column.name]) if kind == ORDINAL else column.levels
+    return Column(column.name, kind, column.as_objects(), levels)
+
+
+def _of_levels(column: Column, options: Options) -> Encoder:
+    present = [value for value in column.values.tolist() if value is not None]
+    seen = set(present)
+    if len(seen) < 2:
+        return LeftOut(column.name, present[0] if seen else None)
+    if column.kind == ORDINAL:
+        rank = _known_places(column, column.levels, "error")
+        return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels)
+    if column.kind == TEXT:
+        _require_categories(column.name, present, seen, options.max_levels)
+    levels = tuple(sorted(seen, key=str)) if column.levels is None else tuple(v for v in column.levels if v in seen)
+    return Binary(column.name, levels) if len(levels) == 2 else Categories(column.name, levels)
+
+
+def _known_places(column: Column, levels: tuple[Any, ...], unseen: str) -> np.ndarray:
+    """Places among the levels, NaN where missing; levels that are not among them are refused, or missing too."""
+    place, unknown = places(column.values, levels)
+    if unknown and unseen == "error":
+        listed = ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
+        remedy = "list all levels in ordinal, lowest first" if column.kind == ORDINAL else "fit with such rows"
+        raise ValueError(
+            f"column {column.name!r} holds {unknown[0]!r}, one of {len(unknown)} value(s) that are not among the "
+            f"levels {listed}; {remedy}, or give unseen='missing'."
+        )
+    return place
+
+
+def _require_categories(name: Any, present: list[str], seen: set[str], max_levels: int) -> None:
+    """Raise if strings are text, or names of rows, rather than categories."""
+    if len(seen) <= max_levels and (len(present) < _FEW_ROWS or 2 * len(seen) <= len(present)):
+        return
+    example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
+    numeric = "convert it with pandas.to_numeric if its values are numbers, " if _look_numeric(seen) else ""
+    raise ValueError(
+        f"column {name!r} holds text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such "
+        f"as {example!r}. Drop it, {numeric}turn text into numbers with sklearn's TfidfVectorizer in a "
+        "ColumnTransformer, or list it in categories if its values are categories."
+    )
+
+
+def _look_numeric(seen: set[str]) -> bool:
+    try:
+        return all(float(value) == float(value) for value in seen)
+    except ValueError:
+        return False
+
+
+def _transform_of(name: Any, x: np.ndarray, transforms: Any) -> Transform:
+    given = transforms.get(name, "auto") if isinstance(transforms, dict) else transforms
+    if given == "auto":
+        return chosen_transform(x)
+    _require_domain(name, given, x)
+    return named_transform(given, x)
+
+
+def _require_domain(name: Any, function: str, x: np.ndarray) -> None:
+    if not FUNCTIONS[function].allows(x):
+        raise ValueError(
+            f"column {name!r} holds {x.min():g}, and its transform {function} takes {FUNCTIONS[function].allowed}. "
+            f"Correct the value, or give transforms={{{name!r}: 'asinh'}} and fit again."
+        )
+
+
+def _require_finite(column: Column) -> None:
+    n_bad = int(np.isinf(column.values).sum())
+    if n_bad:
+        raise ValueError(
+            f"column {column.name!r} contains {n_bad} infinite value(s) (inf); replace them by large numbers, or by "
+            "NaN where they mean that the value is missing."
+        )
+
+
+def _date(microseconds: float) -> np.datetime64:
+    return np.datetime64(int(microseconds), "us")

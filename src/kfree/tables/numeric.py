@@ -1,0 +1,90 @@
+"""Numbers, dates and ordered levels as one coordinate each, in which two rows that differ are typically 1 apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kfree.tables.columns import DATE, DATE_UNIT, LEVELS, NUMBER
+from kfree.tables.transforms import Transform
+
+# Quantiles that stand for all rows of a column when differences between rows are looked at.
+_QUANTILES = 1000
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """Numbers x as (transform(x) − centre) / scale."""
+
+    family: ClassVar[str] = NUMBER
+
+    name: Any
+    transform: Transform
+    centre: float
+    scale: float
+
+    @classmethod
+    def fitted(cls, name: Any, x: np.ndarray, transform: Transform) -> Numeric:
+        z = transform.forward(x)
+        return cls(name, transform, float(np.median(z)), typical_difference(z))
+
+    def encoded(self, values: np.ndarray) -> np.ndarray:
+        """(n, 1), NaN where the value is missing."""
+        return ((self.transform.forward(values) - self.centre) / self.scale)[:, None]
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        return self.transform.backward(block[:, 0] * self.scale + self.centre)
+
+    @property
+    def names_out(self) -> list[str]:
+        return [str(self.name)]
+
+    def __str__(self) -> str:
+        return f"{self.name}: ({self.transform.written(str(self.name))} − {self.centre:.4g}) / {self.scale:.4g}"
+
+
+@dataclass(frozen=True)
+class Dates(Numeric):
+    """Points in time, as numbers are: microseconds since 1970."""
+
+    family: ClassVar[str] = DATE
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        microseconds = np.rint(super().decoded(block))
+        return np.where(np.isnan(microseconds), 0, microseconds).astype(np.int64).astype(DATE_UNIT)
+
+    def __str__(self) -> str:
+        since, days = np.datetime64(int(self.centre), "us").astype("datetime64[s]"), self.scale / 86_400e6
+        return f"{self.name}: ({self.name} − {since}) / {days:.4g} days"
+
+
+@dataclass(frozen=True)
+class Ordinal(Numeric):
+    """Ordered levels by their rank; a rank between two is decoded as the nearer level."""
+
+    family: ClassVar[str] = LEVELS
+    levels: tuple[Any, ...] = ()
+
+    @classmethod
+    def of_ranks(cls, name: Any, rank: np.ndarray, levels: tuple[Any, ...]) -> Ordinal:
+        return cls(name, Transform("identity"), float(np.median(rank)), typical_difference(rank), tuple(levels))
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        rank = np.clip(np.rint(super().decoded(block)), 0, len(self.levels) - 1).astype(int)
+        return np.array(self.levels, dtype=object)[rank]
+
+    def __str__(self) -> str:
+        order = " < ".join(map(str, self.levels))
+        return f"{self.name}: (rank − {self.centre:.4g}) / {self.scale:.4g} in {order}"
+
+
+def typical_difference(z: np.ndarray) -> float:
+    """The median of |z_i − z_j| over pairs of rows that differ; 0 if none does."""
+    z = np.sort(z)
+    if len(z) > _QUANTILES:
+        z = z[np.linspace(0, len(z) - 1, _QUANTILES).round().astype(int)]  # with both ends, so that two values differ
+    differences = (z[None, :] - z[:, None])[np.triu_indices(len(z), 1)]
+    differences = differences[differences > 0]
+    return float(np.median(differences)) if len(differences) else 0.0

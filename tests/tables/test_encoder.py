@@ -1,0 +1,247 @@
+"""TableEncoder: what distances mean, that every container gives the same rows, and that centres come back as tables."""
+
+import datetime
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+
+from kfree import DPMeans, TableEncoder
+from kfree.datasets import make_customers
+from kfree.exceptions import DataAdvice
+from kfree.tables.numeric import typical_difference
+from kfree.tables.transforms import chosen_transform
+
+
+def table(n=40):
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01") + rng.integers(0, 500, n).astype("timedelta64[D]")
+    return {
+        "height": rng.normal(170.0, 9.0, n),
+        "children": rng.integers(0, 5, n),
+        "member": rng.random(n) < 0.4,
+        "since": days.astype("datetime64[us]"),
+        "size": rng.choice(["S", "M", "L"], n).astype(object),
+        "colour": rng.choice(["red", "green", "blue"], n).astype(object),
+        "sex": rng.choice(["f", "m"], n).astype(object),
+    }
+
+
+ORDER = {"size": ["S", "M", "L"]}
+CONTAINERS = {
+    "pandas": pd.DataFrame,
+    "pandas, own types": lambda t: pd.DataFrame(t).convert_dtypes(),
+    "pandas, categorical": lambda t: pd.DataFrame(t).astype({"colour": "category", "sex": "category"}),
+    "polars": pl.DataFrame,
+    "polars, categorical": lambda t: pl.DataFrame(t).cast({"colour": pl.Categorical, "sex": pl.Categorical}),
+    "pyarrow": pa.table,
+    "pyarrow, dictionary": lambda t: pa.table(t).set_column(
+        5, "colour", pa.array(t["colour"].tolist()).dictionary_encode()
+    ),
+    "pyarrow, chunks": lambda t: pa.concat_tables([pa.table(t).slice(0, 17), pa.table(t).slice(17)]),
+    "objects": lambda t: pd.DataFrame(t).astype(object),
+}
+NAMES = ["height", "children", "member", "since", "size", "colour=blue", "colour=green", "colour=red", "sex=m"]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_containers_give_the_same_rows(container):
+    expected = TableEncoder(ordinal=ORDER).fit_transform(pd.DataFrame(table()))
+    held = CONTAINERS[container](table())
+    encoder = TableEncoder(ordinal=ORDER).fit(held)
+    names = encoder.get_feature_names_out().tolist()
+    assert sorted(names) == sorted(NAMES)
+    np.testing.assert_allclose(encoder.transform(held)[:, [names.index(name) for name in NAMES]], expected)
+    back = encoder.inverse_transform(encoder.transform(held))
+    assert type(back) is type(held)
+    back = {name: np.asarray(back[name]) for name in table()}
+    for name, column in table().items():
+        values = back[name].astype("datetime64[us]") if name == "since" else back[name]
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(values, column)
+        else:
+            np.testing.assert_array_equal(values, column)
+
+
+def test_arrays_have_numbered_columns():
+    X = np.random.default_rng(0).normal(size=(30, 3)).astype(np.float32)
+    encoder = TableEncoder().fit(X)
+    assert encoder.get_feature_names_out().tolist() == ["x0", "x1", "x2"]
+    np.testing.assert_allclose(encoder.inverse_transform(encoder.transform(X)), X, rtol=1e-5)
+    mixed = [[1.5, "a"], [2.5, "b"], [4.0, "c"]]
+    assert TableEncoder().fit(mixed).inverse_transform(np.eye(4)[1:]).tolist() == [[2.5, "a"], [2.5, "b"], [2.5, "c"]]
+
+
+def pairwise(values):
+    """The median difference over pairs that differ, one pair after the other."""
+    gaps = [abs(a - b) for a, b in itertools.combinations(values, 2) if a != b]
+    return float(np.median(gaps))
+
+
+DRAWS = {
+    "gaussian": lambda rng, n: rng.normal(5.0, 3.0, n),
+    "counts": lambda rng, n: rng.poisson(2.0, n).astype(float),
+    "yes or no": lambda rng, n: (rng.random(n) < 0.1) * 7.0,
+    "mostly zero": lambda rng, n: np.where(rng.random(n) < 0.8, 0.0, rng.exponential(size=n)),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_typical_difference_against_all_pairs(draw, rng):
+    few, many = DRAWS[draw](rng, 200), DRAWS[draw](rng, 2500)
+    assert typical_difference(few) == pytest.approx(pairwise(few.tolist()))
+    assert typical_difference(many) == pytest.approx(pairwise(many.tolist()), rel=0.05)
+
+
+def test_two_rows_that_differ_are_typically_one_apart(rng):
+    t = pd.DataFrame(
+        {
+            "income": rng.lognormal(10, 1, 500),
+            "age": rng.integers(18, 90, 500),
+            "kind": rng.choice(list("abcd"), 500),
+            "is": rng.random(500) < 0.2,
+        }
+    )
+    rows = TableEncoder().set_output(transform="pandas").fit_transform(t)
+    for name in ("income", "age", "is"):
+        assert pairwise(rows[name].to_numpy().tolist()) == pytest.approx(1.0, rel=0.02)
+    kinds = rows[[f"kind={level}" for level in "abcd"]].drop_duplicates().to_numpy()
+    gaps = [math.dist(a, b) for a, b in itertools.combinations(kinds, 2)]
+    np.testing.assert_allclose(gaps, 1.0)
+
+
+SKEWED = {
+    "gaussian": (lambda rng: rng.normal(size=3000), "identity"),
+    "uniform": (lambda rng: rng.uniform(0, 9, size=3000), "identity"),
+    "left-skewed": (lambda rng: 9 - rng.lognormal(size=3000), "identity"),
+    "log-normal": (lambda rng: rng.lognormal(10, 0.8, size=3000), "log"),
+    "amounts with zeros": (lambda rng: np.where(rng.random(3000) < 0.1, 0, rng.lognormal(3, 2, 3000)), "log1p"),
+    "squares": (lambda rng: rng.normal(2.5, 1.0, 3000).clip(0) ** 2, "sqrt"),
+    "cauchy": (lambda rng: rng.standard_cauchy(3000), "asinh"),
+    "two groups": (lambda rng: np.concatenate([rng.normal(0, 1, 1500), rng.normal(20, 1, 1500)]), "identity"),
+}
+
+
+@pytest.mark.parametrize("draw", SKEWED)
+def test_transforms_are_chosen_by_tails_and_stated(draw, rng):
+    values, expected = SKEWED[draw]
+    x = values(rng)
+    transform = chosen_transform(x)
+    assert transform.name == expected
+    np.testing.assert_allclose(transform.backward(transform.forward(x)), x, rtol=1e-7, atol=1e-9)
+    assert chosen_transform(1000 * x).name == expected
+    encoder = TableEncoder().fit(x[:, None])
+    assert (expected in encoder.describe()) == (expected != "identity")
+    told = TableEncoder(transforms={"x0": "asinh"}).fit(x[:, None])
+    assert "asinh(" in told.describe()
+
+
+def test_dates_count_by_time_in_any_form():
+    days = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 31), datetime.date(2024, 3, 1), None]
+    aware = pd.Series(pd.to_datetime(["2024-01-01T02:00", "2024-01-31T02:00", "2024-03-01T02:00", None]))
+    aware = aware.dt.tz_localize("Europe/Berlin")
+    stamps = [d and datetime.datetime(d.year, d.month, d.day, tzinfo=datetime.UTC) for d in days]
+    filled = np.arange(4.0)
+    expected = TableEncoder().fit_transform(pd.DataFrame({"day": days, "n": filled}))
+    for held in (
+        pl.DataFrame({"day": days, "n": filled}),
+        pa.table({"day": days, "n": filled}),
+        pd.DataFrame({"day": aware, "n": filled}),
+        pd.DataFrame({"day": pd.Series(stamps, dtype=object), "n": filled}),
+    ):
+        np.testing.assert_allclose(TableEncoder().fit_transform(held), expected, atol=1e-12)
+    assert expected[1, 0] - expected[0, 0] == pytest.approx(1.0)
+    assert "2024-01-31" in TableEncoder().fit(pd.DataFrame({"day": days, "n": filled})).describe()
+
+
+def test_ordinals_count_by_rank():
+    sizes = ["S", "M", "XL", "M", "S", None]
+    ordered = pd.DataFrame({"size": pd.Categorical(sizes, ["S", "M", "L", "XL"], ordered=True), "n": np.arange(6.0)})
+    enum = pl.DataFrame({"size": pl.Series(sizes, dtype=pl.Enum(["S", "M", "L", "XL"])), "n": np.arange(6.0)})
+    told = pd.DataFrame({"size": sizes, "n": np.arange(6.0)})
+    for held, ordinal in ((ordered, None), (enum, None), (told, {"size": ["S", "M", "L", "XL"]})):
+        encoder = TableEncoder(ordinal=ordinal).fit(held)
+        rows = encoder.transform(held)[:, 0]
+        assert (rows[2] - rows[0]) / (rows[1] - rows[0]) == pytest.approx(3.0)
+        assert encoder.inverse_transform(encoder.transform(held))["size"].to_list()[:3] == ["S", "M", "XL"]
+
+
+def test_numbers_may_be_categories():
+    t = pd.DataFrame({"zip": [10115, 80331, 20095, 10115], "n": [1.0, 2.0, 3.0, 4.0]})
+    encoder = TableEncoder(categories=["zip"]).fit(t)
+    assert encoder.get_feature_names_out().tolist() == ["zip=10115", "zip=20095", "zip=80331", "n"]
+    assert encoder.inverse_transform(encoder.transform(t))["zip"].tolist() == t["zip"].tolist()
+
+
+def test_distances_with_gaps_are_right_in_expectation(rng):
+    """Against the same rows before values were lost; a mean or most frequent value instead would be too near."""
+    full = rng.normal(size=(1500, 1)) @ [[1.0, 1.0, 1.0, 0.0]] + 0.5 * rng.normal(size=(1500, 4))
+    gappy = np.where(rng.random(full.shape) < 0.15, np.nan, full)
+    encoder = TableEncoder(transforms="identity").fit(full)
+    exact, filled = encoder.transform(full), TableEncoder(transforms="identity").fit(gappy).transform(gappy)
+    a, b = rng.integers(0, 1500, size=(2, 40_000))
+    touched = np.isnan(gappy[a]).any(axis=1) ^ np.isnan(gappy[b]).any(axis=1)
+    mean = [((rows[a] - rows[b]) ** 2).sum(axis=1)[touched].mean() for rows in (exact, filled)]
+    assert mean[1] == pytest.approx(mean[0], rel=0.04)
+    means = np.where(np.isnan(gappy), np.nanmean(gappy, axis=0), gappy)
+    rows = encoder.transform(means)
+    assert ((rows[a] - rows[b]) ** 2).sum(axis=1)[touched].mean() < 0.93 * mean[0]
+
+
+def test_the_nearest_row_fills_all_coordinates_of_a_category():
+    t = pd.DataFrame({"n": [0.0, 1.0, 50.0, 51.0, 99.0, 51.4], "kind": ["a", "a", "b", "b", "c", None]})
+    rows = TableEncoder().fit_transform(t)
+    np.testing.assert_array_equal(rows[5, 1:], rows[3, 1:])
+
+
+def test_pipelines_and_output_containers():
+    t, _ = make_customers(300, random_state=0)
+    frame = pd.DataFrame(t)
+    out = TableEncoder().set_output(transform="polars").fit_transform(frame)
+    assert isinstance(out, pl.DataFrame)
+    assert out.columns[:2] == ["age", "income"]
+    some = ColumnTransformer(
+        [("table", TableEncoder(), ["age", "income", "orders", "plan"])], remainder="drop"
+    ).set_output(transform="pandas")
+    assert some.fit_transform(frame).columns[0] == "table__age"
+    labels = make_pipeline(TableEncoder(), DPMeans(lam=200.0)).fit_predict(frame)
+    assert len(labels) == 300
+
+
+def test_segments_of_customers_are_found_and_none_where_they_are_shuffled_away():
+    table, segment = make_customers(random_state=0)
+    encoder = TableEncoder()
+    model = DPMeans(random_state=0).fit(encoder.fit_transform(pd.DataFrame(table)))
+    assert model.n_clusters_ == 4
+    assert adjusted_rand_score(segment, model.labels_) > 0.9
+    centres = encoder.inverse_transform(model.cluster_centers_)
+    assert sorted(centres["plan"]) == ["basic", "family", "gold", "senior"]
+    assert centres.loc[centres["plan"] == "senior", "age"].item() == pytest.approx(62, abs=3)
+    table, _ = make_customers(shuffled=True, random_state=0)
+    assert DPMeans(random_state=0).fit(TableEncoder().fit_transform(pl.DataFrame(table, strict=False))).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("levels", [2, 3, 6])
+def test_a_random_category_makes_no_clusters(levels, rng):
+    t = pd.DataFrame(rng.normal(size=(1000, 4)), columns=list("abcd"))
+    t["kind"] = rng.choice(list("uvwxyz")[:levels], 1000)
+    assert DPMeans(random_state=0).fit(TableEncoder().fit_transform(t)).n_clusters_ == 1
+
+
+def test_columns_that_say_nothing_are_left_out_and_named():
+    t = pd.DataFrame({"n": [1.0, 2.0, 4.0], "same": ["x"] * 3, "none": [None] * 3, "zero": [0, 0, 0]})
+    encoder = TableEncoder()
+    with pytest.warns(DataAdvice, match=r"'same' \(constant: x\), column 'none' \(all values are missing\), .*'zero'"):
+        encoder.fit(t)
+    assert list(encoder.left_out_) == ["same", "none", "zero"]
+    assert encoder.get_feature_names_out().tolist() == ["n"]
+    back = encoder.inverse_transform([[0.0]])
+    assert (back["n"].item(), back["same"].item(), back["zero"].item()) == (2.0, "x", 0.0)
+    assert "same: left out, constant: x" in encoder.describe()
