@@ -29,10 +29,14 @@ CASES = {
     "k-means": lambda: (kfree.KMeans(3, random_state=0).fit(X), lambda m: [m.predict(NEW), m.score(NEW)]),
     "online": lambda: (
         kfree.OnlineDPMeans(4.0, half_life=50.0).partial_fit(X),
+        lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.cluster_centers_, m.events_],
+    ),
+    "online, published": lambda: (
+        kfree.OnlineDPMeans(4.0, search="published", half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_, m.events_],
     ),
     "online, reference": lambda: (
-        kfree.OnlineDPMeans(4.0, engine="reference").partial_fit(X),
+        kfree.OnlineDPMeans(4.0, search="published", engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_],
     ),
     "hdp": lambda: (
@@ -101,7 +105,7 @@ def test_a_model_comes_back_with_the_same_bits(name, tmp_path):
 
 
 def test_every_estimator_is_among_the_cases():
-    estimators = {name for name in kfree.__all__ if hasattr(getattr(kfree, name), "fit")}
+    estimators = {name for name in kfree.__all__ if hasattr(getattr(kfree, name), "fit_predict")}
     assert estimators == {type(make()[0]).__name__ for make in CASES.values()}
 
 
@@ -211,7 +215,7 @@ def test_a_file_with_a_true_checksum_and_strange_content_is_refused(model, tmp_p
 
 def test_a_stream_whose_shapes_do_not_agree_is_refused(tmp_path):
     path = tmp_path / "m"
-    kfree.OnlineDPMeans(4.0).partial_fit(X).save(path)
+    kfree.OnlineDPMeans(4.0, search="published").partial_fit(X).save(path)
     with zipfile.ZipFile(path) as archive:
         manifest = json.loads(archive.read("model.json"))
         arrays = {name[7:-4]: np.load(archive.open(name)) for name in archive.namelist() if name.startswith("arrays")}

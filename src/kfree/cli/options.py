@@ -50,9 +50,10 @@ def add_columns(parser):
     columns.add_argument("--encode", action="store_true", help="encode columns of text as numbers")
     columns.add_argument(
         "--missing",
-        choices=["error", "drop", "mean"],
+        choices=["error", "drop", "mean", "nearest"],
         default="error",
-        help="missing values: an error, leave the rows out, or fill in means (default: %(default)s)",
+        help="missing values: an error, leave the rows out, fill in means, or (with --encode) take them from the "
+        "nearest row (default: %(default)s)",
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
-from kfree.cli.tables import NPY, PARQUET, TEXT, ArrowTable, _arrow, read_table
+from kfree.cli.tables import NPY, PARQUET, TEXT, _arrow, read_table
 from kfree.core.replacing import replacing
 
 FORMATS = ["csv", "parquet", "jsonl"]
@@ -207,9 +207,7 @@ def _write_parquet(table, new, file):
     else:
         read = _read_again(table)
         names = [] if table.source.format == NPY else read.names
-        again = pyarrow.table(
-            {name: read.column(name) if isinstance(read, ArrowTable) else read.values(name) for name in names}
-        )
+        again = pyarrow.table({name: read.column(name) for name in names})
         if not names:
             again = pyarrow.table({"row": np.arange(1, table.n_rows + 1)})
     for name, values in new.items():

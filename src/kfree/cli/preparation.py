@@ -8,7 +8,6 @@ import numpy as np
 from kfree.cli.dialect import is_number
 from kfree.cli.errors import CommandError, quoted
 
-MISSING_CHOICES = ["error", "drop", "mean"]
 # A column of text of which at least this share are numbers is taken for a column of numbers with mistakes in it.
 _MOSTLY = 0.5
 _LOOKED_AT = 1000
@@ -83,7 +82,7 @@ def prepare(table, columns, *, missing="error", standardize=False, encode=False,
     """The matrix of these columns, a mask of the rows in it, and the preparation that made it."""
     plan = Preparation(list(columns), missing, group=group)
     if encode:
-        plan = replace(plan, encoder=_fitted_encoder(table, plan.columns))
+        plan = replace(plan, encoder=_fitted_encoder(table, plan.columns, missing))
         return *plan.matrix(table), plan
     X = _matrix(table, plan.columns)
     if missing == "mean":
@@ -175,13 +174,11 @@ def _warn_about_identifiers(table, names, say):
         )
 
 
-def _fitted_encoder(table, columns):
-    import kfree
+def _fitted_encoder(table, columns, missing):
+    from kfree import TableEncoder
 
-    encoder = getattr(kfree, "TableEncoder", None)
-    if encoder is None:
-        raise CommandError("--encode is not available in this version of kfree; leave text columns out with --drop.")
-    return encoder().fit(_frame(table, columns))
+    # The encoder itself finds what is missing, and its own option for that is named like ours.
+    return TableEncoder(missing=missing).fit(_frame(table, columns))
 
 
 def _encoded(plan, table):
@@ -189,9 +186,9 @@ def _encoded(plan, table):
 
 
 def _frame(table, columns):
-    """Columns as a pandas data frame, which the encoder takes."""
+    """Columns as a table that the encoder takes."""
     try:
-        import pandas
+        import pyarrow
     except ImportError:
-        raise CommandError("--encode needs pandas: pip install pandas") from None
-    return pandas.DataFrame({name: table.values(name) for name in columns})
+        raise CommandError('--encode needs pyarrow: pip install "kfree[files]"') from None
+    return pyarrow.table({name: table.column(name) for name in columns})

@@ -92,6 +92,10 @@ class Table:
         """A column as it is, for names of groups and nodes."""
         return self._columns[name]
 
+    def column(self, name):
+        """A column for a table of pyarrow."""
+        return self._columns[name]
+
     def is_whole(self, name):
         """Whether all values are whole numbers."""
         column = self._columns[name]
@@ -145,10 +149,6 @@ class ArrowTable(Table):
         if pyarrow.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         return column.to_numpy()
-
-    def column(self, name):
-        """A column as Arrow keeps it."""
-        return self._columns[name]
 
     def is_whole(self, name):
         return _arrow().types.is_integer(self._columns[name].type)

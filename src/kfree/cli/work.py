@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from kfree.cli.errors import UsageError
 from kfree.cli.options import reading
 from kfree.cli.output import output_of, save_model, with_gaps, write_beside
 from kfree.cli.preparation import chosen_columns, prepare
@@ -15,6 +16,9 @@ class Work:
 
     def __init__(self, options, console, group=None):
         self.options, self.console = options, console
+        allowed = ("error", "nearest") if options.encode else ("error", "drop", "mean")
+        if options.missing not in allowed:
+            raise UsageError("--missing nearest goes with --encode, and drop and mean go without it")
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
         self.others = [name for name in (group, getattr(options, "names", None)) if name]

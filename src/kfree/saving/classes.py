@@ -21,12 +21,15 @@ _ESTIMATORS = [
 PLACES = {
     **{name: f"kfree:{name}" for name in _ESTIMATORS},
     "BernoulliModel": "kfree.objectives.bernoulli:BernoulliModel",
+    "Binary": "kfree.tables.categories:Binary",
+    "Categories": "kfree.tables.categories:Categories",
     "Certificate": "kfree.spectral.counts:Certificate",
     "CosineObjective": "kfree.objectives.dp_means:CosineObjective",
     "CountStats": "kfree.core.stats:CountStats",
     "CutStaircase": "kfree.search.graph.cut_staircase:CutStaircase",
     "CutStats": "kfree.objectives.cut:CutStats",
     "DPMeansObjective": "kfree.objectives.dp_means:DPMeansObjective",
+    "Dates": "kfree.tables.numeric:Dates",
     "DirichletProcessMixture": "kfree.objectives.mixtures:DirichletProcessMixture",
     "Dual": "kfree.core.spaces:Dual",
     "Euclidean": "kfree.core.spaces:Euclidean",
@@ -41,12 +44,18 @@ PLACES = {
     "Given": "kfree.spectral.affinity:Given",
     "HDPObjective": "kfree.objectives.hdp:HDPObjective",
     "Kernel": "kfree.engines.kernel.gram:Kernel",
+    "LeftOut": "kfree.tables.fitting:LeftOut",
     "LinearRule": "kfree.core.rules:LinearRule",
     "LocalGaussian": "kfree.spectral.affinity:LocalGaussian",
     "Merges": "kfree.search.agglomerate:Merges",
+    "MicroStream": "kfree.estimators._micro_stream:MicroStream",
     "MultinomialModel": "kfree.objectives.multinomial:MultinomialModel",
+    "NearestDonor": "kfree.tables.gaps:NearestDonor",
     "Neighbours": "kfree.spectral.affinity:Neighbours",
     "NormalizedCut": "kfree.objectives.cut:NormalizedCut",
+    "Numeric": "kfree.tables.numeric:Numeric",
+    "Ordinal": "kfree.tables.numeric:Ordinal",
+    "Penalty": "kfree.estimators._micro_stream:Penalty",
     "Preparation": "kfree.cli.preparation:Preparation",
     "Products": "kfree.spectral.affinity:Products",
     "QuadraticRule": "kfree.core.rules:QuadraticRule",
@@ -54,10 +63,14 @@ PLACES = {
     "RowStream": "kfree.engines.local.stream:RowStream",
     "SharedSites": "kfree.engines.local.grouped:SharedSites",
     "Sites": "kfree.core.sites:Sites",
+    "Spreads": "kfree.explain.spread:Spreads",
     "Staircase": "kfree.search.path.staircase:Staircase",
     "Stream": "kfree.native._core:Stream",
+    "StreamClusters": "kfree.estimators._micro_stream:Clusters",
     "StreamReference": "kfree.native.reference.online:Stream",
     "Surroundings": "kfree.spectral.affinity:Surroundings",
+    "TableEncoder": "kfree:TableEncoder",
+    "Transform": "kfree.tables.transforms:Transform",
     "Tree": "kfree.search.evidence.tree:Tree",
 }
 
@@ -108,7 +121,17 @@ class Neighbourhood(Kind):
         return value
 
 
-_SPECIAL = {"Stream": CompiledStream, "Surroundings": Neighbourhood}
+class Donors(Kind):
+    """Rows that lend values to others; the imputer of scikit-learn is built again from the rows."""
+
+    def state(self, value):
+        return {"rows": value.rows}
+
+    def build(self, state):
+        return self.cls.of(state["rows"])
+
+
+_SPECIAL = {"Stream": CompiledStream, "Surroundings": Neighbourhood, "NearestDonor": Donors}
 
 
 def kind(name):
@@ -121,5 +144,5 @@ def kind(name):
 
 def name_of(cls):
     """The name in files of a class, or None."""
-    candidates = [name for name in PLACES if name.startswith(cls.__name__)]
+    candidates = [name for name, place in PLACES.items() if place.endswith(f":{cls.__name__}")]
     return next((name for name in candidates if kind(name).cls is cls), None)

@@ -7,12 +7,12 @@ HELP = "cluster rows as they come"
 
 def add_options(parser):
     shared.add_input(parser, "the rows: CSV or TSV, or - for standard input")
-    parser.add_argument("--lam", type=shared.positive, required=True, help="the penalty of a cluster")
+    parser.add_argument("--lam", type=shared.positive, help="the penalty of a cluster (found from the first chunk)")
     parser.add_argument("--max-clusters", type=shared.whole, metavar="N", help="the penalty doubles beyond N")
     parser.add_argument("--half-life", type=shared.positive, metavar="ROWS", help="rows after which a row weighs half")
     parser.add_argument("--columns", type=shared.names, metavar="A,B", help="use only these columns (default: numbers)")
     parser.add_argument("--drop", type=shared.names, default=[], metavar="A,B", help="leave these columns out")
-    parser.add_argument("--chunk", type=shared.whole, default=4096, metavar="ROWS", help="rows taken at once")
+    parser.add_argument("--chunk", type=shared.whole, default=10_000, metavar="ROWS", help="rows taken at once")
     shared.add_output(parser, "a table of rows and clusters")
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
 
@@ -29,7 +29,8 @@ def run(options, console):
         from kfree.cli.errors import UsageError
 
         raise UsageError("a stream is written as csv or jsonl")
-    model = OnlineDPMeans(options.lam, max_clusters=options.max_clusters, half_life=options.half_life)
+    lam = "auto" if options.lam is None else options.lam
+    model = OnlineDPMeans(lam, max_clusters=options.max_clusters, half_life=options.half_life)
     row = 0
     with RowReader(options, console) as reader, written(output) as file:
         file.write(b"row,cluster\n" if format_ == "csv" else b"")
