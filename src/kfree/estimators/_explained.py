@@ -4,13 +4,44 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
 
+from kfree import plot
 from kfree.engines.kernel.gram import blocks
-from kfree.estimators._validation import is_positive_number, require
+from kfree.estimators._validation import is_positive_number, require, require_choice
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
 from kfree.explain.view import confidence, nearest_centres, nearest_other
 from kfree.saving import Savable
 
+
+def _draw_path(model, X, ax, **settings):
+    path = getattr(model, "path_", None)
+    if path is None:
+        raise ValueError(f"this {type(model).__name__} has no path: only lam='auto' without target_k leaves one.")
+    return plot.staircase(path, ax, **settings)
+
+
+def _draw_tree(model, X, ax, **settings):
+    if not hasattr(model, "linkage_"):
+        raise ValueError(f"{type(model).__name__} grows no tree; use kind='scatter', or AgglomerativeBayes.")
+    return plot.dendrogram(model.linkage_, model.n_clusters_, labels=model.labels_, ax=ax, **settings)
+
+
+def _draw_graph(model, X, ax, **settings):
+    if not hasattr(model, "adjacency_"):
+        raise ValueError(f"{type(model).__name__} has no graph; use kind='scatter', or GraphDPMeans.")
+    return plot.graph(model, ax, **settings)
+
+
+# Kind of picture → how it is drawn.
+DRAWN = {
+    "scatter": plot.clusters,
+    "voronoi": plot.voronoi,
+    "sizes": plot.sizes,
+    "profiles": plot.profiles,
+    "staircase": _draw_path,
+    "dendrogram": _draw_tree,
+    "graph": _draw_graph,
+}
 # What a distance is, by metric.
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
@@ -50,6 +81,34 @@ class Explained(Savable):
         view = self._view(X)
         return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
 
+    def plot(self, X=None, kind="auto", ax=None, **settings):
+        """Draw the clusters. Needs matplotlib.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph"}, default="auto"
+            - ``"scatter"``: rows by two columns or two principal components; ``"voronoi"``: with the region of each
+              cluster, for two columns.
+            - ``"sizes"``: rows of each cluster; ``"profiles"``: the columns that set it apart.
+            - ``"staircase"``: the path that ``lam="auto"`` chose from.
+            - ``"dendrogram"`` for trees and ``"graph"`` for graphs, where this is ``"auto"``; else the scatter.
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+        **settings
+            Passed to the function of that name in :mod:`kfree.plot`.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        require_choice("kind", kind, ["auto", *DRAWN])
+        return DRAWN[self._usual_picture(X) if kind == "auto" else kind](self, X, ax, **settings)
+
+    def _usual_picture(self, X):
+        return "scatter"
+
 
 class Judging(Explained):
     """For estimators that can also say how far any row lies from all clusters, by ``_distances(X)`` in blocks."""
@@ -65,8 +124,9 @@ class Judging(Explained):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         false_alarms : float, default=0.001
-            The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution,
-            as those of Gaussian rows nearly have.
+            The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution.
+            Those of round Gaussian clusters have one. Of clusters stretched three to one, up to six in a thousand rows
+            score above 1 at the default.
 
         Returns
         -------

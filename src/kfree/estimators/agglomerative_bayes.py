@@ -5,7 +5,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree import plot
 from kfree.estimators._bayesian import DATA, TakesModels, view_of_models
 from kfree.estimators._explained import Explained
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
@@ -216,7 +215,10 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         ax : matplotlib axes
         """
         check_is_fitted(self)
-        return plot.dendrogram(self.linkage_, self.n_clusters_, names=names, ax=ax)
+        return self.plot(kind="dendrogram", names=names, ax=ax)
+
+    def _usual_picture(self, X):
+        return "dendrogram" if X is None else "scatter"
 
     def _view(self, X):
         check_is_fitted(self)

@@ -174,6 +174,9 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         labels[~links.any(axis=1) | (allow_new & (alone < rises.min(axis=1)))] = -1
         return labels
 
+    def _usual_picture(self, A):
+        return "graph"
+
     def _view(self, A):
         check_is_fitted(self)
         if A is not None and validated_graph(A)[0].shape != self.adjacency_.shape:

@@ -30,7 +30,7 @@ def run(options, console):
     print("cluster  settlements   east  north   radius (km)")
     for j, (east, north) in enumerate(model.cluster_centers_):
         print(f"{j:7d} {size[j]:12d} {east:6.1f} {north:6.1f} {radius[j]:13.1f}")
-    plot.clusters(X, model, ax=ax)
+    plot.clusters(model, X, ax=ax)
     ax.set(xlabel="east (km)", ylabel="north (km)", title=f"{model.n_clusters_} clusters, found without k")
     ax.figure.savefig(options.output, dpi=120)
     print(f"\nThe picture is in {options.output}")

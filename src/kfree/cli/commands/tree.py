@@ -38,7 +38,7 @@ def run(options, console):
         from kfree.cli.pictures import draw_tree
 
         names = None if options.names is None else [str(name) for name in work.other(options.names)]
-        draw_tree(model, int(labels.max()) + 1, names, options.plot)
+        draw_tree(model, labels, names, options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
     lines = [
         work.headline(),

@@ -1,0 +1,53 @@
+"""What all pictures share: colours and markers of clusters, axes, and matplotlib, imported when it is needed."""
+
+from importlib import import_module
+
+import numpy as np
+
+# Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
+_GOLDEN_ANGLE = 0.381966
+# Lightness alternates, so that neighbouring numbers also differ in grey; all stand out from white and from black.
+_SATURATION, _VALUE = np.array([0.75, 0.62, 0.6]), np.array([0.8, 0.82, 0.62])
+# Markers tell clusters apart where colours do not.
+MARKERS = "os^DvPX<>p"
+# Rows of no cluster.
+NOISE = "0.5"
+
+
+def colours(n):
+    """One colour per cluster, (n, 3), the same for the same number in every picture."""
+    number = np.arange(n)
+    hsv = np.column_stack([(number * _GOLDEN_ANGLE) % 1, _SATURATION[number % 3], _VALUE[number % 3]])
+    return matplotlib("colors").hsv_to_rgb(hsv)
+
+
+def axes(new_figure=None):
+    """Axes in kfree's style, on a figure that no window shows unless ``new_figure`` opens one."""
+    new_figure = new_figure or matplotlib("figure").Figure
+    return new_figure(figsize=(8, 5), layout="constrained").add_subplot()
+
+
+def given_or_new(ax):
+    """These axes, or those of a new figure, without the lines that say nothing."""
+    ax = axes(matplotlib("pyplot").figure) if ax is None else ax
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def ink():
+    """The colour of lines and text: black on white, white on black, as the style in use says."""
+    return matplotlib("pyplot").rcParams["text.color"]
+
+
+def number_at(ax, place, label, colour):
+    """Write the number of a cluster on a disc, so that it can be read on any rows."""
+    face = {"boxstyle": "circle,pad=0.25", "facecolor": ax.get_facecolor(), "edgecolor": colour, "alpha": 0.85}
+    ax.text(*place, str(label), ha="center", va="center", fontsize=9, color=ink(), bbox=face, zorder=5, clip_on=True)
+
+
+def matplotlib(module):
+    """A module of matplotlib."""
+    try:
+        return import_module(f"matplotlib.{module}")
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "kfree[plot]"') from error

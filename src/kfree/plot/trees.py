@@ -1,0 +1,68 @@
+"""Trees of clusters."""
+
+import numpy as np
+
+from kfree.plot.look import colours, given_or_new, matplotlib
+
+# Of a larger tree only the top is drawn, down to so many branches.
+_LEAVES_DRAWN = 60
+
+
+def dendrogram(linkage, n_clusters, *, names=None, labels=None, ax=None):
+    """Draw a tree, with the clusters of a cut in colour and what joins them in grey.
+
+    Parameters
+    ----------
+    linkage : ndarray of shape (n_leaves - 1, 4)
+        As in SciPy. Of a large tree only the top is drawn, with the number of leaves below in brackets.
+    n_clusters : int
+        Where to cut: clusters left when all but ``n_clusters - 1`` merges are done.
+    names : sequence of str or None, default=None
+        A name for each leaf.
+    labels : array-like of shape (n_leaves,) or None, default=None
+        The cluster of each leaf, whose colour it gets; None numbers clusters by their first leaves.
+    ax : matplotlib axes, default=None
+        Where to draw; a new figure if None.
+
+    Returns
+    -------
+    ax : matplotlib axes
+    """
+    from scipy.cluster import hierarchy
+
+    ax = given_or_new(ax)
+    n_leaves = len(linkage) + 1
+    if n_leaves < 2:
+        raise ValueError("a tree of one row has nothing to draw; fit at least two.")
+    first = _cluster_nodes(linkage, n_clusters)
+    number = range(n_clusters) if labels is None else [labels[leaf] for leaf in first.values()]
+    colour = dict(zip(first, colours(n_clusters)[list(number)], strict=True))
+    for node in range(2 * n_leaves - 2, n_leaves - 1, -1):
+        if node in colour:
+            colour.update(dict.fromkeys(linkage[node - n_leaves, :2].astype(int), colour[node]))
+    hexes = {node: matplotlib("colors").to_hex(rgb) for node, rgb in colour.items()}
+    hierarchy.dendrogram(
+        linkage,
+        p=max(_LEAVES_DRAWN, n_clusters),
+        truncate_mode="lastp" if n_leaves > _LEAVES_DRAWN else None,
+        labels=names,
+        no_labels=names is None and n_leaves <= _LEAVES_DRAWN,
+        link_color_func=lambda node: hexes.get(node, "#999999"),
+        ax=ax,
+    )
+    # The last merges cost a hundred times as much as those inside clusters, which only a logarithmic scale shows.
+    positive = linkage[linkage[:, 2] > 0, 2]
+    ax.set_yscale("symlog", linthresh=float(np.median(positive)) if len(positive) else 1.0)
+    ax.set(ylabel="rise of the free energy by a merge, above the smallest")
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def _cluster_nodes(linkage, n_clusters):
+    """The nodes that are clusters with all but ``n_clusters`` − 1 merges done → their first leaves, in this order."""
+    n_leaves = len(linkage) + 1
+    first = list(range(n_leaves))
+    for left, right, *_ in linkage[: n_leaves - n_clusters]:
+        first.append(min(first[int(left)], first[int(right)]))
+    inner = set(linkage[: n_leaves - n_clusters, :2].astype(int).ravel().tolist())
+    return {node: first[node] for node in sorted(set(range(len(first))) - inner, key=first.__getitem__)}

@@ -1,0 +1,158 @@
+"""Pictures: every estimator has one, and what is drawn is what was found."""
+
+import numpy as np
+import pytest
+
+from kfree import (
+    AgglomerativeBayes,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    HardHDP,
+    KernelDPMeans,
+    KMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
+    plot,
+)
+
+figure = pytest.importorskip("matplotlib.figure")
+
+CENTRES = np.array([[0.0, 0.0, 0.0], [15.0, 0.0, 0.0], [0.0, 15.0, 5.0]])
+ESTIMATORS = {
+    "DPMeans": DPMeans(lam=150.0),
+    "KMeans": KMeans(3, random_state=0),
+    "OnlineDPMeans": OnlineDPMeans(lam=150.0),
+    "KernelDPMeans": KernelDPMeans(lam=5.0),
+    "HardHDP": HardHDP(30.0, 30.0),
+    "SpectralDPMeans": SpectralDPMeans(),
+    "BayesianKMeans": BayesianKMeans(),
+    "AgglomerativeBayes": AgglomerativeBayes(),
+}
+
+
+@pytest.fixture
+def ax():
+    return figure.Figure().add_subplot()
+
+
+@pytest.fixture
+def X(rng):
+    return np.vstack([rng.normal(size=(n, 3)) + c for n, c in zip([30, 20, 25], CENTRES, strict=True)])
+
+
+def numbers(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_scatter_of_every_estimator(name, n_columns, X, ax):
+    model = ESTIMATORS[name].fit(X[:, :n_columns])
+    assert model.plot(X[:, :n_columns], ax=ax) is ax
+    assert numbers(ax) == [str(c) for c in range(model.n_clusters_)]
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == [f"{c} ({n})" for c, n in enumerate(np.bincount(model.labels_))][:12]
+    drawn = sum(len(points.get_offsets()) for points in ax.collections)
+    assert drawn == len(X) + model.n_clusters_  # an exemplar each is drawn again
+    ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("kind", ["sizes", "profiles"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_numbers_of_every_estimator(name, kind, X, ax):
+    model = ESTIMATORS[name].fit(X)
+    model.plot(X, kind=kind, ax=ax).figure.canvas.draw()
+    if kind == "sizes":
+        assert [int(text.split()[0]) for text in numbers(ax)] == np.bincount(model.labels_).tolist()
+    else:
+        features = {name: d for name, d, _ in model.summary(X).clusters[0].features}
+        assert numbers(ax)[:3] == [f"{features[name]:+.1f}" for name in ("x0", "x1", "x2")]
+
+
+def test_names_of_columns_and_both_orders_of_arguments(X, ax):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :2], columns=["age", "income"])
+    model = DPMeans(lam=150.0).fit(frame)
+    assert (model.plot(frame, ax=ax).get_xlabel(), ax.get_ylabel()) == ("age", "income")
+    plot.clusters(frame, model, ax)
+    assert plot.voronoi(model, frame, figure.Figure().add_subplot()).get_xlabel() == "age"
+
+
+def test_more_columns_are_drawn_by_components(X, ax):
+    DPMeans(lam=150.0).fit(X).plot(X, ax=ax)
+    assert ax.get_xlabel().startswith("component 1 (")
+    spread = np.vstack([points.get_offsets() for points in ax.collections]).std(axis=0)
+    assert spread[0] > spread[1]
+
+
+def test_regions_are_predictions(X, ax):
+    model = KMeans(3, random_state=0).fit(X[:, :2])
+    model.plot(X[:, :2], kind="voronoi", ax=ax)
+    image = ax.images[0]
+    west, east, south, north = image.get_extent()
+    colour = image.get_array()
+    for row, label in zip(X[:, :2], model.labels_, strict=True):
+        i = round((row[1] - south) / (north - south) * (colour.shape[0] - 1))
+        j = round((row[0] - west) / (east - west) * (colour.shape[1] - 1))
+        np.testing.assert_allclose(colour[i, j], plot.colours(3)[label])
+
+
+def test_rows_left_out_are_drawn_apart(X, ax):
+    model = KMeans(3, noise=0.1, random_state=0).fit(X)
+    model.plot(X, ax=ax)
+    assert ax.get_legend().get_texts()[0].get_text() == "none (7)"
+
+
+def test_staircase_tree_and_graph(rng, X, ax):
+    model = DPMeans().fit(X)
+    assert model.plot(kind="staircase", ax=ax).get_xlabel().startswith("lam")
+    assert "free energy" in AgglomerativeBayes().fit(X).plot(ax=figure.Figure().add_subplot()).get_ylabel()
+    edges = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e"), ("e", "f"), ("f", "d")]
+    graph = GraphDPMeans(lam=-0.4).fit(edges)
+    assert numbers(graph.plot(ax=figure.Figure().add_subplot())) == list("abcdef")
+    assert numbers(graph.plot(ax=figure.Figure().add_subplot(), names=False)) == []
+
+
+def test_a_tree_has_the_colours_of_its_labels(rng, ax):
+    from matplotlib.colors import to_rgb
+
+    X = np.vstack([rng.normal(size=(10, 2)), rng.normal(size=(25, 2)) + 40.0])
+    tree = AgglomerativeBayes().fit(X)
+    tree.plot(ax=ax)
+    n_links = {}
+    for lines in ax.collections:
+        colour = tuple(np.round(to_rgb(lines.get_color()[0]), 2))
+        n_links[colour] = n_links.get(colour, 0) + len(lines.get_paths())
+    assert [n_links[tuple(np.round(c, 2))] for c in plot.colours(2)] == [24, 9]
+
+
+def test_neighbouring_colours_differ_in_grey_or_marker_and_stand_out_from_both_grounds():
+    grey = plot.colours(30) @ [0.299, 0.587, 0.114]
+    assert grey.min() > 0.2
+    assert grey.max() < 0.8
+
+
+def test_the_style_in_use_gives_the_ink(X):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    for style, ink in {"default": "black", "dark_background": "white"}.items():
+        with pyplot.style.context(style):
+            ax = DPMeans(lam=150.0).fit(X).plot(X, ax=figure.Figure().add_subplot())
+        assert ax.texts[0].get_color() == ink
+
+
+def test_what_cannot_be_drawn(X, ax):
+    model = DPMeans(lam=150.0).fit(X)
+    for kind, said in {
+        "staircase": "has no path",
+        "dendrogram": "grows no tree",
+        "graph": "has no graph",
+        "voronoi": "two columns; X has 3",
+        "scater": "did you mean 'scatter'",
+    }.items():
+        with pytest.raises(ValueError, match=said):
+            model.plot(X, kind=kind, ax=ax)
+    with pytest.raises(ValueError, match="has no predict"):
+        AgglomerativeBayes().fit(X[:, :2]).plot(X[:, :2], kind="voronoi", ax=ax)
+    with pytest.raises(ValueError, match="precomputed values have none"):
+        KernelDPMeans(lam=9.0, kernel="precomputed").fit(X @ X.T).plot(X @ X.T, kind="profiles", ax=ax)
