@@ -37,8 +37,8 @@ def run(options, console):
     if options.plot:
         from kfree.cli.pictures import draw_tree
 
-        names = None if options.names is None else [str(name) for name in work.other(options.names)]
-        draw_tree(model, labels, names, options.plot)
+        names = work.row_numbers if options.names is None else work.other(options.names)
+        draw_tree(model, labels, [str(name) for name in names], options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
     lines = [
         work.headline(),
