@@ -1,5 +1,6 @@
-"""kfree cluster on a CSV file of 1,000,000 rows × 8, beside pandas (pyarrow reader) and the same fit: processor time and
-memory of whole processes; and kfree --help. Goals: at most 1.5 times the peer's time, and memory below 3 × the data."""
+"""kfree cluster on CSV files of up to 1,000,000 rows × 8, beside pandas (pyarrow reader) and the same fit: processor
+time and memory of whole processes; and kfree --help. Goals: at most 1.5 times the time of the peer, memory below three
+times the data, and --help in less than half a second."""
 
 import os
 import subprocess

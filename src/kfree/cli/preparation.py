@@ -177,8 +177,11 @@ def _warn_about_identifiers(table, names, say):
 def _fitted_encoder(table, columns, missing):
     from kfree import TableEncoder
 
-    # The encoder itself finds what is missing, and its own option for that is named like ours.
-    return TableEncoder(missing=missing).fit(_frame(table, columns))
+    try:
+        return TableEncoder(missing=missing).fit(_frame(table, columns))
+    except ValueError as error:
+        hint = " On the command line: --missing nearest." if "missing='nearest'" in str(error) else ""
+        raise CommandError(f"{table.source.name}: {error}{hint}") from error
 
 
 def _encoded(plan, table):
