@@ -2,10 +2,11 @@
 
 import base64
 import math
+from importlib import import_module
 
 import numpy as np
 
-import kfree
+from kfree.estimators.lambda_path import lambda_path
 from kfree.explain import summarize
 from kfree.explain.features import effect_sizes
 from kfree.report.steps import colours, sampled, slider_steps
@@ -29,7 +30,7 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     path = model.path_
     if path is None:
-        path = kfree.lambda_path(X, metric=model.metric, n_threads=model.n_threads)
+        path = lambda_path(X, metric=model.metric, n_threads=model.n_threads)
     steps = slider_steps(model, X, path)
     described = sampled(len(X), _DESCRIBED)
     drawn = described[sampled(len(described), _POINTS)]
@@ -38,7 +39,7 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
     keeps_all = len(X) * len(steps) <= _LABELS_KEPT
     return {
         "title": title,
-        "version": kfree.__version__,
+        "version": import_module("kfree").__version__,
         "n_rows": len(X),
         "n_features": X.shape[1],
         "features": names[:_TABLE_COLUMNS],

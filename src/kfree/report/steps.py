@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from kfree.estimators.dp_means import DPMeans
+
 # Steps on the slider, and rows from which steps other than the model's own are clustered.
 MOST_STEPS = 16
 _FINE_STEPS_UP_TO = 8
@@ -78,8 +80,6 @@ def _penalties(path, own_k):
 
 def _clustered(model, X, rows, lam, share):
     """A clustering at another penalty: found on a sample, to which the penalty is scaled, and given to all rows."""
-    from kfree import DPMeans
-
     fitted = DPMeans(lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
     labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
     return SliderStep(lam, fitted, np.asarray(labels))

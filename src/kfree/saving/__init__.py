@@ -1,5 +1,7 @@
 """Models in files: ``model.save(path)`` and ``kfree.load(path)``, without pickle."""
 
+from importlib import import_module
+
 from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
 from kfree.saving.values import Packer, Unpacker
 
@@ -23,11 +25,12 @@ class Savable:
         """
         from sklearn.utils.validation import check_is_fitted
 
-        import kfree
-
         check_is_fitted(self)
         packer = Packer()
-        manifest = {"kfree_version": kfree.__version__, "model": packer.pack(self, type(self).__name__)}
+        manifest = {
+            "kfree_version": import_module("kfree").__version__,
+            "model": packer.pack(self, type(self).__name__),
+        }
         write_members(path, manifest, packer.arrays)
         return self
 
