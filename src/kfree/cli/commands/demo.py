@@ -1,10 +1,11 @@
-"""Cluster a small map that comes with kfree, and draw the result."""
+"""Cluster a small map that comes with kfree, draw the result and write a page to explore it."""
 
 HELP = "cluster a small map and draw the result"
 
 
 def add_options(parser):
     parser.add_argument("--output", default="kfree-demo.png", help="the picture (default: %(default)s)")
+    parser.add_argument("--report", default="kfree-demo.html", help="the page to explore (default: %(default)s)")
 
 
 def run(options, console):
@@ -13,6 +14,8 @@ def run(options, console):
     import numpy as np
 
     from kfree import DPMeans, datasets, plot
+    from kfree.cli.output import reported, written
+    from kfree.report import write_report
 
     ax = plot.axes()
     X = datasets.load_archipelago()
@@ -32,5 +35,8 @@ def run(options, console):
         print(f"{j:7d} {size[j]:12d} {east:6.1f} {north:6.1f} {radius[j]:13.1f}")
     plot.clusters(model, X, ax=ax)
     ax.set(xlabel="east (km)", ylabel="north (km)", title=f"{model.n_clusters_} clusters, found without k")
-    ax.figure.savefig(options.output, dpi=120)
-    print(f"\nThe picture is in {options.output}")
+    with written(options.output) as file:
+        ax.figure.savefig(file, dpi=120)
+    with reported(options.report):
+        write_report(options.report, model, X, ["east (km)", "north (km)"], title="Settlements of an archipelago")
+    print(f"\nThe picture is in {options.output}, and a page to explore in {options.report}")
