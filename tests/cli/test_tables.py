@@ -76,6 +76,15 @@ def test_bytes_that_are_not_utf_8_beyond_the_sample_are_found(reader, tmp_path):
         table_of(text.encode("latin-1"), tmp_path, encoding="utf-8")
 
 
+def test_types_that_show_after_the_first_block_are_found(reader, tmp_path):
+    text = "whole,empty,text\n" + "1,,2\n" * 400_000 + "1.5,3,x\n"
+    table = table_of(text, tmp_path)
+    assert [table.kind(name) for name in table.names] == ["number", "number", "text"]
+    assert table.numbers("whole")[-1] == 1.5
+    assert table.numbers("empty")[-1] == 3
+    assert table.values("text")[-1] == "x"
+
+
 def test_a_given_encoding_that_is_wrong_is_an_error_with_a_line(reader, tmp_path):
     with pytest.raises(CommandError, match=r"t\.csv is not utf-8: line 3 holds the byte 0xe9.*--encoding"):
         table_of("a,b\n1,x\n2,é\n".encode("latin-1"), tmp_path, encoding="utf-8")

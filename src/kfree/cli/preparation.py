@@ -104,6 +104,7 @@ def _matrix(table, columns):
     for j, name in enumerate(columns):
         X[:, j] = table.numbers(name)
         table.drop(name)
+    table.release()
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
             return X

@@ -112,6 +112,9 @@ class Table:
         """Forget a column that is not needed any more."""
         del self._columns[name]
 
+    def release(self):
+        """Give the memory of columns that were dropped back to the system."""
+
     def require(self, names, option):
         """Raise unless these columns exist."""
         missing = [name for name in names if name not in self._columns]
@@ -152,6 +155,9 @@ class ArrowTable(Table):
 
     def is_whole(self, name):
         return _arrow().types.is_integer(self._columns[name].type)
+
+    def release(self):
+        _arrow().default_memory_pool().release_unused()
 
     def is_single(self, name):
         return _arrow().types.is_float32(self._columns[name].type)

@@ -65,27 +65,34 @@ def _read_arrow(pyarrow, source, dialect, names, columns, sample):
     longest = max(map(len, sample.split(b"\n")))
     with source.open() as file:
         quoted_cells = _has_quotes(file)
-        file.seek(0)
-        try:
-            table = pyarrow.csv.read_csv(
-                file,
-                pyarrow.csv.ReadOptions(
-                    column_names=names,
-                    skip_rows_after_names=int(dialect.header),
-                    encoding=dialect.encoding.replace("-sig", ""),
-                    block_size=max(1 << 20, 8 * longest),
-                ),
-                pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quoted_cells),
-                pyarrow.csv.ConvertOptions(
-                    decimal_point=dialect.decimal, strings_can_be_null=True, include_columns=columns
-                ),
-            )
-        except pyarrow.ArrowInvalid as error:
-            raise CommandError(_diagnosed(source, dialect, names, error)) from error
+    settings = (
+        pyarrow.csv.ReadOptions(
+            column_names=names,
+            skip_rows_after_names=int(dialect.header),
+            encoding=dialect.encoding.replace("-sig", ""),
+            block_size=max(1 << 20, 8 * longest),
+        ),
+        pyarrow.csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=quoted_cells),
+        pyarrow.csv.ConvertOptions(decimal_point=dialect.decimal, strings_can_be_null=True, include_columns=columns),
+    )
+    try:
+        table = _by_blocks(pyarrow, source, settings)
+    except pyarrow.ArrowInvalid as error:
+        raise CommandError(_diagnosed(source, dialect, names, error)) from error
     if any(pyarrow.types.is_binary(column.type) for column in table.columns):  # bytes that are no UTF-8
         raise NotInEncodingError
     held = dict(zip(table.column_names, table.columns, strict=True))
     return ArrowTable(source, held, dialect)
+
+
+def _by_blocks(pyarrow, source, settings):
+    """The table read block by block, which takes little memory, if the first block shows the types of all columns."""
+    try:
+        with source.open() as file, pyarrow.csv.open_csv(file, *settings) as blocks:
+            return blocks.read_all()
+    except pyarrow.ArrowInvalid:
+        with source.open() as file:
+            return pyarrow.csv.read_csv(file, *settings)
 
 
 def _has_quotes(file):
