@@ -213,3 +213,24 @@ def test_an_interrupted_command_says_so(blobs_csv, capsys, monkeypatch):
     status, _, err = outcome(["cluster", "data.csv", "--quiet"], capsys)
     assert status == 130
     assert "interrupted" in err
+
+
+def test_predict_refuses_a_model_that_was_cut_or_is_none(blobs_csv, capsys, here):
+    outcome(["cluster", "data.csv", "--lam", "60", "--save", "m.kfree", "--quiet"], capsys)
+    whole = (here / "m.kfree").read_bytes()
+    for content, message in [(whole[:-300], "was cut short"), (b"a,b\n1,2\n", "is no kfree model"), (b"", "is empty")]:
+        (here / "m.kfree").write_bytes(content)
+        status, _, err = outcome(["predict", "m.kfree", "data.csv"], capsys)
+        assert status == 1
+        assert f"m.kfree {message}" in err
+    status, _, err = outcome(["predict", "missing.kfree", "data.csv"], capsys)
+    assert (status, "missing.kfree does not exist" in err) == (1, True)
+
+
+def test_ten_thousand_columns_are_clustered(here, capsys, rng):
+    X = rng.normal(size=(30, 10_000)) + 40.0 * (np.arange(30) % 2)[:, None]
+    with open("wide.csv", "w") as file:
+        file.write(",".join(f"c{j}" for j in range(10_000)) + "\n")
+        file.writelines(",".join(f"{value:.3f}" for value in row) + "\n" for row in X)
+    facts = told(["cluster", "wide.csv", "--k", "2"], capsys)
+    assert [cluster["size"] for cluster in facts["clusters"]] == [15, 15]
