@@ -31,7 +31,7 @@ class Console:
 
 
 def finite(value):
-    """The same for JSON, which has no word for infinity: None instead, and plain numbers for those of NumPy."""
+    """The same for JSON: None for numbers that are not finite, plain numbers for those of NumPy."""
     if isinstance(value, dict):
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

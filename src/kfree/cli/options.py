@@ -20,7 +20,7 @@ def whole(text):
 
 def names(text):
     """Names of columns, separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def delimiter(text):

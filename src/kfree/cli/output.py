@@ -61,7 +61,7 @@ def reported(path):
 def write_beside(table, new, path, format_):
     """Write the input again with further columns ``new``: name to (n,) values, None where there is none.
 
-    ``table`` tells source, names and dialect; its columns are read again, so that they need not be kept.
+    ``table`` has source, names and dialect; its columns are read again, so that they need not be kept.
     """
     new = {_free_name(name, table.source_names): values for name, values in new.items()}
     with written(path) as file:

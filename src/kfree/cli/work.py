@@ -1,4 +1,4 @@
-"""The steps that commands on tables share: read and prepare, write labels and models, tell the result."""
+"""The steps that commands on tables share: read and prepare, write labels and models, describe the result."""
 
 from dataclasses import asdict, replace
 
@@ -19,6 +19,8 @@ class Work:
         allowed = ("error", "nearest") if options.encode else ("error", "drop", "mean")
         if options.missing not in allowed:
             raise UsageError("--missing nearest goes with --encode, and drop and mean go without it")
+        if options.encode and options.standardize:
+            raise UsageError("--encode scales columns itself; leave --standardize out")
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
         self.others = [name for name in (group, getattr(options, "names", None)) if name]

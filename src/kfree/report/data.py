@@ -88,7 +88,7 @@ def _step(step, own_colours, path, X, described, drawn, units, names, row_number
 
 
 def number(value, digits=5):
-    """A float of few digits, or None where JSON has no word for it."""
+    """A float of few digits, or None if it is not finite, which JSON cannot hold."""
     value = float(value)
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 

@@ -122,7 +122,7 @@ class Neighbourhood(Kind):
 
 
 class Donors(Kind):
-    """Rows that lend values to others; the imputer of scikit-learn is built again from the rows."""
+    """Rows that missing values are taken from; the imputer of scikit-learn is built again from them."""
 
     def state(self, value):
         return {"rows": value.rows}

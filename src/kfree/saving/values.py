@@ -1,4 +1,4 @@
-"""Values of a model as JSON and named arrays, and back. What JSON has no word for is an object with one key."""
+"""Values of a model as JSON and named arrays, and back. What JSON cannot hold becomes an object with a tag."""
 
 import math
 

@@ -36,9 +36,9 @@ def run(options, console):
         from kfree.cli.output import reported
         from kfree.report import write_report
 
-        told = {"title": work.table.source.name, "plan": work.plan, "row_numbers": work.row_numbers}
+        facts = {"title": work.table.source.name, "plan": work.plan, "row_numbers": work.row_numbers}
         with reported(options.report):
-            write_report(options.report, model, work.X, work.feature_names, **told)
+            write_report(options.report, model, work.X, work.feature_names, **facts)
     summary = work.summary(model)
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]
