@@ -333,9 +333,8 @@ def test_pictures_of_a_graph_and_its_staircase():
     ax = plot.graph(model, figure.Figure().add_subplot())
     between, inside = (len(lines.get_segments()) for lines in ax.collections[:2])
     assert (between, inside) == (1, 30)
-    places = ax.collections[2].get_offsets()
-    left, right = places[:6].mean(axis=0), places[6:].mean(axis=0)
-    assert np.linalg.norm(places[:6] - left, axis=1).max() < np.linalg.norm(left - right)
+    one, other = (nodes.get_offsets() for nodes in ax.collections[2:])
+    assert np.linalg.norm(one - one.mean(axis=0), axis=1).max() < np.linalg.norm(one.mean(axis=0) - other.mean(axis=0))
     assert [text.get_text() for text in model.path_.plot(figure.Figure().add_subplot()).texts] == ["k = 2"]
     given = plot.graph(model, figure.Figure().add_subplot(), positions=np.arange(24).reshape(12, 2))
     assert given.collections[2].get_offsets()[3].tolist() == [6, 7]

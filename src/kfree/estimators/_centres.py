@@ -67,7 +67,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._or_new(self._rank_[self._nearest(X).labels], X, allow_new)
+        found = self._nearest(X).labels
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -154,7 +155,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.cost_ = state.cost
         self.cost_history_ = np.array(descent.cost_history)
         self.n_iter_ = descent.n_iter
-        self.converged_ = descent.converged
+        self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
         self.n_distances_ = engine.n_distances
         self.engine_ = engine.description
 

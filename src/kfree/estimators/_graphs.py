@@ -93,11 +93,24 @@ def _from_arrays(A):
         return _as_float(A), np.arange(A.shape[0])
     if isinstance(A, (list, tuple)) and _looks_like_edges(A):
         return _from_edges(A)
+    if _is_table_of_edges(A):
+        # Rows of the types that the columns have, which an array of all of them would not keep.
+        columns = [np.asarray(A[name]).tolist() for name in A.columns] if hasattr(A, "columns") else A.T.tolist()
+        return _from_edges(list(zip(*columns, strict=True)))
     array = _numeric(A, "the graph")
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
     _require_square(array.shape)
     return sp.csr_array(array), np.arange(len(array))
+
+
+def _is_table_of_edges(A):
+    """A data frame of two or three columns that is no square matrix of numbers, or an array of names like that."""
+    if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
+        return False
+    if hasattr(A, "columns"):
+        return A.shape[0] != A.shape[1] or not all(np.asarray(A[name]).dtype.kind in "biuf" for name in A.columns)
+    return isinstance(A, np.ndarray) and A.dtype.kind in "OUS"
 
 
 def _from_edges(edges):
@@ -108,7 +121,7 @@ def _from_edges(edges):
         columns = [list(column) for column in zip(*edges, strict=True)]
         _require_names_of_one_kind(columns[:2])
     ends = [np.asarray(column) for column in columns[:2]]
-    weight = np.asarray(columns[2], dtype=np.float64) if len(columns) == 3 else np.ones(len(ends[0]))
+    weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
     if names.dtype.kind == "f":
         if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
@@ -120,6 +133,17 @@ def _from_edges(edges):
     a, b = index[: len(weight)], index[len(weight) :]
     half = sp.coo_array((np.where(a == b, weight / 2, weight), (a, b)), shape=(len(names), len(names)))
     return sp.csr_array(half + half.T), names
+
+
+def _weights(column):
+    """The third column of a list of edges, as numbers."""
+    try:
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the third column of a list of edges holds weights, and here it holds something else ({error}). Give "
+            "numbers, or two columns."
+        ) from None
 
 
 def _require_names_of_one_kind(ends):

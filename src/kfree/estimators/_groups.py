@@ -1,5 +1,7 @@
 """Rows that come in groups: what is accepted, and how groups get their numbers."""
 
+import warnings
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -74,6 +76,18 @@ def require_further(names, known):
             f"groups contains {len(again)} group(s) that were fitted already, such as {again[0]!r}; partial_fit takes "
             "further groups. Give these other names, or call fit with all rows of all groups."
         )
+
+
+def refuse_groups_as_y(y, groups):
+    """Raise where y can only be meant as groups, and warn where it may be: y itself is ignored."""
+    if y is None or groups is not None:
+        return
+    names = np.asarray(y)
+    advice = "y is ignored. Give the groups of the rows as groups=…, by this name."
+    if names.dtype.kind in "US" or (names.dtype.kind == "O" and any(isinstance(name, str) for name in names.flat)):
+        raise ValueError(f"y holds names, such as {names.ravel()[0]!s}, and {advice}")
+    if names.dtype.kind in "iu" and names.ndim == 1 and 1 < len(np.unique(names)) < len(names):
+        warnings.warn(f"y holds whole numbers that repeat, and {advice}", UserWarning, stacklevel=4)
 
 
 def _n_dimensions(part):

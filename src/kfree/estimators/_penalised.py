@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._watching import Watched
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -22,7 +23,7 @@ ORDERS = ["given", "random"]
 PENALTIES = ["auto", "farthest-first"]
 
 
-class PenalisedSearch:
+class PenalisedSearch(Watched):
     """Searches for clusters that cost ``lam`` each, for estimators with the parameters of :class:`kfree.DPMeans`."""
 
     def _check_search_parameters(self):
@@ -67,6 +68,7 @@ class PenalisedSearch:
         )
         require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
         require_count("max_clusters", self.max_clusters, or_none=True)
+        self._check_watching()
         require(
             None in (self.max_clusters, self.target_k) or self.max_clusters >= self.target_k,
             "max_clusters",
@@ -103,16 +105,18 @@ class PenalisedSearch:
 
     def _searched(self, engine, objective):
         """The objective, whose penalty ``target_k`` may change, where a search ends, and the state to publish."""
-        if self.search == "sweep":
-            descent = self._swept(engine, objective)
-        elif self.target_k is None or self.lam != "auto":
-            descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget())
-        else:
-            objective, descent = self._with_target_k(engine, objective)
+        with self._watching() as watch:
+            if self.search == "sweep":
+                descent = self._swept(engine, objective, watch)
+            elif self.target_k is None or self.lam != "auto":
+                descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
+            else:
+                objective, descent = self._with_target_k(engine, objective, self._budget(watch))
+        descent.stop_reason = self._stop_reason(descent, watch)
         return objective, descent, self._finished(descent, engine, objective)
 
-    def _with_target_k(self, engine, objective):
-        given, budget = self._given_sites(engine), self._budget()
+    def _with_target_k(self, engine, objective, budget):
+        given = self._given_sites(engine)
 
         def search(lam, sites):
             return self._split_merge(engine, replace(objective, lam=lam), given if sites is None else sites, budget)
@@ -131,17 +135,18 @@ class PenalisedSearch:
     def _split_merge(self, engine, objective, sites, budget):
         return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
 
-    def _budget(self):
+    def _budget(self, watch):
         """Time that is left over goes to random cuts, unless the number of clusters matters more."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
-        return Budget(check_random_state(self.random_state), patience, deadline)
+        return Budget(check_random_state(self.random_state), patience, deadline, watch.may_go_on, watch.report)
 
-    def _swept(self, engine, objective):
+    def _swept(self, engine, objective, watch):
         rng = check_random_state(self.random_state)
         sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)
-        return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
+        state, watched = sweep.start(sites, engine, objective), (watch.may_go_on, watch.report)
+        return descend(state, [sweep], engine, objective, self.max_iter, None, *watched)
 
     def _given_sites(self, engine):
         """Sites to start from; none unless an estimator has a parameter for them."""
@@ -150,9 +155,9 @@ class PenalisedSearch:
     def _finished(self, descent, engine, objective):
         """The last state, with every row at its nearest centre even if the search was cut short."""
         state = descent.state
-        limit = "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
+        limit = descent.stop_reason
         # Once random cuts have begun, which come last, running out of time is what was asked for.
-        if not descent.converged and not (limit == "time_budget" and descent.reached_last):
+        if limit == "max_iter" or (limit == "time_budget" and not descent.reached_last):
             warnings.warn(
                 f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
                 f"valid but a longer search may improve it. Raise {limit}.",

@@ -13,7 +13,7 @@ from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, margins, require_rows, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._order import LABEL_ORDERS, ranks
-from kfree.estimators._validation import require_choice, require_count, validated_weights
+from kfree.estimators._validation import require_choice, require_count, shown, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
@@ -38,7 +38,8 @@ class SharedClusterer(CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._or_new(self._rank_[self._assigned(X, groups, None)[1].labels], X, allow_new)
+        found = self._assigned(X, groups, None)[1].labels
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.
@@ -92,8 +93,8 @@ class SharedClusterer(CentreClusterer):
 
     def _ask_for_groups(self):
         raise ValueError(
-            f"this model knows {len(self.groups_)} groups by name, such as {self.groups_[0]!r}; give groups, one name "
-            "per row of X. Names that were not fitted are new groups."
+            f"this model knows {len(self.groups_)} groups by name, such as {shown(self.groups_[0])}; give groups, one "
+            "name per row of X. Names that were not fitted are new groups."
         )
 
     def _assigned(self, X, groups, sample_weight):
@@ -164,7 +165,7 @@ class SharedClusterer(CentreClusterer):
         parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)
         self.cost_ = float(self.inertia_ + parts)
         self.cost_history_ = np.array(descent.cost_history) + (self.cost_ - state.cost)
-        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_distances_ = engine.n_distances
 
     def _describe(self, group):

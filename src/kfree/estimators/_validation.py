@@ -1,7 +1,7 @@
 """What is accepted, and what is said about the rest: what was given, what is allowed, what to do."""
 
 import difflib
-import sys
+import math
 from numbers import Integral, Real
 
 import numpy as np
@@ -32,11 +32,31 @@ def validated_rows(X, estimator):
         if "could not convert" not in str(error):
             raise
         raise ValueError(
-            f"X holds values that are not numbers ({error}); encode or drop such columns, for example with "
-            "sklearn.preprocessing.OrdinalEncoder."
+            f"X holds values that are not numbers{_text_columns(X)} ({error}); encode or drop such columns, for "
+            "example with sklearn.preprocessing.OrdinalEncoder."
         ) from error
     _require_finite(X, columns)
     return _canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
+
+
+def _text_columns(X):
+    """Which columns hold something else than numbers, by name where they have names."""
+    names = getattr(X, "columns", None)
+    if names is not None:
+        columns = [(shown(name), X[name].to_numpy() if hasattr(X[name], "to_numpy") else X[name]) for name in names]
+    else:
+        array = np.asarray(X, dtype=object)
+        columns = [(str(j), column) for j, column in enumerate(array.T)] if array.ndim == 2 else []
+    bad = [name for name, column in columns if not _converts(column)]
+    return f" in {len(bad)} column(s): {', '.join(bad[:5])}{', …' * (len(bad) > 5)}" if bad else ""
+
+
+def _converts(column):
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
@@ -98,7 +118,12 @@ def validated_centres(init, n_features):
 def require(ok, name, value, allowed):
     """Raise unless ``ok``, naming the parameter, its value and what is allowed."""
     if not ok:
-        raise ValueError(f"{name}={value!r} is not allowed; give {allowed}.")
+        raise ValueError(f"{name}={shown(value)} is not allowed; give {allowed}.")
+
+
+def shown(value):
+    """A value as users write it: 0 and not np.int64(0)."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def require_choice(name, value, choices):
@@ -119,7 +144,12 @@ def require_count(name, value, or_none=False, least=1):
 
 def is_number(value):
     """Whether ``value`` is a finite number, as float64 knows them (a bool is not a number here)."""
-    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # a whole number that float64 does not reach
+        return False
 
 
 def is_positive_number(value):
@@ -150,7 +180,7 @@ def _require_finite(X, names):
     columns = np.flatnonzero(n_bad)
     if len(columns):
         first = columns[0]
-        named = "" if names is None else f" ({names[first]!r})"
+        named = "" if names is None else f" ({shown(names[first])})"
         raise ValueError(
             f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
             f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with "

@@ -13,6 +13,7 @@ from kfree.estimators._explained import Judging, margins
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
@@ -21,7 +22,7 @@ from kfree.search.evidence.bayesian import bayesian_k_means
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
@@ -50,6 +51,12 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         Who computes for the Gaussian model: compiled code, or NumPy code that says what it means. Same labels.
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, and among equals by their first rows; or as they were split off.
     random_state : int, RandomState or None, default=None
@@ -77,6 +84,8 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         Number of moves tried.
     converged_ : bool
         Whether no split or merge lowers the free energy further.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_evaluations_ : int
         How often a row, or a box of rows, was held against a cluster in passes over all rows.
     algorithm_ : str
@@ -109,6 +118,8 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         max_clusters=None,
         engine="auto",
         n_threads=None,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -120,9 +131,12 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         self.max_clusters = max_clusters
         self.engine = engine
         self.n_threads = n_threads
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None):
         """Cluster the rows of X.
 
@@ -143,7 +157,10 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters)
+        with self._watching() as watch:
+            watched = watch.may_go_on, watch.report
+            descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters, *watched)
+        descent.stop_reason = self._stop_reason(descent, watch)
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
         return self
@@ -165,7 +182,8 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         labels : ndarray of shape (n_samples,), int32
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        return self._or_new(self._rank_[engine.assign(self._rule_)[0]], X, allow_new)
+        found = engine.assign(self._rule_)[0]
+        return self._or_new(self._rank_[found], X, allow_new)
 
     def _view(self, X):
         check_is_fitted(self)
@@ -188,13 +206,14 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         require_prior(self.prior)
         require_choice("algorithm", self.algorithm, ALGORITHMS)
         require_count("max_iter", self.max_iter)
+        self._check_watching()
         require_count("max_clusters", self.max_clusters, or_none=True)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("n_threads", self.n_threads, or_none=True)
 
     def _publish(self, X, data, engine, objective, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
-        if not descent.converged:
+        if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",
@@ -221,6 +240,6 @@ class BayesianKMeans(Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEs
         if covariances is not None:
             self.covariances_ = covariances
         self.weights_ = objective.mixture.weights(stats.n)
-        self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_evaluations_ = engine.n_evaluations
         self.algorithm_ = getattr(engine, "algorithm", "brute")

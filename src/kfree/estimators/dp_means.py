@@ -5,6 +5,7 @@ from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require
+from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
 
 
@@ -55,6 +56,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
         first.
@@ -84,6 +91,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         Number of sweeps, or of moves tried.
     converged_ : bool
         Whether no other sweep or move would change anything.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
     n_distances_ : int
         Distances between a row and a centre that were really computed by passes over all rows; may differ between
         instruction sets, which no other result does.
@@ -131,6 +140,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         engine="auto",
         n_threads=None,
         noise=0,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -147,9 +158,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self.engine = engine
         self.n_threads = n_threads
         self.noise = noise
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
 

@@ -13,17 +13,19 @@ from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._validation import is_number, require_choice, require_count
+from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
+from kfree.search.graph.target import nearest_to
 
 # The penalty where there is nothing to cut.
 _ANY_PENALTY = -0.5
 
 
-class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
+class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
@@ -38,6 +40,9 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         From −2 on only single nodes are best, from 0 on only the whole. For ``cut="ratio"`` −lam is the number of
         links per node that a cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` takes the
         step of the staircase k(lam) whose clusters explain the links best (``path_``).
+    target_k : int or None, default=None
+        A wished number of clusters, nodes without links included: with ``lam="auto"``, a penalty at which a search ends
+        with that many. A warning says so if none does.
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
     patience : int or None, default=None
@@ -48,6 +53,12 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         Most moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
         Who computes: compiled code, or Python code that says what the compiled code means. Same answer.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, and among equals by their first rows; or all by their first nodes.
     random_state : int, RandomState or None, default=0
@@ -69,7 +80,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
     shares_ : ndarray of shape (n_clusters_,)
         What each cluster keeps inside of all its links; 1 for a node that has none.
     path_ : CutStaircase or None
-        The staircase that ``lam="auto"`` chose from.
+        The staircase that ``lam="auto"`` chose from, where ``target_k`` was not given.
     node_names_ : ndarray of shape (n_nodes,)
         The nodes in the order of ``labels_``: as networkx, igraph or the list of edges names them, else 0, 1, …
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
@@ -78,6 +89,8 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         Moves tried.
     converged_ : bool
         Whether no move helped any more.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_features_in_ : int
         The number of nodes.
 
@@ -106,18 +119,24 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         self,
         lam="auto",
         *,
+        target_k=None,
         cut="normalized",
         patience=None,
         max_iter=1000,
         engine="auto",
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=0,
     ):
         self.lam = lam
+        self.target_k = target_k
         self.cut = cut
         self.patience = patience
         self.max_iter = max_iter
         self.engine = engine
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
@@ -128,6 +147,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         return tags
 
+    @with_callbacks
     def fit(self, A, y=None):
         """Cluster the nodes of a graph.
 
@@ -135,7 +155,8 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         ----------
         A : {array, sparse matrix} of shape (n_nodes, n_nodes), edges of shape (m, 2 or 3), networkx or igraph graph
             Weights ≥ 0, 0 where there is no link. In a list of edges the third column holds weights, nodes are numbers
-            or texts, and equal edges add up. A square array is always a matrix. Directed graphs are made symmetric.
+            or texts, and equal edges add up. A data frame of two or three columns is a list of edges; a square array of
+            numbers is always a matrix. Directed graphs are made symmetric.
         y : ignored
 
         Returns
@@ -146,7 +167,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         adjacency, names = validated_graph(A)
         linked = np.flatnonzero(np.diff(adjacency.indptr))
         graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
-        lam, path, descent = self._search(graph)
+        lam, path, descent = self._search(graph, adjacency.shape[0] - len(linked))
         self._publish(adjacency, names, linked, lam, path, descent)
         return self
 
@@ -189,38 +210,71 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
         require_count("patience", self.patience, or_none=True, least=0)
         require_count("max_iter", self.max_iter)
-        if isinstance(self.lam, str) and self.lam == "auto":
+        self._check_watching()
+        is_auto = isinstance(self.lam, str) and self.lam == "auto"
+        require_count("target_k", self.target_k, or_none=True)
+        require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
+        if is_auto:
             return
         if not is_number(self.lam):
-            raise ValueError(f"lam={self.lam!r} is not allowed; give a number below 0 or 'auto'.")
+            raise ValueError(f"lam={shown(self.lam)} is not allowed; give a number below 0 or 'auto'.")
         if self.lam >= 0:
             raise ValueError(
-                f"lam={self.lam!r} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one cluster "
-                "is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links inside) or "
-                "'auto'."
+                f"lam={shown(self.lam)} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one "
+                "cluster is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links "
+                "inside) or 'auto'."
             )
 
-    def _search(self, graph):
+    def _search(self, graph, n_alone):
         """The penalty, the staircase that it was read from, if it was, and what the search found."""
         if graph is None or not graph.out.any():
             return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
-        if self.lam == "auto":
-            path = cut_path(graph, cut, rng)
-            staircase, start = path.staircase, path.start
-            objective = cut(staircase.suggest().lam)
-        else:
-            objective, staircase = cut(float(self.lam)), None
-            self._require_penalty_above(objective.lowest_lam(graph))
-            start = grown(graph, objective)
         patience = _usual_patience(graph) if self.patience is None else self.patience
-        return objective.lam, staircase, search(start, graph, objective, rng, patience, self.max_iter)
+        path = cut_path(graph, cut, rng) if self.lam == "auto" else None
+        with self._watching() as watch:
+
+            def search_at(lam, start=None):
+                start, watched = grown(graph, cut(lam)) if start is None else start, (watch.may_go_on, watch.report)
+                return search(start, graph, cut(lam), rng, patience, self.max_iter, *watched)
+
+            if path is None:
+                lam, staircase = float(self.lam), None
+                self._require_penalty_above(cut(lam).lowest_lam(graph))
+                descent = search_at(lam)
+            elif self.target_k is None:
+                staircase = path.staircase
+                lam = staircase.suggest().lam
+                descent = search_at(lam, path.start)
+            else:
+                staircase, wished = None, self.target_k - n_alone
+                lam = self._penalty_for(path.staircase, wished, n_alone)
+                lam, descent = nearest_to(wished, lam, cut(lam).lowest_lam(graph), search_at, watch.may_go_on)
+                self._warn_unless_found(descent.state.clusters.n_nodes + n_alone, lam)
+        descent.stop_reason = self._stop_reason(descent, watch)
+        return lam, staircase, descent
+
+    def _penalty_for(self, staircase, wished, n_alone):
+        """The penalty at which the staircase has the wished number, or its end where that is finer."""
+        least, most = int(staircase.k[0]), int(staircase.k[-1])
+        allowed = f"at least {least + n_alone}, the number of unconnected parts"
+        require(wished >= least, "target_k", self.target_k, allowed)
+        return staircase.at(k=min(wished, most)).lam
+
+    def _warn_unless_found(self, n_found, lam):
+        if n_found != self.target_k:
+            warnings.warn(
+                f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
+                f"gives {n_found}.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _require_penalty_above(self, lowest):
         if self.lam <= lowest:
             raise ValueError(
-                f"lam={self.lam!r} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with a "
-                f"penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
+                f"lam={shown(self.lam)} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with "
+                f"a penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
                 + (", better above -1." if self.cut == "normalized" else ".")
             )
 
@@ -231,7 +285,7 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         if descent is not None:
             labels += len(linked)  # nodes without links come after all clusters that were found
             labels[linked] = descent.state.labels
-            self._warn_unless(descent.converged)
+            self._warn_unless(descent.stop_reason != "max_iter")
         labels = in_order_of_first(labels)
         labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
@@ -242,11 +296,12 @@ class GraphDPMeans(Explained, ClusterMixin, BaseEstimator):
         earlier = np.array(descent.cost_history[:-1] if descent else []) + lam * (n - len(linked))
         self.cost_history_ = np.append(earlier, self.cost_)
         self.n_iter_, self.converged_ = (descent.n_iter, descent.converged) if descent else (1, True)
+        self.stop_reason_ = descent.stop_reason if descent else "converged"
         self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
         self._objective_, self._clusters_ = objective, clusters
 
-    def _warn_unless(self, converged):
-        if not converged:
+    def _warn_unless(self, within_limit):
+        if not within_limit:
             warnings.warn(
                 f"GraphDPMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._centres import Found
 from kfree.estimators._feature_space import feature_space
-from kfree.estimators._groups import is_list, renumbered, require_further, stacked, stacked_weights
+from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._sharing import SharedClusterer
 from kfree.estimators._validation import (
     is_positive_number,
@@ -20,15 +20,17 @@ from kfree.estimators._validation import (
     require_count,
     validated_weights,
 )
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
+from kfree.search.centres.target import nearest_to
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
 from kfree.search.groups.penalties import fitting_penalties
 
 SEARCHES = ["split-merge", "sweep"]
 
 
-class HardHDP(SharedClusterer):
+class HardHDP(Watched, SharedClusterer):
     """Clusters that groups share: each group uses a few of the global clusters, and pays for every one it uses.
 
     Minimises J = Σ w·‖x − centre‖² + lam_local·(number of local clusters) + lam_global·(number of global clusters),
@@ -42,6 +44,9 @@ class HardHDP(SharedClusterer):
         suit the clusters they lead to.
     lam_global : float > 0 or "auto", default="auto"
         What a global cluster costs once for all groups.
+    target_k : int or None, default=None
+        A wished number of global clusters: the penalties that are ``"auto"`` are scaled until a search ends with that
+        many. A warning says so if none does.
     kernel : None, str or callable, default=None
         With a kernel (scikit-learn's names, a function of two rows, or ``"precomputed"``), clusters are those of its
         feature space. That takes all kernel values between the rows, 8·n² bytes and some n³ operations.
@@ -58,6 +63,12 @@ class HardHDP(SharedClusterer):
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
         Threads to use, all available ones by default. The answer does not depend on it.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
         first. In ``partial_fit`` old clusters come first, in the order that they had.
@@ -91,6 +102,8 @@ class HardHDP(SharedClusterer):
         J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
     n_iter_ : int
     converged_ : bool
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_distances_ : int
     engine_ : str
     n_features_in_ : int
@@ -122,6 +135,7 @@ class HardHDP(SharedClusterer):
         lam_local="auto",
         lam_global="auto",
         *,
+        target_k=None,
         kernel=None,
         gamma=None,
         degree=3,
@@ -132,11 +146,14 @@ class HardHDP(SharedClusterer):
         max_iter=300,
         engine="auto",
         n_threads=None,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
         self.lam_local = lam_local
         self.lam_global = lam_global
+        self.target_k = target_k
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -147,9 +164,12 @@ class HardHDP(SharedClusterer):
         self.max_iter = max_iter
         self.engine = engine
         self.n_threads = n_threads
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None, groups=None, sample_weight=None):
         """Cluster the rows of all groups together.
 
@@ -158,6 +178,7 @@ class HardHDP(SharedClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
             A list holds one array per group.
         y : ignored
+            Names given here are refused, and whole numbers that repeat warned about: groups have a name of their own.
         groups : array-like of shape (n_samples,), default=None
             The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
             each array of a list is one.
@@ -167,6 +188,7 @@ class HardHDP(SharedClusterer):
         -------
         self : HardHDP
         """
+        refuse_groups_as_y(y, groups)
         self._check_parameters()
         rows, names = stacked(X, groups, self)
         validate_data(BaseEstimator(), rows if is_list(X) else X, skip_check_array=True)  # names that cannot be kept
@@ -176,8 +198,11 @@ class HardHDP(SharedClusterer):
         points = rows if space is None else space.fitted
         engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
-        engine = engine.penalised(objective.lam_local)
-        state, descent = self._search(engine, objective, None)
+        if self.target_k is None:
+            engine = engine.penalised(objective.lam_local)
+            state, descent = self._search(engine, objective, None)
+        else:
+            engine, objective, state, descent = self._with_target_k(engine, objective)
         self._publish(rows if is_list(X) else X, points, weight, Found(engine, objective, state, descent))
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = state.stats.used, state.stats.n
@@ -203,6 +228,7 @@ class HardHDP(SharedClusterer):
         -------
         self : HardHDP
         """
+        refuse_groups_as_y(y, groups)
         if not hasattr(self, "_sites_"):
             return self.fit(X, groups=groups, sample_weight=sample_weight)
         if self.kernel is not None:
@@ -235,6 +261,9 @@ class HardHDP(SharedClusterer):
                 value,
                 "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'",
             )
+        require_count("target_k", self.target_k, or_none=True)
+        given = is_positive_number(self.lam_local) and is_positive_number(self.lam_global)
+        require(self.target_k is None or not given, "target_k", self.target_k, "None with both penalties as numbers")
         require_choice("search", self.search, SEARCHES)
         require_count("patience", self.patience, least=0)
         require(
@@ -244,6 +273,7 @@ class HardHDP(SharedClusterer):
             "0 with search='sweep', which is over when it is over",
         )
         require_count("max_iter", self.max_iter)
+        self._check_watching()
 
     def _objective(self, engine):
         """The objective with the penalties that were given, or else found."""
@@ -253,14 +283,46 @@ class HardHDP(SharedClusterer):
             local, global_ = fitting_penalties(engine, local, global_, rng)
         return HDPObjective(global_, local)
 
+    def _scaled(self, objective, scale):
+        """The objective with the penalties that are "auto" multiplied by ``scale``."""
+        local, global_ = (scale if value == "auto" else 1.0 for value in (self.lam_local, self.lam_global))
+        return HDPObjective(global_ * objective.lam, local * objective.lam_local)
+
+    def _with_target_k(self, engine, objective):
+        """Penalties, and what a search finds with them, that come nearest to the wished number of global clusters."""
+        with self._watching() as watch:
+
+            def search(scale, sites):
+                scaled = self._scaled(objective, scale)
+                return self._descended(engine.penalised(scaled.lam_local), scaled, sites, watch)
+
+            scale, descent = nearest_to(self.target_k, 1.0, search, watch.may_go_on)
+        objective = self._scaled(objective, scale)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k:
+            warnings.warn(
+                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
+                f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        engine = engine.penalised(objective.lam_local)
+        return engine, objective, *self._finished(engine, objective, descent, watch)
+
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
-        if self.search == "sweep":
-            descent = sweeps(engine, objective, sites, self.max_iter)
-        else:
-            budget = Budget(check_random_state(self.random_state), self.patience)
-            descent = shared_split_merge(engine, objective, sites, self.max_iter, budget)
-        if not descent.converged:
+        with self._watching() as watch:
+            descent = self._descended(engine, objective, sites, watch)
+        return self._finished(engine, objective, descent, watch)
+
+    def _descended(self, engine, objective, sites, watch):
+        find = sweeps if self.search == "sweep" else shared_split_merge
+        rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
+        return find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+
+    def _finished(self, engine, objective, descent, watch):
+        descent.stop_reason = self._stop_reason(descent, watch)
+        if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",

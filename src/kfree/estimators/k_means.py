@@ -11,6 +11,7 @@ from kfree.core.sites import Sites
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import require, require_count
+from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -18,7 +19,7 @@ from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 
 
-class KMeans(CentreClusterer):
+class KMeans(Watched, CentreClusterer):
     """K-means for a given number of clusters.
 
     Parameters
@@ -39,6 +40,12 @@ class KMeans(CentreClusterer):
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
+    verbose : {0, 1}, default=0
+        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
+        after the move under way and keeps what it has found. A second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or as seeded.
     random_state : int, RandomState or None, default=None
@@ -57,6 +64,8 @@ class KMeans(CentreClusterer):
         Inertia after every iteration; never rises, ends with ``cost_``.
     n_iter_ : int
     converged_ : bool
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_distances_ : int
         Distances between a row and a centre that were really computed, seeding included; may differ between
         instruction sets, which no other result does.
@@ -91,6 +100,8 @@ class KMeans(CentreClusterer):
         engine="auto",
         n_threads=None,
         noise=0,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -103,9 +114,12 @@ class KMeans(CentreClusterer):
         self.engine = engine
         self.n_threads = n_threads
         self.noise = noise
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X into ``n_clusters`` clusters.
 
@@ -132,11 +146,15 @@ class KMeans(CentreClusterer):
         engine, objective = self._engine_of(rows, weight), OBJECTIVES[self.metric](0.0)
         near_enough = self._stopping_rule(engine, objective)
         lloyd, best = Lloyd(), None
-        for centres in self._starts(engine):
-            start = lloyd.start(Sites.of(centres), engine, objective)
-            descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough)
-            if best is None or descent.state.cost < best.state.cost:
-                best = descent
+        with self._watching() as watch:
+            for centres in self._starts(engine):
+                start, watched = lloyd.start(Sites.of(centres), engine, objective), (watch.may_go_on, watch.report)
+                descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched)
+                if best is None or descent.state.cost < best.state.cost:
+                    best = descent
+                if not watch.may_go_on():
+                    break
+        best.stop_reason = self._stop_reason(best, watch)
         return Found(engine, objective, best.state, best)
 
     def _check_parameters(self):
@@ -144,6 +162,7 @@ class KMeans(CentreClusterer):
         require_count("n_clusters", self.n_clusters)
         require_count("n_init", self.n_init)
         require_noise(self.noise)
+        self._check_watching()
         is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= self.tol < np.inf
         require(is_tol, "tol", self.tol, "a finite number ≥ 0")
         require(
@@ -193,7 +212,7 @@ class KMeans(CentreClusterer):
         return near_enough
 
     def _warn(self, descent):
-        if not descent.converged:
+        if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"KMeans did not converge within max_iter={self.max_iter} iterations. Raise max_iter or tol.",
                 ConvergenceWarning,

@@ -9,12 +9,18 @@ from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
+from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
+from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import DPMeansObjective
 
+# Kernels that fall to nothing with distance, from one.
+FADING = ("rbf", "laplacian")
+# Below this kernel value to all rows of the fit, the norms of the centres decide which is nearest, and not the row.
+OUT_OF_REACH = 1e-3
 # So many rows of a kernel are enough to see that it has negative eigenvalues.
 _PROBED = 200
 
@@ -50,6 +56,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     order : {"given", "random"}, default="given"
     max_iter : int, default=300
     max_clusters : int or None, default=None
+    verbose : {0, 1}, default=0
+    on_interrupt : {"raise", "keep"}, default="raise"
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
         first.
@@ -77,6 +85,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     n_iter_ : int
     converged_ : bool
         Whether no other sweep or move would change anything.
+    stop_reason_ : str
+        Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
     n_kernel_values_ : int
         Kernel values that were computed.
     n_features_in_ : int
@@ -118,6 +128,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         order="given",
         max_iter=300,
         max_clusters=None,
+        verbose=0,
+        on_interrupt="raise",
         label_order="size",
         random_state=None,
     ):
@@ -134,6 +146,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         self.order = order
         self.max_iter = max_iter
         self.max_clusters = max_clusters
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
 
@@ -143,6 +157,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
+    @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
 
@@ -177,7 +192,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
             If precomputed, kernel values between these rows and those of ``fit``.
         allow_new : bool, default=False
             Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. So are rows so far from all
+            rows of ``fit`` that the kernels rbf and laplacian do not see them.
 
         Returns
         -------
@@ -186,11 +202,18 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        labels = np.empty(rows.shape[0], dtype=np.int32)
+        labels, largest = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
         for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
+            largest[places] = values.max(axis=1)
             # ‖φ(x) − c‖² but for κ(x, x), which is the same for all centres.
             labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
-        return self._or_new(labels, X, allow_new)
+        labels = self._or_new(labels, X, allow_new)
+        if isinstance(self._kernel_.name, str) and self._kernel_.name in FADING:
+            if allow_new:
+                labels[largest < OUT_OF_REACH] = -1
+            else:
+                warn_out_of_reach(largest, OUT_OF_REACH, self)
+        return labels
 
     def _view(self, X):
         require_rows(X, self)
@@ -257,5 +280,5 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         self.cost_ = state.cost
         self.cost_history_ = np.array(descent.cost_history)
         self.n_iter_ = descent.n_iter
-        self.converged_ = descent.converged
+        self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
         self.n_kernel_values_ = engine.gram.n_values

@@ -6,23 +6,27 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.engines.kernel.gram import blocks
-from kfree.estimators._explained import Explained, column_names, require_rows, view_by_distances
+from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
+from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
-from kfree.spectral.spectrum import above, at_widest_step
+from kfree.spectral.spectrum import above, at_widest_step, of_number
 
+# The neighbour whose distance says how far a row lies from a cluster.
+_NEIGHBOUR = 5
 # Affinity → whether it is divided by the square roots of both degrees unless ``normalize`` says otherwise.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
 
 
-class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
+class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
     """Clusters of any shape, as many as a matrix of affinities has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
@@ -34,6 +38,8 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     lam : float > 0 or "auto", default="auto"
         The penalty of a cluster, in units of eigenvalues. A normalised affinity has eigenvalues up to one, and about as
         many close to one as there are clusters. ``"auto"`` takes the middle of the widest step of the spectrum.
+    target_k : int or None, default=None
+        A wished number of clusters: with ``lam="auto"``, the penalty lies between that eigenvalue and the next.
     affinity : {"rbf", "nearest_neighbors", "precomputed", "linear"}, default="rbf"
         How much two rows belong together:
 
@@ -58,6 +64,8 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        1 − distance to the own centre / distance to the second nearest, in the embedding.
     n_clusters_ : int
         The number of eigenvalues above ``lam_``, or 1.
     lam_ : float
@@ -107,6 +115,7 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         self,
         lam="auto",
         *,
+        target_k=None,
         affinity="rbf",
         gamma=None,
         n_neighbors=10,
@@ -115,6 +124,7 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         random_state=None,
     ):
         self.lam = lam
+        self.target_k = target_k
         self.affinity = affinity
         self.gamma = gamma
         self.n_neighbors = n_neighbors
@@ -146,12 +156,12 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng)
-        spectrum = at_widest_step(matrix, normalised) if self.lam == "auto" else above(matrix, float(self.lam))
+        spectrum = self._spectrum(matrix, normalised)
         self._warn(spectrum, matrix)
-        self._publish(X, affinity, degrees, matrix, spectrum)
+        self._publish(X, rows, affinity, degrees, matrix, spectrum)
         return self
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
 
         Their place in the embedding is K(new, fitted)·V/λ, as it is for the rows of ``fit``.
@@ -160,6 +170,9 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             If precomputed, affinities between these rows and those of ``fit``.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: its fifth neighbour in every cluster is farther than
+            that of all but one in a thousand rows of that cluster. Not for precomputed affinities.
 
         Returns
         -------
@@ -170,18 +183,32 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         labels = np.zeros(rows.shape[0], dtype=np.int32)
         if self._rows_model_ is None:
-            return labels
-        for places, embedded in self._embedded(rows):
+            return self._or_new(labels, X, allow_new)
+        largest = np.empty(rows.shape[0])
+        for places, embedded, largest[places] in self._embedded(rows):
             labels[places] = self._rows_model_.predict(embedded)
-        return labels
+        if self.affinity == "rbf" and not allow_new:
+            warn_out_of_reach(largest, np.finfo(np.float64).tiny, self)
+        return self._or_new(labels, X, allow_new)
 
     def _embedded(self, rows):
-        """Places of validated rows in the embedding, block by block."""
+        """Places of validated rows in the embedding, and their largest affinities, block by block."""
         for places in blocks(rows.shape[0], len(self.embedding_)):
             values = self._affinity_.to_new(rows[places])
+            largest = np.asarray(
+                abs(values).max(axis=1).todense() if sp.issparse(values) else values.max(axis=1)
+            ).ravel()
             if self._degrees_ is not None:
                 values = _normalised(values, self._degrees_)
-            yield places, _unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_))
+            yield places, _unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_)), largest
+
+    def _distances(self, X):
+        """Distances of rows to their fifth neighbour in each cluster, block by block."""
+        if self.affinity == "precomputed":
+            raise ValueError("precomputed affinities do not tell how far rows lie; outliers need rows.")
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return _to_neighbours(rows, self._rows_, self.labels_, self.n_clusters_)
 
     def _view(self, X):
         require_rows(X, self)
@@ -193,13 +220,15 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
         if self._rows_model_ is None:  # one cluster, which is all of the embedding
             parts, centres = [(slice(None), np.zeros((len(labels), 1)))], np.zeros((1, 1))
         else:
-            parts = ((places, self._rows_model_.transform(embedded)) for places, embedded in self._embedded(rows))
+            parts = ((places, self._rows_model_.transform(embedded)) for places, embedded, _ in self._embedded(rows))
             centres = self._rows_model_.cluster_centers_
         return view_by_distances(parts, labels, centres, **told)
 
     def _check_parameters(self):
         is_auto = isinstance(self.lam, str) and self.lam == "auto"
         require(is_auto or is_positive_number(self.lam), "lam", self.lam, "a finite number > 0, or 'auto'")
+        require_count("target_k", self.target_k, or_none=True)
+        require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
         require_choice("affinity", self.affinity, list(AFFINITIES))
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         require(
@@ -224,7 +253,23 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
             return Neighbours(rows, self.n_neighbors)
         return Given(rows) if self.affinity == "precomputed" else Products(rows)
 
+    def _spectrum(self, matrix, normalised):
+        """The eigenvalues above the penalty that was given, wished for by ``target_k`` or found."""
+        if self.lam != "auto":
+            return above(matrix, float(self.lam))
+        if self.target_k is None:
+            return at_widest_step(matrix, normalised)
+        require(self.target_k <= matrix.n_rows, "target_k", self.target_k, f"at most the {matrix.n_rows} rows of X")
+        return of_number(matrix, self.target_k, normalised)
+
     def _warn(self, spectrum, matrix):
+        if self.target_k is not None and len(spectrum.values) != self.target_k:
+            warnings.warn(
+                f"SpectralDPMeans found no penalty with target_k={self.target_k} eigenvalues above it, as some are "
+                f"equal; lam_={spectrum.lam:g} gives {max(1, len(spectrum.values))}.",
+                UserWarning,
+                stacklevel=3,
+            )
         if not len(spectrum.values):
             largest = float(matrix.leading(1)[0][0])
             warnings.warn(
@@ -242,14 +287,19 @@ class SpectralDPMeans(Explained, ClusterMixin, BaseEstimator):
                 stacklevel=3,
             )
 
-    def _publish(self, X, affinity, degrees, matrix, spectrum):
+    def _publish(self, X, rows, affinity, degrees, matrix, spectrum):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         embedding = _unit_rows(spectrum.vectors)
         rows_model = _clustered(embedding, self.label_order) if embedding.shape[1] > 1 else None
+        labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
+        n_clusters, spreads = max(1, embedding.shape[1]), None
+        if self.affinity != "precomputed":
+            _, spreads = margins(_to_neighbours(rows, rows, labels, n_clusters), labels, None)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._affinity_, self._degrees_, self._rows_model_ = affinity, degrees, rows_model
-        self.labels_ = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
-        self.n_clusters_ = max(1, embedding.shape[1])
+        self._rows_, self._spreads_ = None if spreads is None else rows, spreads
+        self.labels_, self.n_clusters_ = labels, n_clusters
+        self.confidence_ = np.ones(len(labels)) if rows_model is None else rows_model.confidence_
         self.lam_ = spectrum.lam
         self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, spectrum.vectors, embedding
         self.relaxed_bound_ = float((spectrum.values - spectrum.lam).sum())
@@ -267,6 +317,17 @@ def _clustered(embedding, label_order):
     if label_order == "size":
         order = published_order("size", model.labels_, np.bincount(model.labels_, minlength=k))
     return model.set_params(init=model.cluster_centers_[order]).fit(embedding)
+
+
+def _to_neighbours(rows, known, labels, n_clusters):
+    """Distances of rows to the fifth nearest ``known`` row of each cluster, or the last; a row itself is the first."""
+    distances = np.full((rows.shape[0], n_clusters), np.inf)
+    for c in range(n_clusters):
+        members = np.flatnonzero(labels == c)
+        if len(members):
+            search = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, len(members))).fit(known[members])
+            distances[:, c] = search.kneighbors(rows)[0][:, -1]
+    yield slice(None), distances
 
 
 def _unit_rows(rows):

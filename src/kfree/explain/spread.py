@@ -35,7 +35,7 @@ class Spreads:
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
-        return np.sqrt(self.scale * gamma.isf(false_alarms, self.shape))
+        return np.asarray(np.sqrt(self.scale * gamma.isf(false_alarms, self.shape)))
 
 
 def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Spreads:
@@ -43,8 +43,8 @@ def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Spreads:
     labels, sq_dist = labels[labels >= 0], dist[labels >= 0] ** 2
     size = np.bincount(labels, minlength=n_clusters)
     if (size < _FEWEST).all():
-        shape, scale = _gamma(sq_dist)
-        return Spreads(np.full(n_clusters, shape), np.full(n_clusters, scale))
+        one_shape, one_scale = _gamma(sq_dist)
+        return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
     by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(size)[:-1])
     width = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
     # The median over the rows, of the width of their cluster, without those that are too small to judge.

@@ -35,7 +35,8 @@ O = TypeVar("O")
 class Descent(Generic[S]):
     """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain.
 
-    ``reached_last`` says that the last of the moves has been begun at least once.
+    ``reached_last`` says that the last of the moves has been begun at least once, and ``stop_reason``, set by who began
+    the search, why it ended.
     """
 
     state: S
@@ -43,6 +44,7 @@ class Descent(Generic[S]):
     n_iter: int = 1
     converged: bool = False
     reached_last: bool = False
+    stop_reason: str = ""
 
 
 def descend(
@@ -53,10 +55,11 @@ def descend(
     max_iter: int,
     near_enough: Callable[[S, S], bool] | None = None,
     in_time: Clock = always,
+    report: Callable[[Descent[S]], None] | None = None,
 ) -> Descent[S]:
     """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none changes anything worth having.
 
-    No move is begun when ``in_time()`` is false.
+    No move is begun when ``in_time()`` is false. ``report`` is called after every move.
 
     After a move that helped, the first one has its turn again, so cheap ones come first. Two states that are
     ``near_enough`` to each other (None: the same partition) show that a move did not help, though the second is kept
@@ -77,6 +80,8 @@ def descend(
             descent.state = new
             descent.cost_history.append(new.cost)
         del old, new
+        if report is not None:
+            report(descent)
     return descent
 
 

@@ -36,7 +36,7 @@ class LocalEngine:
         self._isa = chosen_instruction_set(passes.instruction_sets())
         self._n_threads = n_threads or available_cpus()
         self.name = name
-        self.description = f"{name} ({self._isa}, {self._n_threads} threads)" if self._isa else name
+        self.description = f"{name} ({self._isa}, {_counted(self._n_threads)})" if self._isa else name
         if frame is None and (unit or sp.issparse(X)):
             frame = Frame.plain(self.n_features, unit)
         self.frame = self._centred_frame(X) if frame is None else frame
@@ -178,3 +178,7 @@ def _require_directions(lengths: Floats) -> None:
         )
     if not np.isfinite(lengths).all():
         raise ValueError("the length of a row of X overflows float64. Divide X by a constant first.")
+
+
+def _counted(n_threads: int) -> str:
+    return "1 thread" if n_threads == 1 else f"{n_threads} threads"

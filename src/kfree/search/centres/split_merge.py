@@ -8,7 +8,7 @@ where they end.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,15 +38,20 @@ PROMISING = 1e-3
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to search: up to ``patience`` random cuts in vain, and until ``deadline`` (time.monotonic())."""
+    """How long to search: up to ``patience`` random cuts in vain, and until ``deadline`` (time.monotonic()).
+
+    ``may_go_on`` can end a search earlier, and ``report`` is called after every move.
+    """
 
     rng: np.random.RandomState
     patience: float = 0
     deadline: float = np.inf
+    may_go_on: Clock = always
+    report: Callable[[Descent[State]], None] | None = None
 
     def in_time(self) -> bool:
         """Whether another step may begin."""
-        return time.monotonic() < self.deadline
+        return time.monotonic() < self.deadline and self.may_go_on()
 
 
 def split_merge(
@@ -74,7 +79,7 @@ def split_merge(
         Oversplit(max_clusters, in_time=budget.in_time),
         Perturb(budget, max_clusters),
     ]
-    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time)
+    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
 
 
 def grown(

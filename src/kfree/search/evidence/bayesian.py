@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
@@ -13,14 +14,19 @@ from kfree.search.evidence.hard_labels import HardClustering, Update, clustering
 from kfree.search.evidence.overlap import criteria
 from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
-from kfree.search.loop import Descent, descend
+from kfree.search.loop import Clock, Descent, always, descend
 
 # Clusters whose responsibilities have a smaller cosine than this do not overlap: merging them is not followed up.
 OVERLAP = 1e-3
 
 
 def bayesian_k_means(
-    engine: CostRuleEngine[S], objective: FreeEnergy[S], max_iter: int, max_clusters: int | None
+    engine: CostRuleEngine[S],
+    objective: FreeEnergy[S],
+    max_iter: int,
+    max_clusters: int | None,
+    in_time: Clock = always,
+    report: Callable[[Descent[HardClustering[S]]], None] | None = None,
 ) -> Descent[HardClustering[S]]:
     """From one cluster, until no update, split or merge lowers the free energy."""
     halves: Halves[S] = Halves()
@@ -31,7 +37,8 @@ def bayesian_k_means(
         Split(halves, max_clusters),
         Oversplit(halves, max_clusters),
     ]
-    return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, near_enough=_no_gain)
+    start = one_cluster(engine, objective)
+    return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
 
 
 class HardMove(Protocol[S]):

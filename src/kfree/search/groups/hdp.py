@@ -44,7 +44,7 @@ def shared_split_merge(
     state = state_of(start, engine.nearest(start), objective)
     require_finite(state)
     if sites is None:
-        state = grown(state, engine, objective, None, Closings)
+        state = grown(state, engine, objective, None, Closings, budget.in_time)
     moves: list[GroupMove] = [
         CONVERGE,
         ExchangeInGroups(),
@@ -56,7 +56,7 @@ def shared_split_merge(
         Oversplit(deaths=Closings),
         Perturb(budget, deaths=Closings),
     ]
-    return descend(state, moves, engine, objective, max_iter, near_enough=no_gain)
+    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
 
 
 def sites_of(state: State) -> SharedSites:
@@ -93,11 +93,14 @@ class HDPSweep:
         return state_of(state.sites, Pass(done.centres, labels, sq_dist, stats), objective)
 
 
-def sweeps(engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int) -> Descent[State]:
+def sweeps(
+    engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int, budget: Budget
+) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
     sweep = HDPSweep()
     start = shared_by_all(engine, objective) if sites is None else sites
-    return descend(sweep.start(start, engine, objective), [sweep], engine, objective, max_iter)
+    state = sweep.start(start, engine, objective)
+    return descend(state, [sweep], engine, objective, max_iter, None, budget.in_time, budget.report)
 
 
 def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:

@@ -1,0 +1,143 @@
+"""Searches that are watched: progress on the screen, scikit-learn's callbacks, and Ctrl-C that keeps the best state."""
+
+import signal
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+
+from kfree.estimators._validation import require, require_choice
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:
+        """Nothing, where scikit-learn has no callbacks."""
+
+    def with_callbacks(method):
+        """The method itself, where scikit-learn has no callbacks."""
+        return method
+
+
+INTERRUPTS = ["raise", "keep"]
+
+
+class Watch:
+    """What is told about a search, and whether it may go on. ``stopped_by`` is None, "interrupt" or "callback"."""
+
+    def __init__(self):
+        self.stopped_by = None
+        self.listeners = []
+
+    def may_go_on(self):
+        return self.stopped_by is None
+
+    def report(self, descent):
+        """Called after every move."""
+        for listener in self.listeners:
+            if listener(descent):
+                self.stopped_by = "callback"
+
+
+class Watched(CallbackSupportMixin):
+    """For estimators with the parameters ``verbose``, ``on_interrupt`` and ``max_iter``."""
+
+    def _check_watching(self):
+        require(self.verbose in (0, 1), "verbose", self.verbose, "0 or 1")
+        require_choice("on_interrupt", self.on_interrupt, INTERRUPTS)
+
+    @contextmanager
+    def _watching(self):
+        """A watch over the searches of a fit, for as long as they run."""
+        watch = Watch()
+        with ExitStack() as stack:
+            if self.verbose:
+                watch.listeners.append(stack.enter_context(_progress(self)))
+            if getattr(self, "_skl_callbacks", None):
+                watch.listeners.append(stack.enter_context(_callbacks(self)))
+            if self.on_interrupt == "keep" and threading.current_thread() is threading.main_thread():
+                stack.enter_context(_kept(watch))
+            yield watch
+
+    def _stop_reason(self, descent, watch):
+        """Why a search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"."""
+        if descent.converged:
+            return "converged"
+        if watch.stopped_by is not None:
+            return watch.stopped_by
+        return "max_iter" if descent.n_iter >= self.max_iter else "time_budget"
+
+
+def n_clusters_of(state):
+    """The number of clusters of a state of any search."""
+    stats = state.stats if hasattr(state, "stats") else state.clusters
+    return len(stats.n) if hasattr(stats, "n") else stats.n_nodes
+
+
+def _share_done(estimator, descent, begun):
+    """Of the moves, or of the time, that the search may take; it may well end earlier."""
+    by_moves = descent.n_iter / estimator.max_iter
+    budget = getattr(estimator, "time_budget", None)
+    return min(1.0, by_moves if budget is None else max(by_moves, (time.monotonic() - begun) / budget))
+
+
+@contextmanager
+def _progress(estimator):
+    """A line that follows the search, by rich."""
+    try:
+        progress = import_module("rich.progress")
+    except ImportError as error:
+        raise ImportError('verbose=1 needs rich: pip install "kfree[progress]"') from error
+    name, begun = type(estimator).__name__, time.monotonic()
+    columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
+    with progress.Progress(*columns) as display:
+        task = display.add_task(f"{name}: search", total=1.0)
+
+        def show(descent):
+            told = f"{name}: cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+            display.update(task, description=told, completed=_share_done(estimator, descent, begun))
+
+        yield show
+
+
+@contextmanager
+def _callbacks(estimator):
+    """scikit-learn's callbacks: one task per move, with its cost, number of clusters and share of the work done.
+
+    ``with_callbacks`` around ``fit`` tears them down. A fit that searches again goes on in the same context.
+    """
+    begun = time.monotonic()
+    root = getattr(estimator, "_callback_fit_ctx", None)
+    if root is None:
+        root = estimator._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=estimator)
+
+    def call(descent):
+        told = {
+            "cost": descent.cost_history[-1],
+            "n_clusters": n_clusters_of(descent.state),
+            "share_done": _share_done(estimator, descent, begun),
+        }
+        task = root.subcontext(task_name="move")
+        task.call_on_fit_task_begin(estimator=estimator, metadata=told)
+        return task.call_on_fit_task_end(estimator=estimator, metadata=told)
+
+    yield call
+    root.call_on_fit_task_end(estimator=estimator)
+
+
+@contextmanager
+def _kept(watch):
+    """Ctrl-C ends the search after the move that is under way; a second one raises KeyboardInterrupt."""
+
+    def stop(number, frame):
+        if watch.stopped_by == "interrupt":
+            raise KeyboardInterrupt
+        watch.stopped_by = "interrupt"
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

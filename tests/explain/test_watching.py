@@ -1,0 +1,164 @@
+"""Progress, callbacks, Ctrl-C and why a search stopped."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans
+from kfree.estimators import _watching
+
+ESTIMATORS = {
+    "DPMeans": DPMeans(lam=2.0),
+    "sweep": DPMeans(lam=2.0, search="sweep"),
+    "target_k": DPMeans(target_k=5),
+    "KMeans": KMeans(8, tol=0, random_state=0),
+    "KernelDPMeans": KernelDPMeans(lam=2.0),
+    "HardHDP": HardHDP(2.0, 2.0),
+    "HardHDP, sweep": HardHDP(2.0, 2.0, search="sweep"),
+    "GraphDPMeans": GraphDPMeans(lam=-0.6),
+    "BayesianKMeans": BayesianKMeans(),
+}
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(120, 2)) + rng.integers(3, size=(120, 1)) * 6
+    near = np.linalg.norm(X[:, None] - X, axis=2) < 1.0
+    return {"rows": X, "graph": near.astype(float)}
+
+
+def made(name, **settings):
+    model = ESTIMATORS[name]
+    return type(model)(**{**model.get_params(deep=False), **settings})
+
+
+def rows_for(name, data):
+    return data["graph" if name == "GraphDPMeans" else "rows"]
+
+
+@pytest.fixture
+def after_each_move(monkeypatch):
+    """A list of what happens after each move, and a place for a function that is called then."""
+    seen, hooks = [], []
+
+    class Seen(_watching.Watch):
+        def report(self, descent):
+            seen.append((descent.cost_history[-1], _watching.n_clusters_of(descent.state)))
+            super().report(descent)
+            for hook in hooks:
+                hook()
+
+    monkeypatch.setattr(_watching, "Watch", Seen)
+    return seen, hooks
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_search_says_why_it_stopped(name, data, after_each_move):
+    seen, _ = after_each_move
+    model = made(name).fit(rows_for(name, data))
+    assert (model.converged_, model.stop_reason_) == (True, "converged")
+    assert len(seen) > 0
+    assert seen[-1][1] == model.n_clusters_
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        short = made(name, max_iter=2).fit(rows_for(name, data))
+    assert (short.converged_, short.stop_reason_) == (False, "max_iter")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_interrupt_keeps_what_was_found(name, data, after_each_move):
+    seen, hooks = after_each_move
+    before = signal.getsignal(signal.SIGINT)
+    hooks.append(lambda: os.kill(os.getpid(), signal.SIGINT) if len(seen) == 1 else None)
+    model = made(name, on_interrupt="keep").fit(rows_for(name, data))
+    assert (model.converged_, model.stop_reason_) == (False, "interrupt")
+    assert len(seen) == 1
+    assert len(model.labels_) == len(data["rows"])
+    if hasattr(model, "predict") and name != "BayesianKMeans":
+        np.testing.assert_array_equal(model.predict(data["rows"]), model.labels_)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_interrupt_or_the_default_raises(data, after_each_move):
+    _, hooks = after_each_move
+    hooks.append(lambda: os.kill(os.getpid(), signal.SIGINT))
+    model = DPMeans(lam=2.0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data["rows"])
+    hooks.append(lambda: os.kill(os.getpid(), signal.SIGINT))
+    model.set_params(on_interrupt="keep")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(data["rows"])
+    assert not hasattr(model, "labels_")
+
+
+def test_outside_the_main_thread_nothing_is_installed(data):
+    done = []
+    thread = threading.Thread(target=lambda: done.append(DPMeans(lam=2.0, on_interrupt="keep").fit(data["rows"])))
+    thread.start()
+    thread.join()
+    assert done[0].stop_reason_ == "converged"
+
+
+def test_a_budget_of_time_is_a_reason(data):
+    with pytest.warns(ConvergenceWarning, match="time_budget"):
+        assert DPMeans(lam=0.5, time_budget=1e-6).fit(data["rows"]).stop_reason_ == "time_budget"
+
+
+def test_progress_is_shown(data, capsys):
+    pytest.importorskip("rich")
+    model = DPMeans(lam=2.0, verbose=1).fit(data["rows"])
+    shown = capsys.readouterr().out
+    assert f"cost {model.cost_:.6g}"[:8] in shown
+    assert f"{model.n_clusters_} clusters" in shown
+    DPMeans(lam=2.0).fit(data["rows"])
+    assert capsys.readouterr().out == ""
+
+
+def test_without_rich_the_error_names_the_command(data, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "rich.progress", None)
+    with pytest.raises(ImportError, match=r'pip install "kfree\[progress\]"'):
+        KMeans(2, verbose=1).fit(data["rows"])
+
+
+class Listener:
+    """A callback of scikit-learn that notes what it hears and stops after some moves."""
+
+    def __init__(self, most=10**9):
+        self.heard, self.most, self.torn_down = [], most, 0
+
+    def setup(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **told):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None, **told):
+        if context.task_name == "move":
+            self.heard.append(metadata)
+        return len(self.heard) >= self.most
+
+    def teardown(self, estimator, context):
+        self.torn_down += 1
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_callbacks_hear_of_every_move_and_can_stop(name, data):
+    pytest.importorskip("sklearn.callback")
+    listener = Listener()
+    model = made(name).set_callbacks(listener).fit(rows_for(name, data))
+    assert listener.heard[-1]["n_clusters"] == model.n_clusters_
+    assert all(0 < heard["share_done"] <= 1 for heard in listener.heard)
+    assert listener.torn_down == 1
+    stopped = made(name).set_callbacks(Listener(most=1)).fit(rows_for(name, data))
+    assert stopped.stop_reason_ == "callback"
+
+
+def test_wrong_settings_are_refused(data):
+    with pytest.raises(ValueError, match="verbose=3 is not allowed"):
+        KMeans(2, verbose=3).fit(data["rows"])
+    with pytest.raises(ValueError, match="on_interrupt='kep' is not allowed.*did you mean 'keep'"):
+        DPMeans(on_interrupt="kep").fit(data["rows"])
