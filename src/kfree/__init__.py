@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
+    from kfree.saving import load
     from kfree.tables.encoder import TableEncoder
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "exceptions",
     "farthest_first_lambda",
     "lambda_path",
+    "load",
     "metrics",
     "plot",
 ]
@@ -59,6 +61,7 @@ _HOME = {
     "choose_k": "kfree.estimators.choose_k",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
+    "load": "kfree.saving",
 }
 
 

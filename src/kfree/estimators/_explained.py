@@ -10,6 +10,7 @@ from kfree.estimators._validation import is_positive_number, require, require_ch
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
 from kfree.explain.view import confidence, nearest_centres, nearest_other
+from kfree.saving import Savable
 
 
 def _draw_path(model, X, ax, **settings):
@@ -45,7 +46,7 @@ DRAWN = {
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
 
-class Explained:
+class Explained(Savable):
     """For estimators with ``_view(X)``, which returns a :class:`kfree.explain.View`."""
 
     def summary(self, X=None, feature_names=None):

@@ -18,7 +18,18 @@ class NearestDonor:
     """
 
     def __init__(self, rows: np.ndarray):
-        self._imputer = KNNImputer(n_neighbors=1, keep_empty_features=True).fit(rows[_donors(rows)])
+        self._lend(rows[_donors(rows)])
+
+    @classmethod
+    def of(cls, rows: np.ndarray) -> NearestDonor:
+        """With these rows as the donors."""
+        new = cls.__new__(cls)
+        new._lend(rows)
+        return new
+
+    def _lend(self, rows: np.ndarray) -> None:
+        self.rows = rows
+        self._imputer = KNNImputer(n_neighbors=1, keep_empty_features=True).fit(rows)
 
     def filled(self, rows: np.ndarray) -> np.ndarray:
         """Rows without NaN."""

@@ -9,13 +9,14 @@ from kfree import BayesianKMeans, DPMeans, plot
 from kfree.cli import main
 
 
-def test_demo_prints_a_summary_and_writes_a_picture(tmp_path, capsys):
+def test_demo_prints_a_summary_and_writes_a_picture_and_a_page(tmp_path, capsys):
     picture = tmp_path / "demo.png"
-    main(["demo", "--output", str(picture)])
+    main(["demo", "--output", str(picture), "--report", str(tmp_path / "demo.html")])
     printed = capsys.readouterr().out
     assert "Found 14 clusters" in printed
     assert printed.count("\n") > 20
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert '"k":14' in (tmp_path / "demo.html").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["dmeo"]])

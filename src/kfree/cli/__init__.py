@@ -1,0 +1,62 @@
+"""The command ``kfree``. Modules that take time to import are imported by the command that needs them."""
+
+import argparse
+import os
+import sys
+import warnings
+from importlib import import_module
+
+import kfree
+from kfree.cli.console import Console
+from kfree.cli.errors import CommandError, UsageError
+
+COMMANDS = ["cluster", "path", "predict", "stream", "hdp", "graph", "tree", "demo"]
+_EXAMPLES = """examples:
+  kfree cluster data.csv                          find clusters, write data.clusters.csv, print a summary
+  kfree cluster data.csv --standardize --report report.html --save model.kfree
+  kfree predict model.kfree new.csv               the clusters of further rows
+  kfree path data.csv --plot path.png             how many clusters are best for every penalty
+
+exit status: 0 success, 1 a fault of the data or the files, 2 a fault of the command line"""
+
+
+def main(arguments=None):
+    """Run the command line."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    console = Console(options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: console.say(f"warning: {message}")
+        try:
+            options.run(options, console)
+        except UsageError as error:
+            options.parser.error(str(error))
+        except BrokenPipeError:
+            # The reader of standard output has gone; the interpreter would fail on it once more when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            parser.exit(1)
+        except KeyboardInterrupt:
+            parser.exit(130, "kfree: interrupted\n")
+        except MemoryError:
+            parser.exit(1, "kfree: out of memory; use fewer columns, or kfree stream, which keeps no rows.\n")
+        except (CommandError, ImportError, ValueError, TypeError) as error:
+            parser.exit(1, f"kfree: {error}\n")
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="kfree",
+        description="Clustering when k is unknown.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"kfree {kfree.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name in COMMANDS:
+        module = import_module(f"kfree.cli.commands.{name}")
+        command = commands.add_parser(name, help=module.HELP, description=module.__doc__)
+        module.add_options(command)
+        command.set_defaults(run=module.run, parser=command)
+    return parser

@@ -1,0 +1,56 @@
+"""Cluster the rows of a table; the number of clusters is found unless --lam or --k is given."""
+
+from kfree.cli import options as shared
+
+HELP = "cluster the rows of a table"
+
+
+def add_options(parser):
+    shared.add_input(parser)
+    parser.add_argument("--lam", type=shared.positive, help="the penalty of a cluster, in squared distance")
+    parser.add_argument("--k", type=shared.whole, help="the number of clusters, where it is known")
+    parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
+    shared.add_computing(parser)
+    shared.add_columns(parser)
+    shared.add_output(parser)
+    parser.add_argument("--report", metavar="PAGE.html", help="write a page to explore the clusters")
+    parser.add_argument("--plot", metavar="PICTURE.png", help="draw the clusters")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
+
+
+def run(options, console):
+    from kfree.cli.errors import UsageError
+    from kfree.cli.work import Work
+
+    if options.lam is not None and options.k is not None:
+        raise UsageError("--lam and --k are two ways to ask for a number of clusters; give one of them")
+    work = Work(options, console)
+    model = fitted(options, work.X)
+    work.write(cluster=model.labels_)
+    work.save(model)
+    if options.plot:
+        from kfree.cli.pictures import draw_clusters
+
+        draw_clusters(model, work.X, work.feature_names, options.plot)
+    if options.report:
+        from kfree.cli.output import reported
+        from kfree.report import write_report
+
+        facts = {"title": work.table.source.name, "plan": work.plan, "row_numbers": work.row_numbers}
+        with reported(options.report):
+            write_report(options.report, model, work.X, work.feature_names, **facts)
+    summary = work.summary(model)
+    penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
+    lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]
+    console.report("\n".join([*lines, work.places()]), work.facts(model, summary))
+
+
+def fitted(options, X):
+    """The estimator that the options ask for, fitted."""
+    from kfree import DPMeans
+
+    lam = "auto" if options.lam is None else options.lam
+    model = DPMeans(
+        lam, target_k=options.k, metric=options.metric, n_threads=options.threads, random_state=options.seed
+    )
+    return model.fit(X)

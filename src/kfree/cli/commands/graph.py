@@ -1,0 +1,72 @@
+"""Cluster the nodes of a graph, given as a table of links: two columns of nodes and, if wanted, one of weights."""
+
+from kfree.cli import options as shared
+
+HELP = "cluster the nodes of a graph"
+
+
+def add_options(parser):
+    shared.add_input(parser, "the links: CSV, TSV, Parquet, Arrow, or - for standard input")
+    parser.add_argument("--columns", type=shared.names, metavar="FROM,TO[,WEIGHT]", help="default: the first columns")
+    parser.add_argument("--lam", type=float, help="the penalty of a cluster, between -1 and 0 (found)")
+    parser.add_argument("--cut", choices=["normalized", "ratio"], default="normalized")
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    shared.add_output(parser, "a table of nodes and clusters")
+    parser.add_argument("--plot", metavar="PICTURE.png", help="draw the graph")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree.load")
+
+
+def run(options, console):
+    from kfree import GraphDPMeans
+    from kfree.cli.output import output_of, save_model, write_columns
+    from kfree.cli.tables import Source, read_table
+    from kfree.explain import summarize
+
+    output, format_ = output_of(options.input, options.output, options.format)
+    console.output_is_data = output == "-"
+    table = read_table(Source.of(options.input), say=console.say, **shared.reading(options))
+    edges = links(table, options.columns)
+    model = GraphDPMeans("auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
+    model.fit(edges)
+    write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_)
+    if options.save:
+        save_model(model, options.save)
+    if options.plot:
+        from kfree.cli.pictures import draw_graph
+
+        draw_graph(model, options.plot)
+    summary = summarize(model)
+    heading = f"{table.source.name}: {len(model.labels_)} node(s), {len(edges)} link(s)"
+    lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summary), ""]
+    written = {"nodes": output if output != "-" else None, "picture": options.plot, "model": options.save}
+    lines += [f"{what}: {path}" for what, path in written.items() if path]
+    facts = {"input": table.source.name, "output": output, "n_nodes": len(model.labels_), "n_links": len(edges)}
+    facts |= {"n_clusters": model.n_clusters_, "lam": model.lam_, "cost": model.cost_, "shares": model.shares_}
+    console.report("\n".join(lines), facts)
+
+
+def links(table, columns):
+    """A list of links: pairs of nodes, with a weight where there is a third column."""
+    from kfree.cli.errors import CommandError
+
+    names = columns or table.names[:3]
+    table.require(names, "--columns")
+    if len(names) < 2:
+        raise CommandError(f"{table.source.name} has one column; a table of links has two columns of nodes.")
+    if len(names) > 3 or (len(table.names) > 3 and not columns):
+        raise CommandError(
+            f"{table.source.name} has {len(table.names)} columns; name those of nodes and weights with "
+            "--columns FROM,TO or --columns FROM,TO,WEIGHT."
+        )
+    ends = [table.values(name).tolist() for name in names[:2]]
+    for name, nodes in zip(names, ends, strict=False):
+        row = next((row for row, node in enumerate(nodes, start=1) if node is None or node != node), None)
+        if row is not None:
+            raise CommandError(f"{table.source.name}, row {row}, column {name!r}: no node; correct or remove the row.")
+    if not all(isinstance(node, int) for nodes in ends for node in nodes):
+        ends = [[str(node) for node in nodes] for nodes in ends]
+    if len(names) == 2:
+        return list(zip(*ends, strict=True))
+    if table.kind(names[2]) != "number":
+        raise CommandError(f"{table.source.name}: column {names[2]!r} holds text, where weights are numbers.")
+    return list(zip(*ends, table.numbers(names[2]).tolist(), strict=True))

@@ -1,0 +1,70 @@
+"""Cluster rows that come in groups; groups share clusters, and each uses a few of them."""
+
+from kfree.cli import options as shared
+
+HELP = "cluster rows in groups that share clusters"
+
+
+def add_options(parser):
+    shared.add_input(parser)
+    parser.add_argument("--group", required=True, metavar="COLUMN", help="the column that names each row's group")
+    parser.add_argument("--lam-local", type=shared.positive, help="the penalty of a cluster in a group (found)")
+    parser.add_argument("--lam-global", type=shared.positive, help="the penalty of a cluster for all groups (found)")
+    shared.add_computing(parser)
+    shared.add_columns(parser)
+    shared.add_output(parser, "the input with columns 'cluster' and 'local_cluster'")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
+
+
+def run(options, console):
+    from kfree import HardHDP
+    from kfree.cli.work import Work
+
+    work = Work(options, console, group=options.group)
+    groups = work.other(options.group)
+    model = HardHDP(
+        "auto" if options.lam_local is None else options.lam_local,
+        "auto" if options.lam_global is None else options.lam_global,
+        n_threads=options.threads,
+        random_state=options.seed,
+    ).fit(work.X, groups=_names(groups))
+    work.write(cluster=model.labels_, local_cluster=model.local_labels_)
+    work.save(model)
+    summary = work.summary(model)
+    used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
+    lines = [
+        f"{work.headline()}, {len(used)} group(s)",
+        f"penalties: lam_local = {model.lam_local_:.6g}, lam_global = {model.lam_global_:.6g}",
+        "",
+        str(summary),
+        "",
+        *_table(used),
+        "",
+        work.places(),
+    ]
+    facts = {"lam_local": model.lam_local_, "lam_global": model.lam_global_, "clusters_of_groups": used}
+    console.report("\n".join(lines), work.facts(model, summary) | facts)
+
+
+def _names(groups):
+    """Names of groups as an array of one type."""
+    import numpy as np
+
+    if groups.dtype.kind == "O":
+        missing = [row for row, name in enumerate(groups, start=1) if name is None]
+        if missing:
+            from kfree.cli.errors import CommandError
+
+            raise CommandError(
+                f"row {missing[0]} has no group ({len(missing)} such row(s)); name the group of all rows."
+            )
+        return np.array([str(name) for name in groups])
+    return groups
+
+
+def _table(used, most=20):
+    """How many clusters each group uses."""
+    width = max(map(len, used))
+    lines = [f"{'group':<{width}}  clusters"]
+    lines += [f"{name:<{width}}  {count:8d}" for name, count in list(used.items())[:most]]
+    return lines + [f"and {len(used) - most} more groups"] * (len(used) > most)

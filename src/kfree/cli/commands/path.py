@@ -1,0 +1,49 @@
+"""Show how many clusters are best for every penalty of a cluster, and which number the data support best."""
+
+from kfree.cli import options as shared
+
+HELP = "show the number of clusters for every penalty"
+
+
+def add_options(parser):
+    shared.add_input(parser)
+    parser.add_argument("--max-k", type=shared.whole, metavar="K", help="the largest number of clusters to look at")
+    parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
+    shared.add_computing(parser)
+    shared.add_columns(parser)
+    shared.add_output(parser, "the steps as a table")
+    parser.add_argument("--plot", metavar="PICTURE.png", help="draw the staircase")
+
+
+def run(options, console):
+    from kfree import lambda_path
+    from kfree.cli.output import output_of, write_columns
+    from kfree.cli.work import Work
+
+    work = Work(options, console)
+    console.output_is_data = options.output == "-"
+    path = lambda_path(
+        work.X, max_k=options.max_k, metric=options.metric, n_threads=options.threads, random_state=options.seed or 0
+    )
+    steps = {name: getattr(path, name) for name in ("k", "lam", "lam_low", "lam_high", "cost", "score")}
+    if options.output:
+        write_columns(steps, *output_of(options.input, options.output, options.format))
+    if options.plot:
+        from kfree.cli.pictures import draw_path
+
+        draw_path(path, options.plot)
+    best = path.suggest()
+    facts = {"input": work.table.source.name, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
+    written = [f"steps: {options.output}"] * bool(options.output) + [f"picture: {options.plot}"] * bool(options.plot)
+    console.report("\n".join([work.headline(), "", *_table(path, best), *written]), facts)
+
+
+def _table(path, best, most=12):
+    """The widest steps, in the order of k, the suggested one marked."""
+    wide = sorted([j for j in range(len(path)) if path.width[j] > 0], key=lambda j: -path.score[j])[:most]
+    shown = sorted({*wide, int(best.k - path.k[0])})
+    lines = [f"{'k':>6}  {'lam from':>12}  {'to':>12}  {'score':>8}"]
+    for j in shown:
+        mark = "  suggested" if path.k[j] == best.k else ""
+        lines.append(f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}{mark}")
+    return [*lines, "", f"suggested: {best.k} cluster(s), lam = {best.lam:.6g}"]

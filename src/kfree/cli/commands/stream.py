@@ -1,0 +1,50 @@
+"""Cluster rows as they come, in one pass and without keeping any; each row gets the number of the cluster it joins."""
+
+from kfree.cli import options as shared
+
+HELP = "cluster rows as they come"
+
+
+def add_options(parser):
+    shared.add_input(parser, "the rows: CSV or TSV, or - for standard input")
+    parser.add_argument("--lam", type=shared.positive, help="the penalty of a cluster (found from the first chunk)")
+    parser.add_argument("--max-clusters", type=shared.whole, metavar="N", help="the penalty doubles beyond N")
+    parser.add_argument("--half-life", type=shared.positive, metavar="ROWS", help="rows after which a row weighs half")
+    parser.add_argument("--columns", type=shared.names, metavar="A,B", help="use only these columns (default: numbers)")
+    parser.add_argument("--drop", type=shared.names, default=[], metavar="A,B", help="leave these columns out")
+    parser.add_argument("--chunk", type=shared.whole, default=10_000, metavar="ROWS", help="rows taken at once")
+    shared.add_output(parser, "a table of rows and clusters")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
+
+
+def run(options, console):
+    from kfree import OnlineDPMeans
+    from kfree.cli.output import output_of, save_model, written
+    from kfree.cli.preparation import Preparation
+    from kfree.cli.streams import RowReader
+
+    output, format_ = output_of(options.input, options.output, options.format or "csv")
+    console.output_is_data = output == "-"
+    if format_ == "parquet":
+        from kfree.cli.errors import UsageError
+
+        raise UsageError("a stream is written as csv or jsonl")
+    lam = "auto" if options.lam is None else options.lam
+    model = OnlineDPMeans(lam, max_clusters=options.max_clusters, half_life=options.half_life)
+    row = 0
+    with RowReader(options, console) as reader, written(output) as file:
+        file.write(b"row,cluster\n" if format_ == "csv" else b"")
+        for chunk in reader.chunks(options.chunk):
+            joined = model.partial_fit(chunk).joined_ids_.tolist()
+            line = "{},{}\n" if format_ == "csv" else '{{"row": {}, "cluster": {}}}\n'
+            file.write("".join(line.format(row + i, name) for i, name in enumerate(joined, start=1)).encode())
+            file.flush()
+            row += len(joined)
+        model.preparation_ = Preparation(reader.columns)
+    if options.save:
+        save_model(model, options.save)
+    facts = {"n_rows": row, "n_clusters": model.n_clusters_, "lam": model.lam_, "output": output}
+    facts |= {"clusters": [{"id": i, "weight": w} for i, w in zip(model.cluster_ids_, model.weights_, strict=True)]}
+    lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}, {model.n_events_} event(s)"]
+    lines += [f"labels: {output}"] * (output != "-") + [f"model: {options.save}"] * bool(options.save)
+    console.report("\n".join(lines), facts)

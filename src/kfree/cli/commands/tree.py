@@ -1,0 +1,50 @@
+"""Grow a tree of the rows of a table, and cut it where the evidence is highest."""
+
+from kfree.cli import options as shared
+
+HELP = "grow a tree of clusters"
+# Growing a tree takes all pairs of rows.
+_MOST_ROWS = 20_000
+
+
+def add_options(parser):
+    shared.add_input(parser)
+    parser.add_argument("--k", type=shared.whole, help="cut into this many clusters (default: by the evidence)")
+    parser.add_argument("--model", choices=["gaussian", "multinomial", "bernoulli"], default="gaussian")
+    parser.add_argument("--names", metavar="COLUMN", help="a column with names of the rows, for the picture")
+    shared.add_computing(parser)
+    shared.add_columns(parser)
+    shared.add_output(parser)
+    parser.add_argument("--plot", metavar="PICTURE.png", help="draw the tree")
+    parser.add_argument("--save", metavar="MODEL.kfree", help="write the tree, for kfree.load")
+
+
+def run(options, console):
+    from kfree import AgglomerativeBayes
+    from kfree.cli.errors import CommandError
+    from kfree.cli.work import Work
+
+    work = Work(options, console)
+    if len(work.X) > _MOST_ROWS:
+        raise CommandError(
+            f"{options.input} has {len(work.X)} rows; a tree takes all pairs of rows and is grown for up to "
+            f"{_MOST_ROWS}. Use kfree cluster, or a sample of the rows."
+        )
+    model = AgglomerativeBayes(options.model, n_threads=options.threads, random_state=options.seed).fit(work.X)
+    labels = model.labels_ if options.k is None else model.cut(options.k)
+    work.write(cluster=labels)
+    work.save(model)
+    if options.plot:
+        from kfree.cli.pictures import draw_tree
+
+        names = work.row_numbers if options.names is None else work.other(options.names)
+        draw_tree(model, labels, [str(name) for name in names], options.plot)
+    sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
+    lines = [
+        work.headline(),
+        f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[len(sizes) - 1]:.6g} nats",
+    ]
+    lines += ["", f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
+    facts = {"input": work.table.source.name, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
+    facts |= {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()}
+    console.report("\n".join([*lines, work.places()]), facts)

@@ -1,0 +1,41 @@
+"""What a command prints: results to standard output, remarks to standard error."""
+
+import json
+import math
+import sys
+
+
+class Console:
+    """Prints as ``--quiet`` and ``--json`` ask for."""
+
+    def __init__(self, options):
+        self._quiet = getattr(options, "quiet", False)
+        self._json = getattr(options, "json", False)
+        self.remarks = []
+        # Where labels go to standard output, the summary does not.
+        self.output_is_data = False
+
+    def say(self, text):
+        """A remark or a warning."""
+        self.remarks.append(text)
+        if not self._quiet:
+            print(f"kfree: {text}", file=sys.stderr)
+
+    def report(self, text, facts):
+        """The result: ``text`` for a person, or ``facts`` as JSON."""
+        stream = sys.stderr if self.output_is_data else sys.stdout
+        if self._json:
+            print(json.dumps(finite(facts | {"remarks": self.remarks}), ensure_ascii=False, indent=2), file=stream)
+        elif not self._quiet:
+            print(text, file=stream)
+
+
+def finite(value):
+    """The same for JSON: None for numbers that are not finite, plain numbers for those of NumPy."""
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    if hasattr(value, "tolist"):
+        return finite(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

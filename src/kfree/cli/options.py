@@ -1,0 +1,90 @@
+"""Options that several commands share, and the types of their values."""
+
+import argparse
+
+
+def positive(text):
+    """A number above zero."""
+    value = _number(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above 0")
+    return value
+
+
+def whole(text):
+    """A whole number of at least one."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def names(text):
+    """Names of columns, separated by commas."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def delimiter(text):
+    """One character, or the word tab."""
+    known = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
+    value = known.get(text, text)
+    if len(value) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character, nor 'tab'")
+    return value
+
+
+def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .npy, or - for standard input"):
+    """Where rows come from, and how text is read."""
+    parser.add_argument("input", help=what)
+    reading = parser.add_argument_group("reading text")
+    reading.add_argument("--delimiter", type=delimiter, help="one character or 'tab' (found if not given)")
+    reading.add_argument("--encoding", help="for example utf-8 or latin-1 (found if not given)")
+    reading.add_argument("--header", choices=["yes", "no"], help="whether the first line holds names (found)")
+
+
+def add_columns(parser):
+    """Which columns are used, and how."""
+    columns = parser.add_argument_group("columns")
+    columns.add_argument("--columns", type=names, metavar="A,B", help="use only these columns (default: all numbers)")
+    columns.add_argument("--drop", type=names, default=[], metavar="A,B", help="leave these columns out")
+    columns.add_argument("--standardize", action="store_true", help="scale every column to mean 0 and deviation 1")
+    columns.add_argument("--encode", action="store_true", help="encode columns of text as numbers")
+    columns.add_argument(
+        "--missing",
+        choices=["error", "drop", "mean", "nearest"],
+        default="error",
+        help="missing values: an error, leave the rows out, fill in means, or (with --encode) take them from the "
+        "nearest row (default: %(default)s)",
+    )
+
+
+def add_output(parser, what="the input with a column 'cluster'"):
+    """Where results go."""
+    output = parser.add_argument_group("output")
+    output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
+    output.add_argument("--format", choices=["csv", "parquet", "jsonl"], help="of the output (default: by its ending)")
+    add_printing(output)
+
+
+def add_printing(parser):
+    """What is printed."""
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON")
+
+
+def add_computing(parser):
+    """How it is computed."""
+    parser.add_argument("--threads", type=whole, metavar="N", help="threads to use (default: all)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of what is random (default: a fixed one)")
+
+
+def reading(options):
+    """What was said about how text is read, for read_table."""
+    header = None if options.header is None else options.header == "yes"
+    return {"encoding": options.encoding, "delimiter": options.delimiter, "header": header}
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None

@@ -1,0 +1,64 @@
+"""The report page: one HTML file without network access, to explore the clusters of a model at every penalty."""
+
+import json
+from importlib.resources import files
+
+from kfree.core.replacing import replacing
+
+__all__ = ["page", "write_report"]
+
+
+def write_report(path, model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
+    """Write a page about a fitted :class:`kfree.DPMeans`.
+
+    Parameters
+    ----------
+    path : str or path
+        The HTML file; an older one is replaced only when the new one is complete.
+    model : a fitted DPMeans
+    X : array of shape (n_samples, n_features)
+        The rows of ``fit``.
+    feature_names : sequence of str or None, default=None
+        Names of the columns; None takes x0, x1, …
+    title : str, default="kfree"
+    plan : object with ``centre`` and ``scale``, or None, default=None
+        How columns were standardised, so that the page shows them in their own units.
+    row_numbers : array of shape (n_samples,) or None, default=None
+        The numbers of rows on the page; None counts from 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kfree import DPMeans, datasets
+    >>> from kfree.report import write_report
+    >>> X = datasets.load_archipelago()
+    >>> path = Path(tempfile.mkdtemp()) / "report.html"
+    >>> write_report(path, DPMeans().fit(X), X, ["east", "north"])
+    >>> "<title>kfree</title>" in path.read_text()
+    True
+    """
+    from kfree.report.data import report_data
+
+    text = page(report_data(model, X, feature_names, title=title, plan=plan, row_numbers=row_numbers))
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def page(data):
+    """The page for data that JSON can hold: template, style, script and data in one text."""
+    from html import escape
+
+    parts = {name: files("kfree.report").joinpath(name).read_text("utf-8") for name in ("page.css", "page.js")}
+    text = files("kfree.report").joinpath("page.html").read_text("utf-8")
+    text = text.replace("{{style}}", parts["page.css"]).replace("{{script}}", parts["page.js"])
+    # Data come last, so that nothing in them is taken for a part of the template.
+    head, tail = text.split("{{data}}")
+    head = head.replace("{{title}}", escape(str(data["title"])))
+    return head + embedded(data) + tail
+
+
+def embedded(data):
+    """JSON for a script element: no text in it can end the element or begin another one."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

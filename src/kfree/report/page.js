@@ -1,0 +1,336 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const GOLDEN_ANGLE = 0.381966;
+const state = { step: data.steps.findIndex((step) => step.own), cluster: null, point: null };
+
+function made(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name in element) element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+function drawn(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+function unpacked(labels) {
+  const bytes = Uint8Array.from(atob(labels.data), (letter) => letter.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  const width = labels.type === "<i2" ? 2 : 4;
+  const read = width === 2 ? (place) => view.getInt16(place, true) : (place) => view.getInt32(place, true);
+  return Array.from({ length: bytes.length / width }, (_, row) => read(row * width));
+}
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const hue = (colour) => ((colour * GOLDEN_ANGLE + 0.58) % 1) * 360;
+const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${style("--dot-light")})`;
+const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
+const current = () => data.steps[state.step];
+for (const step of data.steps) step.places = unpacked(step.points);
+
+/* The staircase: penalties across (logarithmic), numbers of clusters up. */
+function drawStairs() {
+  const svg = at("stairs");
+  const width = svg.clientWidth || 900, height = 230, left = 44, right = 18, top = 18, bottom = 38;
+  svg.replaceChildren();
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("aria-label", `Staircase: the best number of clusters for every penalty; ${data.suggested} suggested`);
+  const ends = data.stairs.map((stair) => [
+    stair.low > 0 ? stair.low : stair.high / 4, stair.high === null ? stair.low * 4 : stair.high]);
+  const most = Math.max(...data.steps.map((step) => step.k)) * 1.5;
+  const kept = data.stairs.map((stair, j) => ({ ...stair, ends: ends[j] }))
+    .filter((stair) => stair.k <= most && stair.ends.every((end) => end > 0));
+  if (!kept.length) return;
+  const low = Math.log(Math.min(...kept.map((stair) => stair.ends[0])));
+  const high = Math.log(Math.max(...kept.map((stair) => stair.ends[1])));
+  const topK = Math.log(Math.max(2, ...kept.map((stair) => stair.k)));
+  const x = (lam) => left + ((Math.log(lam) - low) / (high - low || 1)) * (width - left - right);
+  const y = (k) => height - bottom - (Math.log(k) / topK) * (height - top - bottom);
+  svg.append(drawn("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
+  const ticks = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].filter((k) => Math.log(k) <= topK + 1e-9);
+  for (const k of ticks) {
+    const text = drawn("text", { x: left - 8, y: y(k) + 4, "text-anchor": "end" });
+    text.textContent = k;
+    svg.append(text);
+  }
+  for (let power = Math.ceil(low / Math.LN10); power <= high / Math.LN10; power++) {
+    const text = drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": "middle" });
+    text.textContent = Math.abs(power) > 4 ? `1e${power}` : Number((10 ** power).toPrecision(3)).toLocaleString("en");
+    svg.append(text);
+  }
+  const caption = drawn("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" });
+  caption.textContent = "penalty of a cluster (lam)";
+  svg.append(caption);
+  const line = kept.flatMap((stair) => [`${x(stair.ends[1])},${y(stair.k)}`, `${x(stair.ends[0])},${y(stair.k)}`]);
+  svg.append(drawn("polyline", { class: "tread", points: line.join(" ") }));
+  const now = kept.find((stair) => stair.k === current().k);
+  if (now) svg.append(drawn("line", { class: "now", x1: x(now.ends[0]), x2: x(now.ends[1]), y1: y(now.k), y2: y(now.k) }));
+  data.steps.forEach((step, j) => {
+    const place = Math.min(Math.max(Math.log(step.lam), low), high);
+    const centre = { cx: x(Math.exp(place)), cy: y(Math.min(step.k, Math.exp(topK))) };
+    const stop = drawn("circle", { class: j === state.step ? "stop current" : "stop", r: j === state.step ? 6 : 4.5, ...centre });
+    const title = drawn("title", {});
+    title.textContent = counted(step.k, "cluster");
+    stop.append(title);
+    stop.addEventListener("click", () => show(j));
+    svg.append(stop);
+    if (j === state.step) {
+      const text = drawn("text", { class: "k", x: centre.cx, y: centre.cy - 12, "text-anchor": "middle" });
+      text.textContent = `k = ${step.k}`;
+      svg.append(text);
+    }
+  });
+}
+
+/* The map: a canvas, with places of the points kept for pointing at them. */
+let places = [];
+function drawMap() {
+  const canvas = at("map"), box = canvas.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
+  canvas.width = box.width * ratio;
+  canvas.height = box.height * ratio;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.clearRect(0, 0, box.width, box.height);
+  const across = data.points.axes[at("across").value], up = data.points.axes[at("up").value];
+  const scale = (values, from, to) => {
+    const known = values.filter((value) => value !== null);
+    const low = Math.min(...known), high = Math.max(...known);
+    return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+  };
+  const x = scale(across.values, 52, box.width - 20), y = scale(up.values, box.height - 40, 18);
+  drawAxes(pen, box, across, up, x, y);
+  const step = current(), radius = data.points.rows.length > 800 ? 3 : 4;
+  places = data.points.rows.map((_, row) => [x(across.values[row]), y(up.values[row])]);
+  const faint = state.cluster;
+  const palette = step.colours.map(colourOf);
+  for (const pass of [0, 1]) {
+    places.forEach(([px, py], row) => {
+      const own = step.places[row];
+      const stands = faint === null || own === faint;
+      if (stands !== (pass === 1)) return;
+      pen.globalAlpha = stands ? 0.85 : 0.12;
+      pen.fillStyle = own < 0 ? style("--muted") : palette[own];
+      pen.beginPath();
+      pen.arc(px, py, radius, 0, 2 * Math.PI);
+      pen.fill();
+    });
+  }
+  pen.globalAlpha = 1;
+  drawNumbers(pen, step, palette);
+  if (state.point !== null) {
+    const [px, py] = places[state.point];
+    pen.strokeStyle = style("--text");
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.arc(px, py, radius + 3, 0, 2 * Math.PI);
+    pen.stroke();
+  }
+  canvas.setAttribute("aria-label", `Map of ${counted(places.length, "row")} in ${counted(step.k, "cluster")}`);
+}
+function drawAxes(pen, box, across, up, x, y) {
+  pen.strokeStyle = style("--line");
+  pen.fillStyle = style("--muted");
+  pen.font = "12px system-ui, sans-serif";
+  pen.beginPath();
+  pen.moveTo(44, 10);
+  pen.lineTo(44, box.height - 32);
+  pen.lineTo(box.width - 10, box.height - 32);
+  pen.stroke();
+  const ends = (values) => { const known = values.filter((value) => value !== null); return [Math.min(...known), Math.max(...known)]; };
+  pen.textBaseline = "top";
+  ends(across.values).forEach((value, j) => {
+    pen.textAlign = j ? "right" : "left";
+    pen.fillText(shown(value), x(value), box.height - 27);
+  });
+  pen.textAlign = "center";
+  pen.fillText(across.name, box.width / 2, box.height - 16, box.width * 0.7);
+  pen.textAlign = "right";
+  ends(up.values).forEach((value, j) => { pen.textBaseline = j ? "top" : "bottom"; pen.fillText(shown(value), 40, y(value), 38); });
+  pen.save();
+  pen.translate(10, box.height / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  pen.fillText(up.name, 0, 0, box.height * 0.7);
+  pen.restore();
+}
+function drawNumbers(pen, step, palette) {
+  pen.font = "600 13px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  step.clusters.forEach((cluster) => {
+    if (state.cluster !== null && state.cluster !== cluster.label) return;
+    const own = places.filter((_, row) => step.places[row] === cluster.label);
+    if (!own.length) return;
+    const [sx, sy] = own.reduce(([a, b], [px, py]) => [a + px, b + py], [0, 0]);
+    pen.lineWidth = 4;
+    pen.strokeStyle = style("--panel");
+    pen.strokeText(cluster.label, sx / own.length, sy / own.length);
+    pen.fillStyle = style("--text");
+    pen.fillText(cluster.label, sx / own.length, sy / own.length);
+  });
+}
+function describePoint() {
+  const box = at("hover");
+  if (state.point === null) {
+    box.style.display = "none";
+    box.textContent = "";
+    return;
+  }
+  const own = current().places[state.point];
+  const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${shown(axis.values[state.point])}`);
+  box.textContent = [`row ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : `cluster ${own}`}`, ...lines].join("\n");
+  box.style.display = "block";
+  const [px, py] = places[state.point], map = at("map");
+  const left = px + 14 + box.offsetWidth > map.clientWidth ? px - 14 - box.offsetWidth : px + 14;
+  box.style.left = `${Math.max(0, left)}px`;
+  box.style.top = `${Math.min(py + 10, Math.max(0, map.clientHeight - box.offsetHeight))}px`;
+}
+function pointAt(row) {
+  state.point = row;
+  drawMap();
+  describePoint();
+}
+
+/* Cards, the table of features, and labels. */
+function drawCards() {
+  const step = current();
+  const most = Math.max(1e-9, ...step.effects.flat().map((value) => Math.abs(value ?? 0)).filter((value) => value < 50));
+  at("cards").replaceChildren(...step.clusters.map((cluster) => {
+    const colour = colourOf(step.colours[cluster.label]);
+    const share = cluster.size / data.n_rows;
+    const effects = step.effects[cluster.label];
+    const order = effects.map((_, j) => j).sort((a, b) => Math.abs(effects[b] ?? Infinity) - Math.abs(effects[a] ?? Infinity));
+    const near = cluster.nearest < 0 ? "" : ` · nearest: ${cluster.nearest}, ${shown(cluster.nearest_distance)} away`;
+    const swatch = made("span", { className: "swatch" });
+    swatch.style.background = colour;
+    const filled = made("span");
+    filled.style.width = `${100 * share}%`;
+    filled.style.background = colour;
+    const card = made("button", { className: "card", type: "button", "aria-pressed": state.cluster === cluster.label, "data-cluster": cluster.label },
+      made("span", { className: "name" }, swatch, `Cluster ${cluster.label}`,
+        made("span", { className: "size" }, `${counted(cluster.size, "row")} · ${(100 * share).toFixed(1)} %`)),
+      made("span", { className: "share" }, filled),
+      made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${near}`),
+      made("span", { className: "facts" }, `typical rows: ${cluster.exemplars.join(", ")}`),
+      made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
+    card.querySelector(".share").style.display = "block";
+    card.addEventListener("click", () => { state.cluster = state.cluster === cluster.label ? null : cluster.label; refresh(); at("cards").querySelector(`[data-cluster="${cluster.label}"]`).focus(); });
+    return made("li", {}, card);
+  }));
+}
+function bar(name, effect, most) {
+  const known = effect ?? 0, length = Math.min(1, Math.abs(known) / most) * 50;
+  const filled = made("span");
+  filled.style.left = known < 0 ? `${50 - length}%` : "50%";
+  filled.style.width = `${length}%`;
+  filled.style.background = `rgb(${style(known < 0 ? "--low" : "--high")})`;
+  const box = made("span", { className: "bar" }, filled);
+  box.style.display = "block";
+  return made("span", { className: "feature" }, made("span", { className: "label", title: name }, name), box,
+    made("span", { className: "value" }, effect === null ? "∞" : `${effect > 0 ? "+" : ""}${effect.toFixed(1)}`));
+}
+function drawTable() {
+  const step = current();
+  const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, "rows"),
+    ...data.features.map((name) => made("th", { scope: "col", title: name }, name)));
+  const rows = step.clusters.map((cluster) => {
+    const swatch = made("span", { className: "swatch" });
+    swatch.style.background = colourOf(step.colours[cluster.label]);
+    const cells = step.means[cluster.label].map((mean, j) => {
+      const effect = step.effects[cluster.label][j];
+      const cell = made("td", { title: `Cohen's d ${effect === null ? "∞" : effect.toFixed(2)}` }, shown(mean));
+      const strength = Math.min(1, Math.abs(effect ?? 3) / 3) * 0.55;
+      if (step.k > 1) cell.style.background = `rgba(${style((effect ?? 1) < 0 ? "--low" : "--high")}, ${strength})`;
+      return cell;
+    });
+    return made("tr", {}, made("th", { scope: "row" }, swatch, String(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
+  });
+  at("table").replaceChildren(made("thead", {}, head), made("tbody", {}, ...rows));
+}
+function drawLabels() {
+  const step = current();
+  at("download").disabled = step.labels === null;
+  at("download-note").textContent = step.labels === null
+    ? `The page of a large table keeps only the labels of its model; kfree cluster --lam ${step.lam} gives these.`
+    : `${counted(data.n_rows, "row")}, ${counted(step.k, "cluster")}`;
+}
+function labelsAsText() {
+  const labels = unpacked(current().labels);
+  return "row,cluster\n" + labels.map((label, row) => `${data.row_numbers ? data.row_numbers[row] : row + 1},${label}\n`).join("");
+}
+function download() {
+  const link = made("a", { download: `labels-${current().k}.csv`, href: URL.createObjectURL(new Blob([labelsAsText()], { type: "text/csv" })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function refresh() {
+  const step = current(), slider = at("slider");
+  slider.value = state.step;
+  const range = step.high === null ? `above ${shown(step.low)}` : `${shown(step.low)} to ${shown(step.high)}`;
+  const notes = [step.own ? "this model" : "", step.k === data.suggested ? "suggested" : ""].filter(Boolean).join(", ");
+  const text = `${counted(step.k, "cluster")}, lam ${range}${notes ? ` (${notes})` : ""}`;
+  at("readout").textContent = text;
+  slider.setAttribute("aria-valuetext", text);
+  at("own").disabled = step.own;
+  at("cards-heading").textContent = counted(step.k, "cluster");
+  drawStairs();
+  drawMap();
+  describePoint();
+  drawCards();
+  drawTable();
+  drawLabels();
+}
+function show(step) {
+  state.step = step;
+  state.cluster = null;
+  refresh();
+}
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  at("theme").textContent = theme === "dark" ? "Light" : "Dark";
+  refresh();
+}
+
+at("title").textContent = data.title;
+at("subtitle").textContent = `${counted(data.n_rows, "row")} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
+at("footer").textContent = `Made by kfree ${data.version}. This page loads nothing from elsewhere.`;
+at("drawn").textContent = data.points.rows.length < data.n_rows
+  ? `a sample of ${data.points.rows.length.toLocaleString("en")} rows is drawn` : "";
+data.steps.forEach((_, j) => at("ticks").append(made("option", { value: j })));
+for (const [place, id] of [[0, "across"], [1, "up"]]) {
+  at(id).append(...data.points.axes.map((axis, j) => made("option", { value: j }, axis.name)));
+  at(id).value = place;
+  at(id).addEventListener("change", () => pointAt(null));
+}
+at("slider").max = data.steps.length - 1;
+at("slider").addEventListener("input", () => show(Number(at("slider").value)));
+at("own").addEventListener("click", () => show(data.steps.findIndex((step) => step.own)));
+at("download").addEventListener("click", download);
+at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+at("map").addEventListener("pointermove", (event) => {
+  const box = at("map").getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+  let best = null, nearest = 18 ** 2;
+  places.forEach(([ax, ay], row) => { const gap = (ax - px) ** 2 + (ay - py) ** 2; if (gap < nearest) [best, nearest] = [row, gap]; });
+  if (best !== state.point) pointAt(best);
+});
+at("map").addEventListener("pointerleave", () => pointAt(null));
+at("map").addEventListener("keydown", (event) => {
+  const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+  if (event.key === "Escape") pointAt(null);
+  if (!(event.key in moves)) return;
+  event.preventDefault();
+  const n = places.length;
+  pointAt(state.point === null ? 0 : (state.point + moves[event.key] + n) % n);
+});
+window.addEventListener("resize", () => { drawStairs(); drawMap(); describePoint(); });
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+dark.addEventListener("change", () => setTheme(dark.matches ? "dark" : "light"));
+setTheme(dark.matches ? "dark" : "light");

@@ -1,0 +1,77 @@
+"""Models in files: ``model.save(path)`` and ``kfree.load(path)``, without pickle."""
+
+from importlib import import_module
+
+from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
+from kfree.saving.values import Packer, Unpacker
+
+
+class Savable:
+    """Mixin of the estimators that can be written to a file."""
+
+    def save(self, path):
+        """Write this model to one file, which :func:`kfree.load` reads.
+
+        The file holds arrays and JSON, no pickle, and replaces an older one only when it is complete. Parameters that
+        are functions, such as a kernel of your own, cannot be saved.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        self : the estimator
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        packer = Packer()
+        manifest = {
+            "kfree_version": import_module("kfree").__version__,
+            "model": packer.pack(self, type(self).__name__),
+        }
+        write_members(path, manifest, packer.arrays)
+        return self
+
+
+def load(path):
+    """Read a model that ``save`` wrote; it predicts the same labels to the bit.
+
+    Nothing in the file is run as code. A file that was cut short or changed since it was written is refused.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    model : a fitted estimator
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, damaged, or of a later format. It is a ValueError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import kfree
+    >>> path = Path(tempfile.mkdtemp()) / "model.kfree"
+    >>> X = [[0.0], [1.0], [9.0], [8.0]]
+    >>> model = kfree.DPMeans(lam=4.0).fit(X).save(path)
+    >>> kfree.load(path).predict([[7.0]]).tolist() == model.predict([[7.0]]).tolist()
+    True
+    """
+    manifest, arrays = read_members(path)
+    try:
+        model = Unpacker(arrays).unpack(manifest["model"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+        raise ModelFileError(f"{path} is a damaged kfree model ({error}); write it again with save.") from error
+    if not isinstance(model, Savable):
+        raise ModelFileError(f"{path} holds a {type(model).__name__} instead of an estimator; write it with save.")
+    return model
+
+
+__all__ = ["FORMAT_VERSION", "ModelFileError", "Savable", "load"]

@@ -1,0 +1,96 @@
+"""The file of a saved model: a zip archive of one JSON document and npy arrays, closed by a checksum.
+
+The comment of the archive, its last 64 bytes, is the SHA-256 of all bytes before it. Members are not compressed.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+from numpy.lib import format as npy
+
+from kfree.core.replacing import replacing
+
+FORMAT = "kfree model"
+FORMAT_VERSION = 1
+_DOCUMENT = "model.json"
+_DIGEST_LENGTH = 64
+# All members have this time, so that equal models give equal files.
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+_END_OF_ARCHIVE = b"PK\x05\x06"
+
+
+class ModelFileError(ValueError):
+    """A file that is no saved model, is damaged, or has a format that this version does not read."""
+
+
+def write_members(path, manifest, arrays):
+    """Write the JSON document ``manifest`` and arrays by name."""
+    document = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.comment = b"0" * _DIGEST_LENGTH
+        archive.writestr(zipfile.ZipInfo(_DOCUMENT, _NO_TIME), json.dumps(document, allow_nan=False, indent=1))
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(_member(name), _NO_TIME), "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
+    checked = content.getbuffer()[:-_DIGEST_LENGTH]
+    with replacing(path) as file:
+        file.write(checked)
+        file.write(hashlib.sha256(checked).hexdigest().encode())
+
+
+def read_members(path):
+    """The JSON document and a function from the name of an array to the array."""
+    with open(path, "rb") as file:
+        content = file.read()
+    _require_whole(path, content)
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    names = set(archive.namelist())
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()) or _DOCUMENT not in names:
+        raise ModelFileError(f"{path} is an archive but no kfree model; give a file that save wrote.")
+    try:
+        manifest = json.loads(archive.read(_DOCUMENT))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path} is a damaged kfree model: {_DOCUMENT} is no JSON ({error}).") from error
+    _require_format(path, manifest)
+    return manifest, lambda name: _array(archive, name)
+
+
+def _require_whole(path, content):
+    """Raise unless the file is complete and unchanged."""
+    if not content:
+        raise ModelFileError(f"{path} is empty; give a file that save wrote.")
+    if not content.startswith(b"PK\x03\x04"):
+        raise ModelFileError(f"{path} is no kfree model; give a file that save wrote.")
+    end = content.rfind(_END_OF_ARCHIVE)
+    if end < 0 or len(content) < end + 22 + int.from_bytes(content[end + 20 : end + 22], "little"):
+        raise ModelFileError(f"{path} was cut short: its end is missing. Copy or write it again.")
+    digest = hashlib.sha256(memoryview(content)[:-_DIGEST_LENGTH]).hexdigest().encode()
+    if content[-_DIGEST_LENGTH:] != digest:
+        raise ModelFileError(
+            f"{path} was changed after it was written, or is no kfree model: its checksum does not agree. Copy or "
+            "write it again."
+        )
+
+
+def _require_format(path, manifest):
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "model" not in manifest:
+        raise ModelFileError(f"{path} is an archive but no kfree model; give a file that save wrote.")
+    version = manifest.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format {version!r}, written by kfree {manifest.get('kfree_version')}; this version reads "
+            f"format {FORMAT_VERSION}. Install a newer kfree."
+        )
+
+
+def _array(archive, name):
+    with archive.open(_member(name)) as member:
+        return np.asarray(npy.read_array(member, allow_pickle=False))
+
+
+def _member(name):
+    return f"arrays/{name}.npy"

@@ -1,0 +1,53 @@
+"""--encode: columns of text and missing values become numbers, the same ones in predict."""
+
+import numpy as np
+import pytest
+
+import kfree
+from tests.cli.conftest import outcome, rows_of, told
+
+
+@pytest.fixture
+def customers(here, rng):
+    """Two kinds of customers, told apart by plan and age; some ages and plans are missing."""
+    kind = np.arange(80) % 2
+    age = (30 + 30 * kind + rng.normal(size=80)).round(2)
+    lines = [
+        f"{a},{['basic', 'gold'][k]},{['x', 'y', 'z'][i % 3]}" for i, (a, k) in enumerate(zip(age, kind, strict=True))
+    ]
+    lines[5] = ",gold,x"
+    lines[8] = "30,,x"
+    (here / "t.csv").write_text("\n".join(["age,plan,note", *lines]) + "\n")
+    return kind
+
+
+def test_text_and_gaps_are_encoded(customers, capsys):
+    line = ["cluster", "t.csv", "--encode", "--drop", "note", "--missing", "nearest", "--k", "2", "--save", "m.kfree"]
+    facts = told(line, capsys)
+    assert facts["n_clusters"] == 2
+    assert {"age", "plan=basic"} & {feature["name"] for feature in facts["clusters"][0]["features"]}
+    labels = [int(row["cluster"]) for row in rows_of("t.clusters.csv")]
+    assert len(set(zip(labels, customers.tolist(), strict=True))) == 2
+    told(["predict", "m.kfree", "t.csv", "-o", "again.csv"], capsys)
+    assert [int(row["cluster"]) for row in rows_of("again.csv")] == labels
+
+
+def test_the_encoder_comes_back_from_the_file(customers, capsys):
+    outcome(
+        ["cluster", "t.csv", "--encode", "--missing", "nearest", "--k", "2", "--save", "m.kfree", "--quiet"], capsys
+    )
+    plan = kfree.load("m.kfree").preparation_
+    assert plan.columns == ["age", "plan", "note"]
+    assert "plan: " in plan.encoder.describe()
+
+
+def test_missing_values_without_a_choice_are_an_error(customers, capsys):
+    status, _, err = outcome(["cluster", "t.csv", "--encode"], capsys)
+    assert status == 1
+    assert "'age' (1), 'plan' (1)" in err
+    assert "--missing nearest" in err
+
+
+@pytest.mark.parametrize("options", ["--missing nearest", "--encode --missing mean", "--encode --standardize"])
+def test_choices_that_do_not_go_together(options, customers, capsys):
+    assert outcome(["cluster", "t.csv", *options.split()], capsys)[0] == 2

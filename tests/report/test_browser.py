@@ -1,0 +1,146 @@
+"""The report page in headless Chromium: slider, counts, keyboard, hover, download, light and dark, strange names."""
+
+import shutil
+
+import pytest
+
+from kfree.report import page
+from tests.report.conftest import NAMES
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.skipif(not (BROWSER and DRIVER), reason="chromium and chromedriver are not installed"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1100,1400"):
+        options.add_argument(argument)
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def shown(browser, reported, tmp_path):
+    """The page, freshly loaded; at the end, nothing has been complained about."""
+    (tmp_path / "report.html").write_text(page(reported))
+    browser.get((tmp_path / "report.html").as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def sizes(browser):
+    cards = browser.find_elements(By.CSS_SELECTOR, ".card .size")
+    return [int(card.text.split(" ")[0].replace(",", "")) for card in cards]
+
+
+def own_place(reported):
+    return next(place for place, step in enumerate(reported["steps"]) if step["own"])
+
+
+def test_it_opens_with_the_model(shown, reported):
+    assert "5 clusters" in shown.find_element(By.ID, "readout").text
+    assert "this model" in shown.find_element(By.ID, "readout").text
+    assert not shown.find_element(By.ID, "own").is_enabled()
+    assert shown.find_element(By.ID, "subtitle").text == "200 rows · 4 columns · 5 clusters"
+
+
+def test_the_slider_moves_by_keyboard_and_counts_agree(shown, reported):
+    slider = shown.find_element(By.ID, "slider")
+    slider.send_keys(Keys.HOME)
+    seen = []
+    for step in reported["steps"]:
+        expected = [cluster["size"] for cluster in step["clusters"]]
+        assert sizes(shown) == expected
+        assert len(shown.find_elements(By.CSS_SELECTOR, "#table tbody tr")) == step["k"]
+        assert slider.get_attribute("aria-valuetext").startswith(f"{step['k']} cluster")
+        seen.append(shown.find_element(By.CSS_SELECTOR, "#stairs text.k").text)
+        slider.send_keys(Keys.ARROW_RIGHT)
+    assert seen == [f"k = {step['k']}" for step in reported["steps"]]
+    shown.find_element(By.ID, "own").click()
+    assert sizes(shown) == [cluster["size"] for cluster in reported["steps"][own_place(reported)]["clusters"]]
+
+
+def test_a_step_of_the_staircase_can_be_clicked(shown, reported):
+    stops = shown.find_elements(By.CSS_SELECTOR, "#stairs circle")
+    assert len(stops) == len(reported["steps"])
+    stops[-1].click()
+    assert sizes(shown) == [200]
+
+
+def test_cards_highlight_their_cluster_by_keyboard(shown):
+    before = shown.execute_script("return document.getElementById('map').toDataURL()")
+    shown.find_elements(By.CSS_SELECTOR, ".card")[1].send_keys(Keys.ENTER)
+    card = shown.find_elements(By.CSS_SELECTOR, ".card")[1]
+    assert card.get_attribute("aria-pressed") == "true"
+    assert shown.switch_to.active_element == card
+    assert shown.execute_script("return document.getElementById('map').toDataURL()") != before
+    card.send_keys(Keys.SPACE)
+    assert shown.execute_script("return document.getElementById('map').toDataURL()") == before
+
+
+def test_rows_of_the_map_are_told_by_keyboard_and_by_pointer(shown, reported):
+    canvas, hover = shown.find_element(By.ID, "map"), shown.find_element(By.ID, "hover")
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    assert hover.text.startswith("row 1001, cluster ")
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    assert hover.text.startswith("row 1002, cluster ")
+    assert "height: " in hover.text
+    canvas.send_keys(Keys.ESCAPE)
+    assert not hover.is_displayed()
+    place = shown.execute_script("return places[7]")
+    point = "const box = arguments[0].getBoundingClientRect(); arguments[0].dispatchEvent(new PointerEvent("
+    point += "'pointermove', {clientX: box.left + arguments[1][0], clientY: box.top + arguments[1][1]}))"
+    shown.execute_script(point, canvas, place)
+    assert hover.is_displayed()
+    assert "cluster" in hover.text
+
+
+def test_labels_for_download_are_those_of_the_step(shown, reported, fitted):
+    model, _ = fitted
+    lines = shown.execute_script("return labelsAsText()").splitlines()
+    assert lines[0] == "row,cluster"
+    assert lines[1:] == [f"{row},{label}" for row, label in enumerate(model.labels_.tolist(), start=1001)]
+    shown.find_element(By.ID, "slider").send_keys(Keys.END)
+    lines = shown.execute_script("return labelsAsText()").splitlines()
+    assert lines[1:] == [f"{row},0" for row in range(1001, 1201)]
+
+
+def test_light_and_dark(shown):
+    def background():
+        return shown.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+    def luminance():
+        return sum(int(part) for part in background().removeprefix("rgb(").removesuffix(")").split(","))
+
+    first = luminance()
+    shown.find_element(By.ID, "theme").send_keys(Keys.ENTER)
+    second = luminance()
+    assert abs(first - second) > 400
+    for scheme, dark in [("dark", True), ("light", False)]:
+        media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        shown.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        shown.refresh()
+        assert (luminance() < 300) == dark
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_names_are_shown_and_not_run(shown):
+    heads = [cell.get_attribute("title") for cell in shown.find_elements(By.CSS_SELECTOR, "#table thead th")][2:]
+    assert heads == NAMES
+    assert shown.find_element(By.ID, "title").text == "people <i>&amp;</i>.csv"
+    assert shown.find_elements(By.CSS_SELECTOR, "main b, h1 i") == []
+    assert len(shown.find_elements(By.TAG_NAME, "script")) == 2
+    # An alert would be in the way of every further question.
+    assert shown.execute_script("return 1") == 1

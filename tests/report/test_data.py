@@ -1,0 +1,131 @@
+"""What the report page holds, without a browser."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+
+from kfree import DPMeans, lambda_path
+from kfree.report import embedded, page, steps, write_report
+from kfree.report.data import number, packed, report_data
+from kfree.report.steps import colours, slider_steps
+
+
+def unpacked(labels):
+    return np.frombuffer(base64.b64decode(labels["data"]), dtype=labels["type"])
+
+
+def test_counts_are_those_of_the_labels_at_every_step(reported):
+    assert len(reported["steps"]) > 5
+    for step in reported["steps"]:
+        labels = unpacked(step["labels"])
+        assert [cluster["size"] for cluster in step["clusters"]] == np.bincount(labels, minlength=step["k"]).tolist()
+        assert len(step["colours"]) == len(set(step["colours"])) == step["k"]
+
+
+def test_steps_go_from_many_clusters_to_one_and_the_model_is_among_them(reported, fitted):
+    model, _ = fitted
+    ks = [step["k"] for step in reported["steps"]]
+    assert ks == sorted(set(ks), reverse=True)
+    assert ks[-1] == 1
+    own = next(step for step in reported["steps"] if step["own"])
+    assert own["k"] == model.n_clusters_ == 5
+    assert np.array_equal(unpacked(own["labels"]), model.labels_)
+    assert own["lam"] == pytest.approx(model.lam_, rel=1e-4)
+
+
+def test_means_and_exemplars_are_those_of_the_rows(reported, fitted):
+    model, X = fitted
+    own = next(step for step in reported["steps"] if step["own"])
+    for cluster, means in zip(own["clusters"], own["means"], strict=True):
+        rows = model.labels_ == cluster["label"]
+        np.testing.assert_allclose(means, X[rows].mean(axis=0), rtol=1e-3, atol=1e-3)
+        distances = np.where(rows, model.transform(X)[:, cluster["label"]], np.inf)
+        assert cluster["exemplars"][0] == 1001 + distances.argmin()
+
+
+def test_standardised_columns_are_shown_in_their_units(fitted):
+    _, X = fitted
+    from kfree.cli.preparation import Preparation
+
+    plan = Preparation(list("abcd"), centre=X.mean(axis=0), scale=X.std(axis=0))
+    scaled = (X - plan.centre) / plan.scale
+    data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, plan=plan)
+    axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "x0")
+    np.testing.assert_allclose(axis["values"], X[:, 0], rtol=1e-3, atol=1e-3)
+
+
+def test_of_a_large_table_only_the_labels_of_the_model_are_kept(fitted, monkeypatch):
+    model, X = fitted
+    monkeypatch.setattr("kfree.report.data._LABELS_KEPT", 500)
+    monkeypatch.setattr("kfree.report.data._DESCRIBED", 150)
+    monkeypatch.setattr("kfree.report.data._POINTS", 50)
+    monkeypatch.setattr(steps, "SAMPLE", 100)
+    data = report_data(model, X)
+    assert data["row_numbers"] is None
+    assert len(data["points"]["rows"]) == 50
+    for step in data["steps"]:
+        assert (step["labels"] is not None) == step["own"]
+        assert sum(cluster["size"] for cluster in step["clusters"]) == 200
+
+
+def test_a_penalty_for_a_sample_gives_the_clusters_of_all_rows(fitted, monkeypatch):
+    model, X = fitted
+    monkeypatch.setattr(steps, "SAMPLE", 100)
+    path = lambda_path(X)
+    for step in slider_steps(model, X, path):
+        if step.k <= 3:
+            assert step.k == DPMeans(step.lam).fit(X).n_clusters_
+
+
+def test_clusters_keep_the_colour_of_their_largest_part():
+    def step(labels):
+        labels = np.array(labels)
+        return type("Step", (), {"labels": labels, "k": int(labels.max()) + 1})
+
+    before, after = step([0, 0, 0, 1, 1, 1]), step([2, 2, 0, 1, 1, 1])
+    assert colours([before, after]) == [[0, 1], [2, 1, 0]]
+
+
+def test_one_column_and_equal_rows_have_pages():
+    assert page(report_data(DPMeans(lam=1.0).fit([[0.0], [5.0]]), [[0.0], [5.0]]))
+    same = np.ones((30, 2))
+    assert page(report_data(DPMeans().fit(same), same))
+
+
+def test_no_text_in_the_data_can_end_the_script(reported):
+    text = page(reported)
+    assert text.count("<script") == 2
+    assert text.count("</script>") == 2
+    assert "<b>bold" not in text
+    assert "<title>people &lt;i&gt;&amp;amp;&lt;/i&gt;.csv</title>" in text
+    held = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+    assert json.loads(held) == reported
+
+
+def test_embedded_text_has_no_angle_brackets():
+    text = embedded({"name": "</script><!--<script>&\u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text)["name"] == "</script><!--<script>&\u2028"
+
+
+def test_the_page_loads_nothing(reported):
+    text = page(reported)
+    assert "default-src 'none'" in text
+    assert not re.search(r"""(src|href)\s*=\s*["']|https?://(?!www\.w3\.org/2000/svg)|@import|url\(""", text)
+
+
+def test_numbers_without_a_word_in_json_are_none():
+    assert number(np.inf) is number(np.nan) is None
+    assert number(1 / 3) == 0.33333
+    assert packed(np.array([0, 40_000]))["type"] == "<i4"
+
+
+def test_an_old_page_is_kept_when_a_new_one_cannot_be_made(tmp_path, fitted):
+    path = tmp_path / "r.html"
+    path.write_text("old")
+    with pytest.raises(ValueError, match="X has 3 rows and the model was fitted with 200"):
+        write_report(path, fitted[0], np.zeros((3, 4)))
+    assert path.read_text() == "old"
