@@ -1,10 +1,10 @@
-"""A hook of MkDocs: links of the guides to files outside docs/ lead to the repository."""
+"""A hook of MkDocs: guides are read in the repository as well, so links to files outside docs/ become paths."""
 
 import re
 
-REPOSITORY = "https://github.com/kfree/kfree/blob/main/"
+OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:README\.md|benchmarks/|reproduce/|src/|tests/)[^)]*)\)")
 
 
 def on_page_markdown(markdown, **_):
-    """Guides are read in the repository as well, where ../benchmarks/… is a file."""
-    return re.sub(r"\]\(\.\./((?:\.\./)*)(README\.md|benchmarks/|reproduce/|src/|tests/)", rf"]({REPOSITORY}\2", markdown)
+    """Replace [table](../benchmarks/results/x.md) by the path, which has no page on the site."""
+    return OUTSIDE.sub(r"\1 (`\2`)", markdown)
