@@ -78,7 +78,7 @@ KW_FIGURE_5 = (
 )
 OD_TABLES = (
     "kfree's default is below the paper's best in every line. SD and SMD follow the printed algorithms, which leave "
-    "details open; the order of the rows matters to them."
+    "details open. OD and SD depend on the order of the rows, of which a quick run has one."
 )
 OD_TABLE_5 = (
     "BD and OD give the paper's numbers. SD and SMD as printed end with other numbers than published, and mostly at a "
