@@ -34,6 +34,24 @@ MISTAKES = {
         "        return _by_gain(found * 1000)",
         ["engines/test_engines.py", "crosses and one"],
     ),
+    "the smallest cluster comes first": (
+        "estimators/_order.py",
+        "np.lexsort((first, -np.round(",
+        "np.lexsort((first, np.round(",
+        ["explain/test_label_order.py", "rule"],
+    ),
+    "a cluster is compared with all rows, its own included": (
+        "explain/features.py",
+        "mean - mean_out, 0.0)",
+        "mean - total.sum(axis=0) / n.sum(), 0.0)",
+        ["explain/test_summary.py", "cohens_d"],
+    ),
+    "wide clusters account for no row": (
+        "explain/spread.py",
+        "(size < _SMALL * len(labels)) & ",
+        "",
+        ["explain/test_outliers.py", "account"],
+    ),
     "ties go to the youngest": (
         "native/reference/passes.py",
         "label[block] = gaps.argmin(axis=1)",

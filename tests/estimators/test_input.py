@@ -38,7 +38,7 @@ BAD_ROWS = {
     "complex": (np.ones((4, 2)) * 1j, "Complex data not supported"),
     "words": (
         np.array([["a", "b"], ["c", "d"]], dtype=object),
-        r"X holds values that are not numbers \(could not convert string to float",
+        r"X holds values that are not numbers in 2 column.*\(could not convert string to float",
     ),
     "text": (np.array([["1", "2"]]), r"X holds text \(<U1\), not numbers"),
     "column names of two kinds": (pd.DataFrame(np.eye(3), columns=["a", 1, 2]), "all input features have string names"),

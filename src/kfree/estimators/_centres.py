@@ -108,7 +108,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         score : float
         """
-        return -self._objective_.cost(self._nearest(X, sample_weight)[1].stats)
+        stats = self._nearest(X, sample_weight)[1].stats
+        return -self._objective_.cost(stats)
 
     @property
     def _n_features_out(self):
