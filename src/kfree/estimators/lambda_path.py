@@ -48,6 +48,10 @@ def lambda_path(
     nearest one. Data without clusters, however elongated, have their mass in the middle of such a line. For them the
     answer is one cluster.
 
+    Columns on a lattice, such as whole numbers or yes and no, are judged with uniform noise as wide as their step. Rows
+    that lie far from all others are set aside where the others then agree on a step. ``path.summary()`` says how sure
+    the answer is; ``docs/choosing-k.md`` says what each rule assumes.
+
     Beyond 20,000 rows, micro-clusters are seeded and steps are judged on a random sample; all rows then join the
     micro-clusters.
 
