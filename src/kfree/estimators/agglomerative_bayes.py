@@ -9,7 +9,7 @@ from kfree import plot
 from kfree.estimators._bayesian import DATA, TakesModels
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.native.processor import available_cpus
+from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
@@ -129,7 +129,7 @@ class AgglomerativeBayes(TakesModels, ClusterMixin, BaseEstimator):
             objective,
             merging_passes(self.engine),
             self.closest_pairs == "conga-line",
-            self.n_threads or available_cpus(),
+            thread_count(self.n_threads),
         )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._publish(tree)

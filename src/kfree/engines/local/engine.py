@@ -12,7 +12,8 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Pass, first_row_that_counts, generic_direction
-from kfree.native.processor import available_cpus, chosen_instruction_set
+from kfree.native.processor import chosen_instruction_set
+from kfree.native.threads import thread_count
 
 
 class LocalEngine:
@@ -34,7 +35,7 @@ class LocalEngine:
         self._passes = passes
         self._X = X
         self._isa = chosen_instruction_set(passes.instruction_sets())
-        self._n_threads = n_threads or available_cpus()
+        self._n_threads = thread_count(n_threads)
         self.name = name
         self.description = f"{name} ({self._isa}, {self._n_threads} threads)" if self._isa else name
         if frame is None and (unit or sp.issparse(X)):

@@ -10,6 +10,11 @@
 #include <sys/auxv.h>
 #endif
 
+// By this name threadpoolctl tells this library from others (native/threads.py).
+extern "C" {
+__attribute__((visibility("default"), used)) int kfree_compiled_core = 1;
+}
+
 namespace kfree {
 namespace {
 
