@@ -12,6 +12,8 @@
 #define _MM_FROUND_NO_EXC SIMDE_MM_FROUND_NO_EXC
 #endif
 #define _mm256_dpbusd_avx_epi32 simde_mm256_dpbusd_epi32
+#undef _mm512_madd_epi16  // SIMDe 0.7 gives it the arguments of another function
+#define _mm512_madd_epi16 simde_mm512_madd_epi16
 
 template <class T>
 struct Lanes512 {
