@@ -50,7 +50,7 @@ def many_groups(n_groups, n_rows, d, n_clusters, n_used):
 
 
 def large():
-    """Sweeps with penalties near the right ones, beside an iteration of scikit-learn's k-means with as many clusters."""
+    """Sweeps with penalties near the right ones, beside an iteration of scikit-learn's k-means."""
     X, group = many_groups(**LARGE)
     before = peak_bytes()
     started = time.process_time()

@@ -16,6 +16,24 @@ TESTS = Path(__file__).parent
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
+    "a part does not meet what it bore in its last turn": (
+        "engines/in_memory/sweep.py",
+        "self._begin, self._n_seen = end, len(newborn)\n",
+        "self._begin, self._n_seen = end, len(newborn) + len(founders)\n",
+        ["engines/test_engines.py", "same_bits and float64 and seven and 2"],
+    ),
+    "a search asks for labels": (
+        "search/centres/refine.py",
+        "        founders = pays.points[",
+        "        engine.labels(state.assignment)\n        founders = pays.points[",
+        ["engines/test_engines.py", "crosses and one"],
+    ),
+    "rows cross in a search": (
+        "engines/chunked/engine.py",
+        "        return _once_per_cluster(_by_gain(found))",
+        "        return _by_gain(found * 1000)",
+        ["engines/test_engines.py", "crosses and one"],
+    ),
     "ties go to the youngest": (
         "native/reference/passes.py",
         "label[block] = gaps.argmin(axis=1)",

@@ -10,10 +10,11 @@ from sklearn.metrics import adjusted_rand_score
 from kfree import DPMeans, HardHDP
 from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
+from kfree.engines.registry import open_engine
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.bisection import halve
 from kfree.search.centres.state import recentred, settle, state_of
-from kfree.search.groups.hdp import Closings, shared_by_all
+from kfree.search.groups.hdp import shared_by_all
 
 ENGINES = ["native", "reference"]
 
@@ -31,7 +32,7 @@ def grouped(rng, n_groups=6, n_rows=8, d=2, k=5, spread=3.0, weighted=False):
 def some_state(rng, lam_local=1.0, lam_global=3.0, n_sites=6, weighted=True, engine="native"):
     """An engine, an objective and a state of rows held against a few of them."""
     X, group, weight = grouped(rng, weighted=weighted)
-    held = GroupedEngine(engine, X, group, weight=weight, n_threads=1).penalised(lam_local)
+    held = GroupedEngine.open(engine, X, group, weight=weight, n_threads=1).penalised(lam_local)
     objective = HDPObjective(lam_global, lam_local)
     sites = Sites.of(held.rows(rng.choice(len(X), n_sites, replace=False)))
     sites = SharedSites.used_by(sites, np.zeros((n_sites, held.n_groups), dtype=bool))
@@ -79,12 +80,13 @@ def test_one_group_is_dp_means(engine, rng):
     """Step 4 is DP-means' sweep with the sum of the penalties; the objective is DP-means' throughout."""
     X, _, weight = grouped(rng, weighted=True)
     one = np.zeros(len(X), dtype=int)
-    held = GroupedEngine(engine, X, one, weight=weight).penalised(1.5)
+    held = GroupedEngine.open(engine, X, one, weight=weight).penalised(1.5)
+    plain_engine = open_engine(engine, X, weight=weight, frame=held.frame)
     objective = HDPObjective(2.5, 1.5)
     sites = shared_by_all(held, objective)
     for _ in range(3):
-        ours, theirs = held.visit(sites, 2.5), held.sweep(Sites.of(sites.centres), 4.0, None, len(X))
-        np.testing.assert_array_equal(ours.labels, theirs.labels)
+        ours, theirs = held.visit(sites, 2.5), plain_engine.sweep(Sites.of(sites.centres), 4.0, None, len(X))
+        np.testing.assert_array_equal(held.labels(ours.assignment), plain_engine.labels(theirs.assignment))
         np.testing.assert_array_equal(ours.centres, theirs.centres)
         sites = recentred(state_of(sites, ours, objective), objective)
     for search in ("sweep", "split-merge"):
@@ -117,7 +119,7 @@ def test_choices_of_groups(engine, rng):
     state, held, objective = some_state(rng, engine=engine)
     gaps, n_missed = held.sq_distances(state.sites.centres), 0
     for group in range(held.n_groups):
-        rows, used = held.members(group), state.stats.used[:, group]
+        rows, used = held.parts[0].members(group), state.stats.used[:, group]
         w = held.weight[rows]
 
         def cost(choice, rows=rows, w=w):
@@ -140,47 +142,51 @@ def test_native_passes_equal_their_twins(rng):
         X, group, weight = grouped(rng, n_groups=9, n_rows=7, weighted=weighted)
         if weighted:
             weight[group == 3], weight[::5] = 0.0, 0.0
-        twins = [GroupedEngine(engine, X, group, weight=weight, n_threads=2).penalised(1.0) for engine in ENGINES]
+        twins = [GroupedEngine.open(engine, X, group, weight=weight, n_threads=2).penalised(1.0) for engine in ENGINES]
         start = SharedSites.used_by(Sites.of(twins[0].rows(np.arange(0, 40, 5))), rng.random((8, 9)) < 0.3)
         passes = [[e.nearest(start), e.visit(start, 3.0)] for e in twins]
         for ours, theirs in zip(*passes, strict=True):
-            np.testing.assert_array_equal(ours.labels, theirs.labels)
-            np.testing.assert_array_equal(ours.sq_dist, theirs.sq_dist)
+            np.testing.assert_array_equal(twins[0].labels(ours.assignment), twins[1].labels(theirs.assignment))
+            np.testing.assert_array_equal(ours.stats.sse, theirs.stats.sse)
             np.testing.assert_array_equal(ours.stats.used, theirs.stats.used)
         done = passes[0][0]
-        closings = [e.closings(start.after(done.centres, done.stats)) for e in twins]
-        np.testing.assert_allclose(closings[0][0], closings[1][0], rtol=1e-12)
-        np.testing.assert_array_equal(closings[0][1], closings[1][1])
-        seconds = [e.seconds(done.labels, start.centres, done.stats.used) for e in twins]
+        closings = [e.closings() for e in twins]
+        for one in closings:
+            one.turn_to(done.assignment, start.after(done.centres, done.stats))
+        np.testing.assert_allclose(closings[0].costs(), closings[1].costs(), rtol=1e-12)
+        np.testing.assert_array_equal(closings[0].neighbours().toarray(), closings[1].neighbours().toarray())
+        labels = twins[0].labels(done.assignment)
+        seconds = [e.parts[0].seconds(labels, start.centres, done.stats.used) for e in twins]
         np.testing.assert_array_equal(seconds[0][0], seconds[1][0])
         np.testing.assert_array_equal(seconds[0][1], seconds[1][1])
 
 
 def test_merges_and_splits_change_the_cost_as_said(rng):
     state, engine, objective = some_state(rng)
-    now = cost_of(state.labels, engine, objective)
+    labels = engine.labels(state.assignment)
+    now = cost_of(labels, engine, objective)
     for a in range(len(state.stats.n)):
         said = objective.merge_costs(state.stats, a)
         for b in set(range(len(said))) - {a}:
-            merged = np.where(state.labels == b, a, state.labels)
+            merged = np.where(labels == b, a, labels)
             assert cost_of(merged, engine, objective) - now == pytest.approx(said[b] - objective.lam, abs=1e-9)
     halves = halve(state, engine, objective)
     for place in range(len(halves.clusters)):
         after = halves.cut(state, np.array([place]), objective)
-        gained = now - cost_of(after.labels, engine, objective)
+        gained = now - cost_of(engine.labels(after.assignment), engine, objective)
         assert gained == pytest.approx(halves.gain[place] - objective.lam, abs=1e-9)
 
 
 def test_deaths_cost_what_is_said(rng):
     """Closing a site costs each group the better of doing without it and of opening another one."""
     state, engine, objective = some_state(rng)
-    deaths = Closings(engine)
-    deaths.turn_to(state)
+    deaths = engine.closings()
+    deaths.turn_to(state.assignment, state.sites)
     gaps = engine.sq_distances(state.sites.centres)
-    for site, said in enumerate(deaths.death_costs()):
+    for site, said in enumerate(deaths.costs()):
         extra = 0.0
         for group in np.flatnonzero(state.stats.used[site]):
-            rows, used = engine.members(group), state.stats.used[:, group]
+            rows, used = engine.parts[0].members(group), state.stats.used[:, group]
             kept = [q for q in np.flatnonzero(used) if q != site]
             choices = [*([kept] if kept else []), *([*kept, q] for q in np.flatnonzero(~used))]
             costs = [

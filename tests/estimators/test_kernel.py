@@ -10,8 +10,10 @@ from oracles import centres as oracles
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kfree import DPMeans, KernelDPMeans
+from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL, EUCLIDEAN
+from kfree.engines.contract import VisitingOrder
 from kfree.engines.kernel import gram
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram, Kernel
@@ -118,8 +120,9 @@ def test_every_pass_against_rows_with_coordinates(kept, rng, monkeypatch):
     for space, points, engine in ((EUCLIDEAN, centres, plain), (DUAL, dual, kernel)):
         assert_close(space.sq_gaps(points, slice(1, 3)), EUCLIDEAN.sq_gaps(centres, slice(1, 3)))
         assert_close(space.gram(points), centres @ centres.T)
-        moment = engine.scatter_product(rows, labels, points)[1]
-        assert_close(space.gram(moment), EUCLIDEAN.gram(plain.scatter_product(rows, labels, centres)[1]))
+        moment = engine.parts[0].scatter_product(rows, labels, points).total().sum
+        expected = plain.parts[0].scatter_product(rows, labels, centres).total().sum
+        assert_close(space.gram(moment), EUCLIDEAN.gram(expected))
     part, same = plain.among(np.arange(10, 30)), kernel.among(np.arange(10, 30))
     assert_close(same.sq_distances(dual), part.sq_distances(centres))
     assert_close(same.nearest(Sites.of(dual)).stats.sse, part.nearest(Sites.of(centres)).stats.sse)
@@ -127,23 +130,25 @@ def test_every_pass_against_rows_with_coordinates(kept, rng, monkeypatch):
 
 def passes(engine, centres, rows, labels):
     """What an engine says about rows and centres, in numbers that do not depend on coordinates."""
+    part = engine.parts[0]
     near = engine.nearest(Sites.of(centres))
-    swept = engine.sweep(Sites.of(centres[:1]), 4.0, np.arange(60)[::-1].copy(), 5)
-    chosen, halves = engine.choose(rows, labels, centres)
+    swept = engine.sweep(Sites.of(centres[:1]), 4.0, VisitingOrder(np.arange(60)[::-1].copy()), 5)
+    chosen, halves = part.choose(rows, labels, centres)
     sq_dist = np.full(60, np.inf)
-    engine.approach(centres[1], sq_dist)
-    stats = engine.stats_of(near.labels, near.sq_dist, 4)
+    part.approach(centres[1], sq_dist)
+    stats = engine.sums(near.assignment)
     means = stats.sum / stats.n[:, None]
+    exchanged = engine.exchange(near.assignment, means, stats, MeanRowCosts, 1e-9)
     return [
-        *(near.labels, near.sq_dist, near.stats.n, near.stats.sse),
-        *(swept.labels, swept.sq_dist, swept.stats.sse, swept.n_refused),
-        *(chosen, halves.n, halves.sse, sq_dist, engine.best_candidate(centres, sq_dist)),
-        engine.distances_to_own(rows, labels, centres),
-        *engine.second_nearest(rows, labels, centres),
+        *(engine.labels(near.assignment), engine.sq_dists(near.assignment, centres), near.stats.n, near.stats.sse),
+        *(engine.labels(swept.assignment), swept.stats.sse, swept.n_refused),
+        *(chosen, halves.total().n, halves.total().sse, sq_dist, engine.best_candidate(centres, sq_dist)),
+        part.distances_to_own(rows, labels, centres),
+        *part.second_nearest(rows, labels, centres),
         engine.gaps(centres),
-        engine.scatter_product(rows, labels, centres)[0],
+        part.scatter_product(rows, labels, centres).total().n,
         engine.sq_distances(centres),
-        engine.exchange(rows, np.full(55, -1, dtype=np.int32), near.labels, means, stats, 1e-9),
+        engine.labels(exchanged),
     ]
 
 

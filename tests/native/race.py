@@ -6,8 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree import AgglomerativeBayes, HardHDP
+from kfree.core.row_costs import MeanRowCosts
 from kfree.core.rules import QuadraticRule
 from kfree.core.sites import Sites
+from kfree.engines.contract import VisitingOrder
 from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.engines.registry import open_engine
 from kfree.native import _core
@@ -22,18 +24,21 @@ def exercise(X, k, rng):
     for _ in range(4):
         found = engine.nearest(sites)
         sites = sites.moved(sites.centres + 0.05 * rng.normal(size=sites.centres.shape))
-    engine.sweep(sites, float(np.quantile(found.sq_dist, 0.9)), rng.permutation(engine.n_rows), 50)
-    engine.stats_of(found.labels, found.sq_dist, k)
-    engine.approach(sites.centres[0], found.sq_dist)
-    engine.best_candidate(sites.centres[:5], found.sq_dist)
+    sq_dist = engine.sq_dists(found.assignment, found.centres)
+    engine.sweep(sites, float(np.quantile(sq_dist, 0.9)), VisitingOrder(rng.permutation(engine.n_rows)), 50)
+    engine.best_candidate(sites.centres[:5], sq_dist)
     engine.sq_distances(sites.centres[:3])
-    rows, labels, centres = np.arange(engine.n_rows), found.labels, sites.centres
-    engine.distances_to_own(rows, labels, centres)
-    second_nearest, _ = engine.second_nearest(rows, labels, centres)
-    engine.exchange(rows, second_nearest, labels, centres, found.stats, 1e-9)
-    pairs = np.repeat(centres, 2, axis=0) + 0.1 * rng.normal(size=(2 * k, engine.n_features))
-    engine.choose(rows, labels, pairs)
-    engine.scatter_product(rows, labels, pairs)
+    potential = engine.potential()
+    potential.approach(sites.centres[0])
+    potential.best(potential.draw(rng.random(5)))
+    closings = engine.closings()
+    closings.turn_to(found.assignment, sites)
+    closings.costs()
+    engine.exchange(found.assignment, sites.centres, found.stats, MeanRowCosts, 1e-9)
+    pairs = np.repeat(sites.centres, 2, axis=0) + 0.1 * rng.normal(size=(2 * k, engine.n_features))
+    bisection = engine.bisection(found.assignment, np.arange(k, dtype=np.int32), k)
+    bisection.choose(pairs, np.ones(k, dtype=bool))
+    bisection.scatter_product(pairs)
 
 
 def share_clusters(rng):

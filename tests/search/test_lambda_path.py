@@ -12,12 +12,11 @@ from kfree import DPMeans, farthest_first_lambda, lambda_path
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.sampling import shuffled
 from kfree.search.centres.state import one_cluster
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import density_dips
 from kfree.search.path.lam_path import staircase_to
-from kfree.search.path.micro_clusters import make_micro_clusters
+from kfree.search.path.micro_clusters import make_micro_clusters, sample_of
 
 
 def seeded():
@@ -32,7 +31,7 @@ def test_micro_clusters_cost_what_their_rows_cost(rng, monkeypatch, metric, n_ro
     weight = rng.uniform(0.5, 2, size=n_rows)
     objective = OBJECTIVES[metric](0.0)
     engine = open_engine("auto", X, weight=weight, unit=metric == "cosine")
-    micro = make_micro_clusters(engine, shuffled(engine, objective, seeded()), objective, 40, seeded())
+    micro = make_micro_clusters(engine, sample_of(engine, objective, seeded()), objective, 40, seeded())
     assert not micro.complete
     one = objective.cost(engine.nearest(one_cluster(engine, objective)).stats)
     np.testing.assert_allclose(
@@ -46,7 +45,7 @@ def test_more_columns_than_micro_clusters(rng, metric):
     X, _ = blobs(rng, n=90, d=60, k=3)
     objective = OBJECTIVES[metric](0.0)
     engine = open_engine("auto", X, unit=metric == "cosine")
-    micro = make_micro_clusters(engine, shuffled(engine, objective, seeded()), objective, 20, seeded())
+    micro = make_micro_clusters(engine, sample_of(engine, objective, seeded()), objective, 20, seeded())
     assert micro.engine.n_features <= micro.engine.n_rows == 20
     rows = micro.outward(micro.engine.frame.outward(micro.engine.rows(np.arange(20))))
     # No row pays more for its nearest centre than for the one of its micro-cluster.
@@ -357,4 +356,5 @@ def test_an_engine_of_some_rows(rng):
         some = engine.among(np.array([7, 3, 44]))
         np.testing.assert_array_equal(some.rows(np.arange(3)), engine.rows(np.array([7, 3, 44])))
         np.testing.assert_array_equal(some.weight, weight[[7, 3, 44]])
-        assert some.nearest(Sites.of(engine.rows(np.array([7])))).sq_dist[0] == 0
+        one = engine.rows(np.array([7]))
+        assert some.sq_dists(some.nearest(Sites.of(one)).assignment, one)[0] == 0

@@ -17,7 +17,6 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres import split_merge
 from kfree.search.centres.bisection import halve
 from kfree.search.centres.moves import Sweep
-from kfree.search.centres.pruning import SecondNearest
 from kfree.search.centres.split_merge import grown_in_haste
 from kfree.search.centres.state import one_cluster, state_of
 from kfree.search.loop import always
@@ -75,11 +74,12 @@ def test_what_joining_and_leaving_cost(metric, rng):
 def test_halves_and_what_they_gain(metric, rng):
     state, engine, objective = some_state(rng, metric)
     halves = halve(state, engine, objective)
-    Z = engine.rows(np.arange(engine.n_rows))
+    Z, labels = engine.rows(np.arange(engine.n_rows)), engine.labels(state.assignment)
     assert halves.gain.max() > 0
     for place, cluster in enumerate(halves.clusters):
-        rows = np.flatnonzero(state.labels == cluster)
-        sides = halves.sides[np.isin(halves.rows, rows)] % 2
+        rows = np.flatnonzero(labels == cluster)
+        newborn = np.where(np.arange(len(halves.clusters)) == place, 6, -1).astype(np.int32)
+        sides = (engine.labels(halves.rows.divided(newborn))[rows] == 6).astype(int)
         parts = [cluster_cost(Z[rows[sides == s]], engine.weight[rows[sides == s]], metric) for s in (0, 1)]
         whole = cluster_cost(Z[rows], engine.weight[rows], metric)
         assert halves.gain[place] == pytest.approx(whole - sum(parts), rel=1e-9)
@@ -87,9 +87,10 @@ def test_halves_and_what_they_gain(metric, rng):
         np.testing.assert_array_equal(gaps.argmin(axis=1), sides)
     chosen = np.array([1, 4])
     cut = halves.cut(state, chosen, objective)
-    expected = engine.stats_of(cut.labels, engine.distances_to_own(np.arange(120), cut.labels, cut.sites.centres), 8)
-    np.testing.assert_allclose(cut.stats.sum, expected.sum, atol=1e-12)
-    np.testing.assert_allclose(cut.stats.sse[halves.clusters[chosen]], expected.sse[halves.clusters[chosen]], atol=1e-9)
+    np.testing.assert_allclose(cut.stats.sum, engine.sums(cut.assignment).sum, atol=1e-12)
+    sq_dist = engine.weight * engine.sq_dists(cut.assignment, cut.sites.centres)
+    sse = np.bincount(engine.labels(cut.assignment), weights=sq_dist)
+    np.testing.assert_allclose(cut.stats.sse[halves.clusters[chosen]], sse[halves.clusters[chosen]], atol=1e-9)
 
 
 def test_the_axis_of_a_long_cluster_is_found(rng):
@@ -104,19 +105,19 @@ def test_the_axis_of_a_long_cluster_is_found(rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_deaths_cost_at_most_what_is_said(metric, rng):
     state, engine, _ = some_state(rng, metric)
-    second_nearest = SecondNearest(engine)
-    second_nearest.turn_to(state)
-    said = second_nearest.death_costs()
-    Z = engine.rows(np.arange(engine.n_rows))
+    closings = engine.closings()
+    closings.turn_to(state.assignment, state.sites)
+    said = closings.costs()
+    Z, labels = engine.rows(np.arange(engine.n_rows)), engine.labels(state.assignment)
     for cluster in range(len(said)):
-        rows = np.flatnonzero(state.labels == cluster)
+        rows = np.flatnonzero(labels == cluster)
         others = np.delete(np.arange(len(said)), cluster)
         gaps = ((Z[rows, None] - state.sites.centres[None]) ** 2).sum(axis=2)
-        moved = state.labels.copy()
+        moved = labels.copy()
         moved[rows] = others[gaps[:, others].argmin(axis=1)]
         by_hand = (engine.weight[rows] * (gaps[:, others].min(axis=1) - gaps[:, cluster])).sum()
         assert said[cluster] == pytest.approx(by_hand, rel=1e-9)
-        now = partition_cost(Z, state.labels, 0.0, engine.weight, metric)
+        now = partition_cost(Z, labels, 0.0, engine.weight, metric)
         assert partition_cost(Z, moved, 0.0, engine.weight, metric) - now <= said[cluster] + 1e-9
 
 
@@ -291,7 +292,7 @@ def test_a_sweep_finds_nothing_to_improve(rng):
     model = DPMeans(lam=5.0).fit(X)
     engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](5.0)
     swept = Sweep().start(Sites.of(model._sites_.centres), engine, objective)
-    np.testing.assert_array_equal(swept.labels, model.labels_)
+    np.testing.assert_array_equal(engine.labels(swept.assignment), model.labels_)
 
 
 @pytest.mark.parametrize(

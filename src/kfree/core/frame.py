@@ -25,6 +25,13 @@ class Frame:
         """No shift: for sparse rows, which centring would fill up, and for unit vectors."""
         return cls(np.zeros(n_features), np.zeros(n_features), unit)
 
+    @classmethod
+    def about(cls, rows: Floats, weight: Floats | None = None) -> Frame:
+        """Around the weighted mean of dense rows, seen from the first one that counts."""
+        weight = np.ones(len(rows)) if weight is None else weight
+        anchor = rows[int(np.argmax(weight > 0))].astype(np.float64)
+        return cls(anchor, weight / weight.sum() @ (rows - anchor))
+
     def inward(self, points: Floats) -> Floats:
         """From the user's coordinates to the engine's."""
         return (points - self.anchor) - self.shift

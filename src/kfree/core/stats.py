@@ -13,6 +13,11 @@ Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
 
 
+def first_row_that_counts(weight: Floats | None) -> int:
+    """The first row of positive weight."""
+    return 0 if weight is None else int(np.argmax(weight > 0))
+
+
 def totals(labels: NDArray[Any], values: Floats, n_clusters: int = 0) -> Floats:
     """Sums of values over each cluster, added in order."""
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)

@@ -1,55 +1,167 @@
-"""The engine contract: who is nearest, and sufficient statistics of the answer. The engine owns the rows.
+"""The engine contract: the engine keeps everything that is as long as the rows; a search sees clusters.
 
-Anything that can run these passes (threads here; files, clusters of machines or GPUs elsewhere) can run every
-algorithm of kfree, with the same labels.
+Rows, weights, labels, sides and distances of rows stay where the rows are. What crosses is as large as the clusters:
+statistics, centres, costs, counts, a few picked rows; labels cross once, when they are published. Anything that can run
+these passes can run every algorithm of kfree, with the same bits. ``engines/chunked`` fulfils the contract over parts
+(``engines/parts.py``), of which memory, files, workers and GPUs are places.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
+
+Fingerprints = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """Which row is in which cluster: labels that stay with the rows, known by one handle per part."""
+
+    handles: Sequence[Any]
+    n_clusters: int
+    compute_fingerprints: Callable[[], Fingerprints]
+
+    @cached_property
+    def fingerprints(self) -> Fingerprints:
+        """Per cluster the sum of a hash of its rows' numbers, (k,): equal sums mean the same rows."""
+        return self.compute_fingerprints()
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass over the rows found.
+    """What one pass over the rows found: ``assignment`` of the rows to ``centres`` (k, d), and statistics about those.
 
-    ``labels`` and ``sq_dist`` (n,) say which of ``centres`` (k, d) each row went to and how far it lies from it, and
-    ``stats`` is about those centres. ``n_refused`` rows would have opened a cluster but found no room.
+    ``n_refused`` rows would have opened a cluster but found no room.
     """
 
     centres: Floats
-    labels: Labels
-    sq_dist: Floats
+    assignment: Assignment
     stats: Stats
     n_refused: int = 0
 
 
+@dataclass(frozen=True)
+class Picks:
+    """A few rows: their global numbers, the clusters they are in, what makes them worth picking, coordinates (m, d)."""
+
+    row: Index
+    cluster: Index
+    gain: Floats
+    points: Floats
+
+
+class VisitingOrder:
+    """A random order of the rows for a sweep; ``positions`` says when each of some rows is visited."""
+
+    def __init__(self, permutation: Index):
+        self._position = np.empty_like(permutation)
+        self._position[permutation] = np.arange(len(permutation))
+
+    def positions(self, begin: int, end: int) -> Index:
+        """Positions of the rows ``begin`` … ``end`` − 1."""
+        return self._position[begin:end]
+
+
+class Bisection(Protocol):
+    """Rows of some clusters, each cluster a pair of sites; the side that a row is on stays with the row.
+
+    ``n_rows`` (m,) are the rows of positive weight in each pair.
+    """
+
+    n_rows: Floats
+
+    def scatter_product(self, pairs: Floats) -> tuple[Floats, Floats]:
+        """Per pair Σ s and Σ s·z, where s is weight·(squared distance to the second site − to the first).
+
+        With sites at mean ± axis this multiplies the axis with the scatter matrix, which is never formed.
+        """
+
+    def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Stats, Floats]:
+        """Each row of an ``active`` pair (m,) goes to the nearer site of ``pairs`` (2m, d), the first one on ties.
+
+        Statistics (2m,) about the sites, of which those of other pairs mean nothing, and how many rows of positive
+        weight changed sides, (m,); the first time all did. Once a pair is not active, it stays so.
+        """
+
+    def divided(self, newborn: Labels) -> Assignment:
+        """The assignment in which the second side of pair p is the cluster ``newborn[p]``, unless that is −1."""
+
+
+class Closings(Protocol):
+    """What it would cost to close each cluster, its rows going to other clusters. Remembers what need not be redone."""
+
+    def turn_to(self, assignment: Assignment, sites: Sites) -> None: ...
+
+    def costs(self) -> Floats:
+        """What closing one cluster adds to the cost, its own penalty aside; an upper bound, (k,)."""
+
+    def neighbours(self) -> sp.csr_array:
+        """(k, k): not zero where rows of one cluster would go to another."""
+
+
+class Potential(Protocol):
+    """The squared distance of every row to the nearest of the sites taken so far; infinite at first."""
+
+    def approach(self, site: Floats) -> None:
+        """Take one more site (d,)."""
+
+    def draw(self, uniform: Floats) -> Floats:
+        """Rows drawn in proportion to weight·squared distance, or to weight where that is zero everywhere; (m, d).
+
+        ``uniform`` (m,) are numbers in [0, 1).
+        """
+
+    def best(self, candidates: Floats) -> int:
+        """The candidate that would leave the smallest Σ weight·squared distance; the first one on ties."""
+
+    def farthest(self) -> tuple[float, Floats]:
+        """The largest weight·squared distance and the first row (d,) that has it."""
+
+
 class Engine(Protocol):
-    """Passes over rows that the engine holds; all coordinates are those of ``frame``."""
+    """Passes over rows that the engine holds; all coordinates are those of ``frame``.
+
+    ``n_counting`` rows have a positive weight; ``n_distances`` counts the distances that were computed.
+    """
 
     name: str
-    description: str
     frame: Frame
-    weight: Floats | None
     n_rows: int
     n_features: int
-    n_distances: int
+    n_counting: int
+
+    @property
+    def n_distances(self) -> int: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def total_weight(self) -> float: ...
+
+    def first_point(self) -> Floats:
+        """The first row of positive weight, (d,)."""
 
     def nearest(self, sites: Sites) -> Pass:
         """Every row goes to its nearest site, the oldest one on ties.
 
-        An engine may remember what it saw in earlier passes to compute less, and ``n_distances`` counts what it did
-        compute; sites with the same uid are the same site, wherever they have moved.
+        An engine may remember what it saw in earlier passes to compute less; sites with the same uid are the same site,
+        wherever they have moved.
         """
 
-    def sweep(self, sites: Sites, lam: float, order: Index | None, room: int) -> Pass:
+    def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
         """The same, as if rows came one by one in ``order``, and with up to ``room`` births.
 
         A row for which weight·squared distance to all that exists when it comes exceeds lam opens a cluster centred
@@ -57,72 +169,86 @@ class Engine(Protocol):
         has the newborn after the old ones.
         """
 
-    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Stats:
-        """Statistics of labels that did not come from a pass."""
+    def sums(self, assignment: Assignment) -> Stats:
+        """Weights and sums of the clusters; sse is zero."""
 
-    def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
-        """Squared distance of each of ``rows`` (m,) to the centre that ``labels`` (m,) names."""
+    def bisection(self, assignment: Assignment, place: Labels, n_pairs: int) -> Bisection:
+        """The rows of the clusters whose ``place`` (k,) is the number of a pair, not −1."""
 
-    def second_nearest(self, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
-        """The nearest centre of each of ``rows`` but the one that ``labels`` names, and the squared distance to it.
+    def closings(self) -> Closings:
+        """What it costs to close clusters: one object per search, which remembers rows' second-nearest sites."""
 
-        There must be two centres; ties go to the oldest.
+    def dearest(
+        self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least: float
+    ) -> Picks:
+        """Of each cluster the row that saves most by leaving it, if that is more than ``least``; highest gain first.
+
+        The only row of a cluster is never picked. Of rows that save the same, the first one is.
         """
+
+    def farthest(self, assignment: Assignment, centres: Floats, size: int) -> tuple[Picks, Floats]:
+        """The ``size`` rows of positive weight that lie farthest from their centres, farthest first, and their weights.
+
+        ``gain`` is the squared distance; rows at their centre are left out.
+        """
+
+    def moved(self, assignment: Assignment, rows: Index, clusters: Index) -> Assignment:
+        """The assignment after a few rows, by global number, have gone to other clusters."""
+
+    def exchange(
+        self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least_gain: float
+    ) -> Assignment | None:
+        """Rows move one by one to where they cost least, until none of those that may gain moves; None if none did.
+
+        A row moves if that saves more than ``least_gain``, what leaving and joining do to both centres included; the
+        centres follow at once (Hartigan 1975). The last row of a cluster stays. ``centres`` are those of ``stats``.
+        """
+
+    def potential(self) -> Potential: ...
 
     def gaps(self, centres: Floats) -> Floats:
         """The squared distance of each centre to the nearest other one."""
 
-    def choose(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Labels, Stats]:
-        """Each of ``rows`` goes to the nearer centre of its pair, 2·label or 2·label + 1; statistics of all pairs."""
-
-    def scatter_product(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Floats, Floats]:
-        """Per pair Σ s and Σ s·z over ``rows``, where s says how much a row leans to the first centre of its pair.
-
-        s = weight·(squared distance to the second − squared distance to the first).
-        """
-
-    def exchange(
-        self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
-    ) -> Labels:
-        """``labels`` (n,) after ``rows`` (m,) moved between two clusters each, one by one, until none wants to.
-
-        A row may go to the cluster that ``others`` (m,) names, or, where that is −1, to the one where it would cost
-        least. It moves if that saves more than ``least_gain``, what leaving and joining do to both centres included;
-        the centres follow at once (Hartigan 1975). The last row of a cluster stays.
-        """
-
-    def rows(self, index: Index) -> Floats:
-        """Coordinates of a few rows."""
-
     def generic_axis(self) -> Floats:
         """A direction (d,) that is not orthogonal to anything that the rows are likely to lie along."""
 
-    def among(self, index: Index) -> Engine:
+    def sample(
+        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
+    ) -> SampleEngine | None:
+        """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
+
+        The order of rows does not show where all are taken: they are shuffled after they were sorted by their distance
+        to the one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
+        """
+
+    def labels(self, assignment: Assignment) -> Any:
+        """The labels, one per row, for publishing."""
+
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
+        """The squared distance of each row to its centre, for publishing."""
+
+
+class SampleEngine(Engine, Protocol):
+    """A sample in memory: besides the contract, it shows its rows."""
+
+    weight: Floats | None
+
+    def rows(self, index: Index) -> Floats:
+        """Coordinates of some rows."""
+
+    def among(self, index: Index) -> SampleEngine:
         """An engine that holds copies of these rows, with their weights and in the same frame."""
 
-    def approach(self, site: Floats, sq_dist: Floats) -> None:
-        """Lower ``sq_dist`` (n,) in place to the squared distance to ``site`` (d,) where that is less."""
+    def sq_distances(self, centres: Floats) -> Floats:
+        """All squared distances, (n, k)."""
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
 
-    def sq_distances(self, centres: Floats) -> Floats:
-        """All squared distances, (n, k): the one answer that is as large as that."""
 
-
-def row_weights(engine: Engine) -> Floats:
+def row_weights(engine: SampleEngine) -> Floats:
     """One weight per row, also where all rows count once."""
     return np.ones(engine.n_rows) if engine.weight is None else engine.weight
-
-
-def rows_that_count(engine: Engine) -> Index:
-    """All rows of positive weight."""
-    return np.arange(engine.n_rows) if engine.weight is None else np.flatnonzero(engine.weight > 0)
-
-
-def first_row_that_counts(weight: Floats | None) -> int:
-    """The first row of positive weight."""
-    return 0 if weight is None else int(np.argmax(weight > 0))
 
 
 def generic_direction(size: int) -> Floats:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kfree.core.frame import Frame
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
-from kfree.engines.local.engine import LocalEngine
+from kfree.engines.local.engine import LocalEngine, RowEngine, open_parts
 from kfree.native.implementations import IMPLEMENTATIONS, implementation
 
 ENGINES = IMPLEMENTATIONS
@@ -21,7 +21,18 @@ def open_engine(
     unit: bool = False,
     frame: Frame | None = None,
     n_threads: int | None = None,
-) -> Engine:
-    """Give validated rows to the engine called ``name``; without a ``frame`` it makes one from the rows."""
+    parts: Sequence[int] = (0,),
+) -> RowEngine:
+    """Give validated rows to the engine called ``name``; without a ``frame`` it makes one from the rows.
+
+    ``parts`` are the rows at which parts begin, multiples of the block size; the answer does not depend on them.
+    """
     passes = implementation(name, "rows")
-    return LocalEngine("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads)
+    return open_parts("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads, parts)
+
+
+def open_local(name: str, X: Any, *, weight: Floats, unit: bool = False, frame: Frame | None = None) -> LocalEngine:
+    """A few weighted rows in one part, which shows them; threads would take longer than what they do."""
+    engine = open_engine(name, X, weight=weight, unit=unit, frame=frame, n_threads=1)
+    assert isinstance(engine, LocalEngine)  # there is one part
+    return engine

@@ -32,7 +32,7 @@ class GaussianData:
         if sp.issparse(rows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
         rows = rows.astype(np.float64, copy=False)
-        self.frame = Frame(rows[0].copy(), (rows - rows[0]).mean(axis=0)) if frame is None else frame
+        self.frame = Frame.about(rows) if frame is None else frame
         self.rows = np.ascontiguousarray(self.frame.inward(rows))
         largest = np.abs(self.rows).max()
         if frame is None and largest > 0 and not 1 / _LARGEST < largest < _LARGEST:

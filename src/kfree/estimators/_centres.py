@@ -12,6 +12,8 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_sound_centres,
+    require_threads,
     validated_centres,
     validated_rows,
     validated_weights,
@@ -39,7 +41,8 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._nearest(X).labels
+        engine, done = self._nearest(X)
+        return engine.labels(done.assignment)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -71,8 +74,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         -------
         score : float
         """
-        stats = self._nearest(X, sample_weight).stats
-        return -self._objective_.cost(stats)
+        return -self._objective_.cost(self._nearest(X, sample_weight)[1].stats)
 
     @property
     def _n_features_out(self):
@@ -81,7 +83,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)
 
     def _open(self, X, sample_weight):
@@ -103,7 +105,7 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
-        self.labels_ = state.labels
+        self.labels_ = engine.labels(state.assignment)
         self.cluster_centers_ = engine.frame.outward(state.sites.centres)
         self.inertia_ = state.inertia
         self.cost_ = state.cost
@@ -114,8 +116,9 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         self.engine_ = engine.description
 
     def _nearest(self, X, sample_weight=None):
+        """An engine with these rows, and the pass that takes them to their nearest centres."""
         engine, centres = self._fitted_engine(X, sample_weight)
-        return engine.nearest(Sites.of(centres))
+        return engine, engine.nearest(Sites.of(centres))
 
     def _fitted_engine(self, X, weight):
         """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
@@ -130,5 +133,6 @@ class CentreClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
+        require_sound_centres(centres, rows.shape[1])
         engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

@@ -5,6 +5,9 @@ import scipy.sparse as sp
 
 from kfree.estimators._validation import validated_rows
 
+# Up to this total, float64 adds counts exactly in any order.
+_LARGEST_TOTAL = 2.0**53
+
 
 def validated_counts(X, estimator):
     """X as float64 counts, dense or CSR: whole numbers ≥ 0."""
@@ -15,6 +18,12 @@ def validated_counts(X, estimator):
         "model='multinomial' takes counts, which are whole numbers ≥ 0",
         "Give the counts themselves, not shares or tf-idf weights",
     )
+    total = float(rows.sum())
+    if total > _LARGEST_TOTAL:
+        raise ValueError(
+            f"X holds counts that add up to {total:.3g}, and beyond 2**53 (9.0e15) float64 does not add them exactly. "
+            "Divide all counts by a constant and round them."
+        )
     return rows
 
 

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from kfree.core.spaces import spanned
 from kfree.estimators._kernels import (
+    require_digits,
     require_kernel_settings,
     require_positive_semidefinite,
     validated_kernel,
@@ -21,6 +22,7 @@ class FeatureSpace:
 
     def __init__(self, kernel, rows):
         values = kernel.between(rows, rows)
+        require_digits(values, rows, f"the kernel ({kernel.name!r})")
         require_positive_semidefinite(values, f"the kernel ({kernel.name!r})")
         self._kernel, self._rows = kernel, None if kernel.precomputed else rows
         self._basis, _ = spanned(values)

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from kfree.core.sparse import require_structure
+
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
     "a networkx graph or an igraph graph"
@@ -28,7 +30,9 @@ def validated_graph(A):
 
 def validated_rows_of_nodes(rows, n_nodes):
     """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
-    if not sp.issparse(rows):
+    if sp.issparse(rows):
+        require_structure(rows, "new_rows")
+    else:
         rows = np.atleast_2d(_numeric(rows, "new_rows"))
     if rows.ndim != 2 or rows.shape[1] != n_nodes:
         raise ValueError(
@@ -42,6 +46,7 @@ def validated_rows_of_nodes(rows, n_nodes):
 
 def _from_arrays(A):
     if sp.issparse(A):
+        require_structure(A, "the graph")
         _require_square(A.shape)
         return _as_float(A), np.arange(A.shape[0])
     if isinstance(A, (list, tuple)) and _looks_like_edges(A):
@@ -50,6 +55,11 @@ def _from_arrays(A):
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
         return _from_edges(array)
     _require_square(array.shape)
+    if len(array) in (2, 3) and (array < 0).any():
+        raise ValueError(
+            f"the graph of shape {array.shape} was read as an adjacency matrix, which has no values below 0. If its "
+            "rows are edges, name nodes by texts or by numbers ≥ 0, or add a third or fourth edge."
+        )
     return sp.csr_array(array), np.arange(len(array))
 
 

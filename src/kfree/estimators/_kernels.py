@@ -5,24 +5,36 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
+from kfree.core.frame import Frame
 from kfree.engines.contract import generic_direction
 from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
 _ROUNDING = 1e-7
+# Squared distances are differences of kernel values; below this share of those nothing but rounding is left.
+_FEWEST_DIGITS = 1e-13
+# Search multiplies a few kernel values with each other; between this and its inverse they are numbers.
+_LARGEST_VALUE = 1e70
+# Weights may differ by this factor.
+_WIDEST_WEIGHTS = 1e10
+# Kernels between whose feature vectors distances are the same wherever the origin lies.
+_UNMOVED = ("linear", "rbf", "laplacian")
 # Matrices of up to this many rows have all their eigenvalues computed; so have as many rows of a kernel.
 _SMALL = 400
 
 
 def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
     """The kernel, with a width that fits the rows where nobody gave one."""
+    require(name is not None, "kernel", name, "the name of a kernel or a function of two rows")
     require_kernel_settings(name, gamma, degree, coef0, params)
     if callable(name):
         return Kernel(name, dict(params or {}))
+    # A constant added to all rows changes no distance, and costs digits if it is large.
+    frame = Frame.about(rows, weight) if name in _UNMOVED and not sp.issparse(rows) else None
     if gamma is None and name == "rbf":
-        gamma = scale_of(rows, weight)
-    return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0})
+        gamma = scale_of(rows if frame is None else frame.inward(rows), weight)
+    return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0}, frame)
 
 
 def require_kernel_settings(name, gamma, degree, coef0, params):
@@ -41,8 +53,12 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
 def scale_of(rows, weight):
     """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
     weight = np.ones(rows.shape[0]) if weight is None else weight
-    mean = weight @ rows / weight.sum()
-    square = weight @ (rows.multiply(rows) if sp.issparse(rows) else rows * rows) / weight.sum()
+    weight = weight / weight.sum()
+    mean = weight @ rows
+    with np.errstate(over="ignore"):
+        square = weight @ (rows.multiply(rows) if sp.issparse(rows) else rows * rows)
+    if not np.isfinite(square).all():
+        raise ValueError("the variance of X overflows float64. Divide X by a constant, or give gamma.")
     variance = float(np.maximum(square - mean * mean, 0.0).sum())
     return 1.0 / variance if variance > 0 else 1.0
 
@@ -73,6 +89,42 @@ def require_positive_semidefinite(matrix, what):
             f"{largest:.4g}), so that squared distances could be negative. Add {-lowest:.4g} to its diagonal, or use "
             "another kernel."
         )
+
+
+def require_similar_weights(weight):
+    """Raise if weights differ so much that sums in a feature space, which rows leave again, lose the light ones."""
+    counted = np.ones(1) if weight is None else weight[weight > 0]
+    if counted.max() > _WIDEST_WEIGHTS * counted.min():
+        raise ValueError(
+            f"sample_weight goes from {counted.min():g} to {counted.max():g}; in the feature space of a kernel weights "
+            f"may differ by a factor of {_WIDEST_WEIGHTS:g}. Give rows that should not count a weight of zero."
+        )
+
+
+def require_digits(matrix, rows, what):
+    """Raise if values between unequal rows have no digits left for their distances, or products leave float64."""
+    largest = float(np.abs(matrix.diagonal()).max())
+    if largest > 0 and not 1 / _LARGEST_VALUE < largest < _LARGEST_VALUE:
+        raise ValueError(
+            f"{what} has values of up to {largest:.3g}, and their products leave float64. Multiply X by a constant."
+        )
+    mean_sq_dist = float(matrix.diagonal().mean() - matrix.mean())
+    if mean_sq_dist > _FEWEST_DIGITS * largest or not _spread(rows):
+        return
+    raise ValueError(
+        f"{what} has values of up to {largest:.3g} and squared distances of about {mean_sq_dist:.3g} between rows: "
+        "float64 has too few digits for their differences. Centre X, scale it, or use another kernel."
+    )
+
+
+def _spread(rows):
+    """Whether not all rows are equal."""
+    low, high = (_dense(rows.min(axis=0)), _dense(rows.max(axis=0)))
+    return bool((low < high).any())
+
+
+def _dense(values):
+    return values.toarray() if sp.issparse(values) else values
 
 
 def _ends_of_spectrum(matrix):

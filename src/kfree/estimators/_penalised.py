@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from kfree.engines.contract import VisitingOrder
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
@@ -134,7 +135,8 @@ class PenalisedSearch:
 
     def _swept(self, engine, objective):
         rng = check_random_state(self.random_state)
-        sweep = Sweep(rng.permutation(engine.n_rows) if self.order == "random" else None, self.max_clusters)
+        order = VisitingOrder(rng.permutation(engine.n_rows)) if self.order == "random" else None
+        sweep = Sweep(order, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)
         return descend(sweep.start(sites, engine, objective), [sweep], engine, objective, self.max_iter)
 

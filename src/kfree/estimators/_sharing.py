@@ -6,12 +6,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.contract import Pass
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
-from kfree.estimators._validation import require_choice, require_count, validated_weights
+from kfree.estimators._validation import require_choice, require_sound_centres, require_threads, validated_weights
 
 
 class SharedClusterer(CentreClusterer):
@@ -20,8 +19,8 @@ class SharedClusterer(CentreClusterer):
     def predict(self, X, groups=None):
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
-        A row of a known group goes to its nearest centre, those that its group does not use being lam_local_ farther
-        off. The rows of a new group choose together which of the clusters they use, at the same penalty.
+        A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
+        together which of the clusters they use, each at the penalty lam_local_.
 
         Parameters
         ----------
@@ -33,7 +32,8 @@ class SharedClusterer(CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._assigned(X, groups, None)[1].labels
+        engine, done = self._assigned(X, groups, None)
+        return engine.labels(done.assignment)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.
@@ -68,7 +68,7 @@ class SharedClusterer(CentreClusterer):
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _ask_for_groups(self):
         raise ValueError(
@@ -94,20 +94,20 @@ class SharedClusterer(CentreClusterer):
         place = {name: number for number, name in enumerate(self.groups_.tolist())}
         known = np.array([place.get(name, -1) for name in names.tolist()])
         sites = SharedSites.used_by(Sites.of(centres), self._used_[:, known] & (known >= 0))
-        passes = [engine.visit(sites, np.inf) if (known >= 0).any() else None]
+        passes = [engine.weightless().visit(sites, np.inf) if (known >= 0).any() else None]
         passes += [engine.nearest(Sites.of(centres)) if (known < 0).any() else None]
         one_by_one, together = (done or other for done, other in (passes, passes[::-1]))
         is_new = (known < 0)[engine.group]
-        labels = np.where(is_new, together.labels, one_by_one.labels)
-        sq_dist = np.where(is_new, together.sq_dist, one_by_one.sq_dist)
-        return Pass(centres, labels, sq_dist, engine.stats_of(labels, sq_dist, len(centres)))
+        labels = np.where(is_new, engine.labels(together.assignment), engine.labels(one_by_one.assignment))
+        return engine.labelled(labels, centres)
 
     def _grouped_engine(self, rows, group, weight):
         """An engine that sees rows in the coordinates of the fit, and the centres as it sees them."""
         frame, centres = self._frame_, self._sites_.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
-        engine = GroupedEngine(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
+        require_sound_centres(centres, rows.shape[1])
+        engine = GroupedEngine.open(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
         return engine.penalised(self._objective_.lam_local), centres
 
     def _with_old_clusters(self, rows, group, weight):
@@ -125,12 +125,12 @@ class SharedClusterer(CentreClusterer):
 
     def _publish_further(self, engine, state, descent):
         """What a search over old clusters and further rows leaves behind."""
-        k = len(self._weights_)
+        k, labels = len(self._weights_), engine.labels(state.assignment)
         used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
-        np.logical_or.at(used, state.labels[:k], self._used_)
+        np.logical_or.at(used, labels[:k], self._used_)
         self._used_ = np.hstack([used, state.stats.used[:, k:]])
         self._frame_, self._sites_, self._weights_ = engine.frame, state.sites, state.stats.n
-        self.labels_ = state.labels[k:]
+        self.labels_ = labels[k:]
         self.cluster_centers_ = engine.frame.outward(state.sites.centres)
         self.inertia_ += state.inertia
         parts = self._objective_.lam_local * self._used_.sum() + self._objective_.lam * len(state.sites.uids)

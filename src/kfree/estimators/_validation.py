@@ -8,8 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from kfree.core.sparse import canonical_csr, require_structure
+
 # Rows looked at in one go when searching for bad values, so that the search needs little memory.
 _ROWS_AT_ONCE = 65536
+# No machine runs more threads at once, and starting them would take longer than any fit.
+_MOST_THREADS = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
 
@@ -17,6 +21,9 @@ _LEAST_WEIGHT = 1e-100
 def validated_rows(X, estimator):
     """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
     columns = getattr(X, "columns", None)
+    given_format = X.format if sp.issparse(X) else None
+    if given_format:
+        require_structure(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
     try:
@@ -35,8 +42,10 @@ def validated_rows(X, estimator):
             f"X holds values that are not numbers ({error}); encode or drop such columns, for example with "
             "sklearn.preprocessing.OrdinalEncoder."
         ) from error
+    if given_format in ("lil", "dok"):
+        require_structure(X, "X")
     _require_finite(X, columns)
-    return _canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
+    return canonical_csr(X) if given_format else np.require(X, requirements="A")
 
 
 def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
@@ -95,6 +104,15 @@ def validated_centres(init, n_features):
     return centres
 
 
+def require_sound_centres(centres, n_features):
+    """Raise unless the centres of a fitted model are finite numbers, as many columns as X has."""
+    if centres.ndim != 2 or centres.shape[1] != n_features or not np.isfinite(centres).all():
+        raise ValueError(
+            f"the centres of this model hold NaN or inf or have another shape than (k, {n_features}): they have "
+            f"{centres.shape}. They were changed after the fit; call fit again."
+        )
+
+
 def require(ok, name, value, allowed):
     """Raise unless ``ok``, naming the parameter, its value and what is allowed."""
     if not ok:
@@ -111,10 +129,18 @@ def require_choice(name, value, choices):
 
 
 def require_count(name, value, or_none=False, least=1):
-    """Raise unless ``value`` is a whole number of at least ``least``."""
-    ok = isinstance(value, Integral) and not isinstance(value, bool) and value >= least
-    allowed = f"a whole number ≥ {least}" + (" or None" if or_none else "")
+    """Raise unless ``value`` is a whole number of at least ``least`` that compiled code can hold."""
+    ok = isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= sys.maxsize
+    too_large = isinstance(value, Integral) and value > sys.maxsize
+    allowed = f"a whole number ≥ {least}" + (" and < 2**63" if too_large else "") + (" or None" if or_none else "")
     require(ok or (or_none and value is None), name, value, allowed)
+
+
+def require_threads(n_threads):
+    """Raise unless ``n_threads`` is None or a number of threads that a machine may have."""
+    require_count("n_threads", n_threads, or_none=True)
+    ok = n_threads is None or n_threads <= _MOST_THREADS
+    require(ok, "n_threads", n_threads, f"a whole number from 1 to {_MOST_THREADS} or None")
 
 
 def is_number(value):
@@ -125,17 +151,6 @@ def is_number(value):
 def is_positive_number(value):
     """Whether ``value`` is a finite number above zero."""
     return is_number(value) and value > 0
-
-
-def _canonical_csr(X):
-    """Sorted columns, each once, with index arrays of one type; X itself is not changed."""
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype == X.indptr.dtype and X.data.flags.c_contiguous:
-        return X
-    arrays = np.ascontiguousarray(X.data), X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return sp.csr_array(arrays, shape=X.shape)
 
 
 def _require_finite(X, names):

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot
 from kfree.estimators._bayesian import DATA, TakesModels
-from kfree.estimators._validation import require, require_choice, require_count
+from kfree.estimators._validation import require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
@@ -219,7 +219,7 @@ class AgglomerativeBayes(TakesModels, ClusterMixin, BaseEstimator):
         require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
         require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _open(self, data):
         return data.open(self.engine, "brute", self.n_threads)

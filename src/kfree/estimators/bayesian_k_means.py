@@ -10,7 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from kfree.estimators._bayesian import DATA, TakesModels, require_prior
 from kfree.estimators._predictive import PredictiveMixin
-from kfree.estimators._validation import require_choice, require_count
+from kfree.estimators._validation import require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
@@ -164,7 +164,7 @@ class BayesianKMeans(TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
         require_count("max_iter", self.max_iter)
         require_count("max_clusters", self.max_clusters, or_none=True)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _publish(self, X, data, engine, objective, descent):
         """Everything that a fit leaves behind, written at once and only when it has succeeded."""

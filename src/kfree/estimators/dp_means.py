@@ -145,7 +145,9 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster pays for its distance but does not move the centre, and the search does not look for gains
+            below 1e-12 of the cost.
 
         Returns
         -------
@@ -174,10 +176,11 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        done = self._nearest(X)
+        engine, done = self._nearest(X)
+        labels = engine.labels(done.assignment)
         if allow_new:
-            done.labels[done.sq_dist > self.lam_] = -1
-        return done.labels
+            labels[engine.sq_dists(done.assignment, done.centres) > self.lam_] = -1
+        return labels
 
     def _check_parameters(self):
         self._check_shared_parameters()

@@ -153,6 +153,9 @@ class HardHDP(SharedClusterer):
             The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
             each array of a list is one.
         sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster pays for its distance but does not move the centre, and the search does not look for gains
+            below 1e-12 of the cost.
 
         Returns
         -------
@@ -165,7 +168,7 @@ class HardHDP(SharedClusterer):
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        engine = GroupedEngine(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         objective = self._objective(engine)
         engine = engine.penalised(objective.lam_local)
         state, descent = self._search(engine, objective, None)

@@ -101,7 +101,8 @@ class KMeans(CentreClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster pays for its distance but does not move the centre.
 
         Returns
         -------

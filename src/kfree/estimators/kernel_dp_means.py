@@ -8,7 +8,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.spaces import DUAL
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
-from kfree.estimators._kernels import require_positive_semidefinite, validated_kernel, validated_matrix
+from kfree.estimators._kernels import (
+    require_digits,
+    require_positive_semidefinite,
+    require_similar_weights,
+    validated_kernel,
+    validated_matrix,
+)
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._validation import require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import DPMeansObjective
@@ -142,7 +148,8 @@ class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or, if precomputed, (n_samples, n_samples)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else.
+            Weights ≥ 0, differing by a factor of 1e10 at most; a row of weight zero gets a label and changes nothing
+            else.
 
         Returns
         -------
@@ -188,9 +195,12 @@ class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
             rows = validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         weight = validated_weights(sample_weight, rows.shape[0])
+        require_similar_weights(weight)
         kernel = validated_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows, weight)
         probed = rows if kernel.precomputed else rows[:: max(1, rows.shape[0] // _PROBED)]
-        require_positive_semidefinite(kernel.between(probed, probed), f"the kernel ({self.kernel!r})")
+        values, what = kernel.between(probed, probed), f"the kernel ({self.kernel!r})"
+        require_digits(values, probed, what)
+        require_positive_semidefinite(values, what)
         return rows, weight, kernel
 
     def _publish(self, X, rows, kernel, engine, state, descent):
@@ -200,7 +210,7 @@ class KernelDPMeans(PenalisedSearch, ClusterMixin, BaseEstimator):
         self._kernel_, self._rows_ = kernel, None if kernel.precomputed else rows
         self._coefficients_ = sp.csr_array(state.sites.centres[:, :n_rows])
         self._sq_norms_ = DUAL.sq_norms(state.sites.centres)
-        self.labels_ = state.labels
+        self.labels_ = engine.labels(state.assignment)
         self.cluster_ids_ = state.sites.uids
         self.n_clusters_ = len(state.sites.uids)
         self.inertia_ = state.inertia

@@ -13,6 +13,7 @@ from kfree.estimators._validation import (
     require,
     require_choice,
     require_count,
+    require_threads,
     validated_weights,
 )
 from kfree.objectives.dp_means import DPMeansObjective
@@ -147,7 +148,7 @@ class OnlineDPMeans(StreamClusterer):
             log.add(stream.merge())
         engine, centres = self._engine_in(stream.frame, stream.sites.centres, rows, weight)
         done = engine.nearest(Sites.of(centres))
-        self._publish(X, stream, log, joined, done.labels)
+        self._publish(X, stream, log, joined, engine.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = self._objective_.cost(done.stats)
         return self
@@ -222,7 +223,7 @@ class OnlineDPMeans(StreamClusterer):
 
     def _check_shared_parameters(self):
         require_choice("engine", self.engine, list(ENGINES))
-        require_count("n_threads", self.n_threads, or_none=True)
+        require_threads(self.n_threads)
 
     def _new_stream(self, n_features):
         half_life = None if self.half_life is None else float(self.half_life)

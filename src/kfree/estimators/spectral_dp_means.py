@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.frame import Frame
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
@@ -127,13 +128,15 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         rows = self._validated(X)
-        affinity = self._affinity(rows)
+        frame = self._frame(rows)
+        affinity = self._affinity(self._seen(rows, frame))
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng)
         spectrum = at_widest_step(matrix, normalised) if self.lam == "auto" else above(matrix, float(self.lam))
         self._warn(spectrum, matrix)
         self._publish(X, affinity, degrees, matrix, spectrum)
+        self._frame_ = frame
         return self
 
     def predict(self, X):
@@ -156,6 +159,7 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
         labels = np.zeros(rows.shape[0], dtype=np.int32)
         if self._rows_model_ is None:
             return labels
+        rows = self._seen(rows, self._frame_)
         for places in blocks(rows.shape[0], len(self.embedding_)):
             values = self._affinity_.to_new(rows[places])
             if self._degrees_ is not None:
@@ -181,6 +185,18 @@ class SpectralDPMeans(ClusterMixin, BaseEstimator):
         rows = validated_matrix(X, "affinity", self) if self.affinity == "precomputed" else validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         return rows.astype(np.float64, copy=False)
+
+    @staticmethod
+    def _seen(rows, frame):
+        """Rows in coordinates around their mean, where a large offset costs no digits of their distances."""
+        if frame is None:
+            return rows
+        return frame.inward(rows.toarray() if sp.issparse(rows) else rows)
+
+    def _frame(self, rows):
+        """Where affinities depend on distances alone, coordinates around the mean of dense rows."""
+        of_distances = self.affinity in ("rbf", "nearest_neighbors")
+        return Frame.about(rows) if of_distances and not sp.issparse(rows) else None
 
     def _affinity(self, rows):
         if self.affinity == "rbf":

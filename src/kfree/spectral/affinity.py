@@ -37,6 +37,8 @@ class Surroundings:
         self.usual = 1.0
         distances, self.neighbours = self.search.kneighbors(X)
         reach = distances[:, -1]
+        if not np.isfinite(reach).all():
+            raise ValueError("distances between rows of X overflow float64. Divide X by a constant first.")
         self.usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
         self.widths = self.in_units(reach)
 

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from kfree.core.frame import Frame
+from kfree.core.sparse import require_structure
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 
@@ -25,29 +27,57 @@ _DIAGONAL = 64
 class Kernel:
     """A kernel that scikit-learn knows by name, or a function of two rows; ``params`` go with it.
 
-    ``"precomputed"`` takes rows for what their kernel values are.
+    ``"precomputed"`` takes rows for what their kernel values are. A ``frame`` says in which coordinates rows are seen,
+    where that changes no distance in the feature space.
     """
 
     name: str | Callable[[Floats, Floats], float]
     params: dict[str, Any] = field(default_factory=dict)
+    frame: Frame | None = None
 
     @property
     def precomputed(self) -> bool:
         return isinstance(self.name, str) and self.name == "precomputed"
 
+    def seen(self, rows: Any) -> Any:
+        """Rows in the coordinates of the kernel."""
+        return rows if self.frame is None else self.frame.inward(_dense(rows))
+
     def between(self, left: Any, right: Any) -> Floats:
         """κ of each row on the left with each on the right."""
+        return self.of_seen(self.seen(left), self.seen(right))
+
+    def of_seen(self, left: Any, right: Any) -> Floats:
+        """The same for rows in the coordinates of the kernel."""
         by_name = isinstance(self.name, str)
         values = left
         if not self.precomputed:
-            values = pairwise_kernels(left, right, metric=self.name, filter_params=by_name, **self.params)
-        return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
+            metric = self.name if by_name else self._number
+            values = pairwise_kernels(left, right, metric=metric, filter_params=by_name, **self.params)
+        if sp.issparse(values):
+            require_structure(values, "the matrix that kernel returned")
+        return _checked(np.asarray(_dense(values), dtype=np.float64), self.name)
+
+    def _number(self, x: Floats, y: Floats, **params: Any) -> float:
+        """What the given function says of two rows, if that is a number."""
+        assert callable(self.name)
+        value = self.name(x, y, **params)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"kernel={self.name!r} returned {value!r} for two rows; a kernel returns a finite number."
+            ) from None
 
     def with_itself(self, rows: Any) -> Floats:
         """κ of each row with itself, from small blocks on the diagonal."""
+        return self.with_itself_seen(self.seen(rows))
+
+    def with_itself_seen(self, rows: Any) -> Floats:
+        """The same for rows in the coordinates of the kernel."""
         at_once = _DIAGONAL if isinstance(self.name, str) else 1
         parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
-        return np.concatenate([self.between(part, part).diagonal() for part in parts])
+        return np.concatenate([self.of_seen(part, part).diagonal() for part in parts])
 
     def to_all(self, new: Any, rows: Any, n_rows: int) -> Iterator[tuple[slice, Floats]]:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
@@ -62,11 +92,25 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
         yield slice(begin, min(begin + at_once, n_rows))
 
 
+def _dense(values: Any) -> Any:
+    return values.toarray() if sp.issparse(values) else values
+
+
+def _checked(values: Floats, name: Any) -> Floats:
+    """Values of a kernel, which are finite numbers."""
+    if np.isfinite(values).all():
+        return values
+    raise ValueError(
+        f"kernel={name!r} gave {np.count_nonzero(~np.isfinite(values))} value(s) that are NaN or inf; a kernel returns "
+        "a finite number for every two rows. Scale X, or mend the function."
+    )
+
+
 class Gram:
     """κ(x_i, x_j) between all rows of X. ``n_values`` counts the values computed."""
 
     def __init__(self, X: Any, kernel: Kernel):
-        self._X = X.astype(np.float64, copy=False)
+        self._X = kernel.seen(X.astype(np.float64, copy=False))
         self._kernel = kernel
         self._kept: Floats | None = self._X if kernel.precomputed else None
         self.n_rows = int(X.shape[0])
@@ -99,10 +143,10 @@ class Gram:
 
     def _between(self, left: Any, right: Any) -> Floats:
         self.n_values += left.shape[0] * right.shape[0]
-        return self._kernel.between(left, right)
+        return self._kernel.of_seen(left, right)
 
     def _diagonal(self) -> Floats:
         if self._kept is not None:
             return self._kept.diagonal().copy()
         self.n_values += self.n_rows
-        return self._kernel.with_itself(self._X)
+        return self._kernel.with_itself_seen(self._X)

@@ -11,14 +11,20 @@ from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.kernel.gram import Gram
 
 NOWHERE = -1
+# Sums are got by taking rows away only where at least this share of the weight stays: the rest would be rounding.
+LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
 class Known:
-    """``sums`` (k, n) of weighted kernel rows over clusters ``labels``; ``n_patched`` rows were added or taken away."""
+    """``sums`` (k, n) of weighted kernel rows over clusters ``labels``; ``n_patched`` rows were added or taken away.
+
+    ``peak`` (k,) is the most weight that each sum has held, which says how large its rounding errors may be.
+    """
 
     labels: Labels
     sums: Floats
+    peak: Floats
     n_patched: int = 0
 
 
@@ -29,6 +35,7 @@ class Patch:
     known: Known
     successor: Index
     rows: Index
+    peak: Floats
 
     @property
     def n_patched(self) -> int:
@@ -50,14 +57,16 @@ class KernelSums:
     def of(self, labels: Labels, n_clusters: int, kind: str) -> Floats:
         """Sums for ``labels`` (m,), where some rows may be ``NOWHERE``; ``kind`` names what is remembered."""
         listed = np.flatnonzero(labels != NOWHERE)
-        patches = [patch_from(known, labels, n_clusters) for known in self._known.values()]
+        total = np.bincount(labels[listed], self._weight[listed], n_clusters).astype(np.float64)
+        patches = [patch_from(known, labels, total) for known in self._known.values()]
         # Rounding adds up, so that patches may not go on for longer than it takes to begin anew.
         patches = [patch for patch in patches if patch.n_patched < len(listed)]
         if patches:
             patch = min(patches, key=lambda patch: len(patch.rows))
-            known = Known(labels.copy(), self._patched(patch, labels, n_clusters), patch.n_patched)
+            known = Known(labels.copy(), self._patched(patch, labels, n_clusters), patch.peak, patch.n_patched)
         else:
-            known = Known(labels.copy(), self.weighted(listed, labels[listed], self._weight[listed], n_clusters))
+            sums = self.weighted(listed, labels[listed], self._weight[listed], n_clusters)
+            known = Known(labels.copy(), sums, total)
         self._known[kind] = known
         return known.sums
 
@@ -80,13 +89,21 @@ class KernelSums:
         return sums + self._gram.combined(factors, self._index[rows]) if len(rows) else sums
 
 
-def patch_from(known: Known, labels: Labels, n_clusters: int) -> Patch:
-    """Each old cluster goes over to the new one that holds most of its rows, or nowhere if none holds any."""
+def patch_from(known: Known, labels: Labels, total: Floats) -> Patch:
+    """Each old cluster goes over to the new one that holds most of its rows, or nowhere if none holds any.
+
+    ``total`` (k,) is the weight of the new clusters; those that keep too little of what they take over begin anew.
+    """
     both = (known.labels != NOWHERE) & (labels != NOWHERE)
-    ones, shape = np.ones(int(both.sum())), (len(known.sums), n_clusters)
+    ones, shape = np.ones(int(both.sum())), (len(known.sums), len(total))
     overlap = sp.csr_array((ones, (known.labels[both], labels[both])), shape=shape)
     successor = np.where(overlap.sum(axis=1) > 0, overlap.argmax(axis=1), NOWHERE)
-    return Patch(known, successor, np.flatnonzero(successor_of(successor, known.labels) != labels))
+    kept = successor != NOWHERE
+    taken_over = np.bincount(successor[kept], known.peak[kept], len(total)).astype(np.float64)
+    keeps_enough = total >= LEAST_SHARE * taken_over
+    successor = np.where(kept & keeps_enough[successor], successor, NOWHERE)
+    rows = np.flatnonzero(successor_of(successor, known.labels) != labels)
+    return Patch(known, successor, rows, np.maximum(total, np.where(keeps_enough, taken_over, 0.0)))
 
 
 def successor_of(successor: Index, labels: Labels) -> Index:

@@ -1,4 +1,7 @@
-"""Rows that come in groups, and sites that groups share: each group pays for the sites that it uses."""
+"""Rows that come in groups, and sites that groups share: each group pays for the sites that it uses.
+
+Groups never straddle parts; all groups are in one part here.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, GroupStats, Index, Labels, Stats, shared
-from kfree.engines.contract import Pass, row_weights
-from kfree.engines.local.engine import LocalEngine
+from kfree.core.stats import Floats, GroupStats, Index, Labels, Stats, shared, totals
+from kfree.engines.contract import Assignment, Pass
+from kfree.engines.in_memory.exchange import NEARLY
+from kfree.engines.local.engine import LocalEngine, open_parts
+from kfree.engines.local.part import LocalPart
+from kfree.engines.parts import PartExchange, Partial, Whole
 from kfree.native.implementations import implementation
 
 Used = NDArray[np.bool_]
@@ -55,8 +63,8 @@ def numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Index]:
     return distinct[by_appearance], place[number]
 
 
-class GroupedEngine(LocalEngine):
-    """The engine contract where rows go to the nearest of those sites that their group uses.
+class GroupedPart(LocalPart):
+    """The part contract where rows go to the nearest of those sites that their group uses.
 
     ``group`` (n,) numbers the groups from zero in order of their first rows. Which sites a group uses is its own
     choice, each at the penalty ``lam_local``; a choice that no single change improves. All statistics know who uses
@@ -65,89 +73,91 @@ class GroupedEngine(LocalEngine):
 
     def __init__(
         self,
-        name: str,
+        passes: Any,
+        grouped: Any,
         X: Any,
         group: Index,
-        *,
-        weight: Floats | None = None,
-        frame: Frame | None = None,
-        n_threads: int | None = None,
+        weight: Floats | None,
+        frame: Frame,
+        n_threads: int | None,
     ):
-        passes = implementation(name, "rows")
-        n_threads = 1 if X.shape[0] < _FEW_ROWS else n_threads
-        super().__init__("native" if name == "auto" else name, passes, X, weight, False, frame, n_threads)
-        self._grouped = implementation(name, "groups")
+        super().__init__(passes, X, weight, frame, n_threads)
         self.group, self.n_groups = group, int(group.max()) + 1
+        self.grouped, self.lam_local = grouped, np.inf
         self._member: Index = np.argsort(group, kind="stable")
         self._begin: Index = np.searchsorted(group[self._member], np.arange(self.n_groups + 1))
-        self._counts = row_weights(self) > 0
-        self.lam_local = np.inf
-
-    def penalised(self, lam_local: float) -> GroupedEngine:
-        """The same rows where a local cluster costs ``lam_local``."""
-        new = copy.copy(self)
-        new.lam_local = lam_local
-        return new
+        self._counts = self.weights(np.arange(self.n_rows)) > 0
 
     def members(self, group: int) -> Index:
         """Rows of a group, in order."""
         return self._member[self._begin[group] : self._begin[group + 1]]
 
-    def among(self, index: Index) -> GroupedEngine:
-        weight = None if self.weight is None else self.weight[index]
-        group = numbered(self.group[index])[1]
-        return GroupedEngine(
-            self.name, self._X[index], group, weight=weight, frame=self.frame, n_threads=self._n_threads
-        )
-
-    def rows_of(self, group: int) -> LocalEngine:
-        """An engine that holds the rows of one group."""
-        index = self.members(group)
-        weight = None if self.weight is None else self.weight[index]
-        return LocalEngine(self.name, self._passes, self._X[index], weight, False, self.frame, 1)
-
-    def nearest(self, sites: Sites) -> Pass:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
         if not isinstance(sites, SharedSites):  # nobody has chosen yet
             sites = SharedSites.used_by(sites, np.zeros((len(sites.uids), self.n_groups), dtype=bool))
-        return self._allot(sites, None, None)
+        labels, sq_dist = self.allot(sites, None, None)
+        return labels, sq_dist, self.stats_of(labels, sq_dist, len(sites.uids)), None
 
-    def closings(self, sites: SharedSites) -> tuple[Floats, Used]:
-        """What the groups would lose with each site (k,), and to which others its rows would go (k, k)."""
-        k = len(sites.uids)
-        cost, successor = np.zeros(k), np.zeros((k, k), dtype=bool)
-        self._allot(sites, cost, successor)
-        return cost, successor
+    def allot(self, sites: SharedSites, cost: Floats | None, successor: Used | None) -> tuple[Labels, Floats]:
+        """Every group chooses the sites that it uses.
 
-    def visit(self, sites: SharedSites, lam_global: float) -> Pass:
-        """Step 4 of Algorithm 2 (Kulis & Jordan 2012): row after row, with births where lam_local + lam_global is less.
-
-        What a group begins to use, its later rows may use as well.
+        out ``cost`` (k,): what the groups would lose with each site; ``successor`` (k, k): where its rows would go.
         """
         labels, sq_dist = self._blank()
         used = np.ascontiguousarray(sites.used.T)
-        founders = self._grouped.visit(
-            *self._groups(sites.centres), self.lam_local, lam_global, self._n_threads, used, labels, sq_dist
+        self.n_distances += self.n_rows * len(sites.uids)
+        out = used, labels, sq_dist, cost, successor
+        self.grouped.allot(*self._groups(sites.centres), self.lam_local, self.n_threads, *out)
+        return labels, sq_dist
+
+    def visit(self, sites: SharedSites, lam_global: float) -> tuple[Labels, Floats, Floats]:
+        """Labels, squared distances, and the centres with the newborn after the old ones."""
+        labels, sq_dist = self._blank()
+        used = np.ascontiguousarray(sites.used.T)
+        founders = self.grouped.visit(
+            *self._groups(sites.centres), self.lam_local, lam_global, self.n_threads, used, labels, sq_dist
         )
-        centres = np.vstack([sites.centres, self.rows(founders)])
-        return Pass(centres, labels, sq_dist, self.stats_of(labels, sq_dist, len(centres)))
+        return labels, sq_dist, np.vstack([sites.centres, self.points(founders)])
+
+    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
+        stats = super().stats_of(labels, sq_dist, n_clusters).total()
+        return Whole(self._shared(stats, np.arange(self.n_rows), labels))
+
+    def plain_sums(self, labels: Labels, n_clusters: int) -> Stats:
+        """Weights and sums alone."""
+        return super().stats_of(labels, np.zeros(self.n_rows), n_clusters).total()
+
+    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Partial]:
+        chosen, partial = super().choose(rows, pair, pairs)
+        return chosen, Whole(self._shared(partial.total(), rows, chosen))
+
+    def exchange(
+        self,
+        labels: Labels,
+        centres: Floats,
+        stats: Stats,
+        costs: type[RowCosts],
+        least_gain: float,
+        max_weight: float,
+    ) -> PartExchange:
+        """Rows move between the clusters that their groups use, so that no local cluster is opened."""
+        second, sq_dist = self.seconds(labels, centres, shared(stats).used)
+        rows = self.counting()
+        own, weight, sizes = labels[rows], self.weights(rows), costs.size(stats.n, stats.sum)
+        second, sq_dist = second[rows], sq_dist[rows]
+        saved = costs.leaving(sizes[own], weight, self.distances_to_own(rows, own, centres))
+        could = (second >= 0) & (stats.n[own] > weight)
+        joining = np.full(len(rows), np.inf)
+        joining[could] = costs.joining(sizes[second[could]], weight[could], sq_dist[could])
+        listed = np.flatnonzero(joining < NEARLY * saved)
+        return self.exchange_of(rows[listed], second[listed], labels, centres, stats, least_gain)
 
     def seconds(self, labels: Labels, centres: Floats, used: Used) -> tuple[Labels, Floats]:
         """The nearest site besides its own that each row's group uses, −1 if there is none; its squared distance."""
         second, sq_dist = self._blank()
         mine = np.ascontiguousarray(used.T)
-        self._grouped.seconds(*self._groups(centres), self._n_threads, mine, labels, second, sq_dist)
+        self.grouped.seconds(*self._groups(centres), self.n_threads, mine, labels, second, sq_dist)
         return second, sq_dist
-
-    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> GroupStats:
-        return self._shared(super().stats_of(labels, sq_dist, n_clusters), np.arange(self.n_rows), labels)
-
-    def plain_stats_of(self, labels: Labels, n_clusters: int) -> Stats:
-        """Weights and sums alone."""
-        return super().stats_of(labels, np.zeros(self.n_rows), n_clusters)
-
-    def choose(self, rows: Index, labels: Labels, pairs: Floats) -> tuple[Labels, GroupStats]:
-        chosen, stats = super().choose(rows, labels, pairs)
-        return chosen, self._shared(stats, rows, chosen)
 
     def local_clusters(self, labels: Labels, n_clusters: int) -> tuple[Index, Labels]:
         """Local clusters as pairs (m, 2) of a group and a cluster, ordered, and the number of that of each row."""
@@ -155,14 +165,6 @@ class GroupedEngine(LocalEngine):
         exists[self.group, labels] = True
         number = np.cumsum(exists.ravel(), dtype=np.int32) - 1
         return np.argwhere(exists), number[self.group * n_clusters + labels]
-
-    def _allot(self, sites: SharedSites, cost: Floats | None, successor: Used | None) -> Pass:
-        labels, sq_dist = self._blank()
-        used = np.ascontiguousarray(sites.used.T)
-        self.n_distances += self.n_rows * len(sites.uids)
-        out = used, labels, sq_dist, cost, successor
-        self._grouped.allot(*self._groups(sites.centres), self.lam_local, self._n_threads, *out)
-        return Pass(sites.centres, labels, sq_dist, self.stats_of(labels, sq_dist, len(sites.uids)))
 
     def _groups(self, centres: Floats) -> tuple[Any, Index, Index, Floats]:
         """What all passes over groups begin with."""
@@ -177,3 +179,138 @@ class GroupedEngine(LocalEngine):
         counts = self._counts[rows]
         used[labels[counts], self.group[rows[counts]]] = True
         return GroupStats(stats.n, stats.sum, stats.sse, used)
+
+
+@dataclass(frozen=True)
+class LocalClusters:
+    """The local clusters of an assignment that have any weight: ``pairs`` (m, 2) of a group and a cluster.
+
+    ``stats`` are their weights and sums; ``_local`` (n,) is the local cluster of each row, −1 for those of no weight.
+    """
+
+    pairs: Index
+    stats: Stats
+    _local: Labels
+    _labels: Labels
+
+    def labels(self, clusters: Labels) -> Labels:
+        """Labels of the rows after each local cluster went to one of ``clusters`` (m,); others stay."""
+        return np.where(self._local >= 0, clusters[self._local], self._labels).astype(np.int32)
+
+
+class GroupClosings:
+    """What it costs to close a global cluster: each group does without it, or opens another one instead."""
+
+    def __init__(self, part: GroupedPart):
+        self._part = part
+
+    def turn_to(self, assignment: Assignment, sites: Sites) -> None:
+        k = len(sites.uids)
+        assert isinstance(sites, SharedSites)  # a search over groups carries who uses them
+        self._cost, self._successor = np.zeros(k), np.zeros((k, k), dtype=bool)
+        self._part.allot(sites, self._cost, self._successor)
+
+    def costs(self) -> Floats:
+        return self._cost
+
+    def neighbours(self) -> sp.csr_array:
+        return sp.csr_array(self._successor)
+
+
+class GroupedEngine(LocalEngine):
+    """The engine contract for rows in groups, and what only groups can be asked for."""
+
+    def __init__(self, name: str, part: GroupedPart):
+        super().__init__(name, part)
+        self._part: GroupedPart = part
+        self.group, self.n_groups = part.group, part.n_groups
+
+    @classmethod
+    def open(
+        cls,
+        name: str,
+        X: Any,
+        group: Index,
+        *,
+        weight: Floats | None = None,
+        frame: Frame | None = None,
+        n_threads: int | None = None,
+    ) -> GroupedEngine:
+        """Give validated rows, and the number of each row's group, to the engine called ``name``."""
+        passes, grouped = implementation(name, "rows"), implementation(name, "groups")
+        n_threads = 1 if X.shape[0] < _FEW_ROWS else n_threads
+        frame = frame or open_parts(name, passes, X, weight, False, None, n_threads, [0]).frame
+        part = GroupedPart(passes, grouped, X, group, weight, frame, n_threads)
+        return cls("native" if name == "auto" else name, part)
+
+    def penalised(self, lam_local: float) -> GroupedEngine:
+        """The same rows where a local cluster costs ``lam_local``."""
+        part = copy.copy(self._part)
+        part.lam_local = lam_local
+        return GroupedEngine(self.name, part)
+
+    def group_weights(self) -> Floats:
+        """The total weight of each group."""
+        return totals(self.group, self._part.weights(np.arange(self.n_rows)), self.n_groups)
+
+    def among(self, index: Index) -> GroupedEngine:
+        part = self._part
+        X, weight = part.copied(index)
+        group = numbered(self.group[index])[1]
+        new = GroupedPart(part.passes, part.grouped, X, group, weight, self.frame, part.n_threads)
+        return GroupedEngine(self.name, new)
+
+    def weightless(self) -> GroupedEngine:
+        """The same rows without weight: ``visit`` sends each to the nearest site that its group uses, else of all."""
+        part, weight = self._part, np.zeros(self.n_rows)
+        new = GroupedPart(part.passes, part.grouped, part.X, self.group, weight, self.frame, part.n_threads)
+        return GroupedEngine(self.name, new)
+
+    def rows_of(self, group: int) -> LocalEngine:
+        """An engine that holds the rows of one group."""
+        X, weight = self._part.copied(self._part.members(group))
+        return LocalEngine(self.name, LocalPart(self._part.passes, X, weight, self.frame, 1))
+
+    def sampled_groups(self, size: int, rng: np.random.RandomState) -> GroupedEngine:
+        """Groups drawn at random until they have ``size`` rows, a tenth of that from one group at most.
+
+        The engine itself if it has no more rows.
+        """
+        if self.n_rows <= size:
+            return self
+        chosen: list[Index] = []
+        for group in rng.permutation(self.n_groups):
+            rows = self._part.members(group)
+            few = rows if len(rows) <= size // 10 else np.sort(rng.choice(rows, size // 10, replace=False))
+            chosen.append(few)
+            if sum(map(len, chosen)) >= size:
+                break
+        return self.among(np.concatenate(chosen))
+
+    def closings(self) -> GroupClosings:
+        return GroupClosings(self._part)
+
+    def visit(self, sites: SharedSites, lam_global: float) -> Pass:
+        """Step 4 of Algorithm 2 (Kulis & Jordan 2012): row after row, with births where lam_local + lam_global is less.
+
+        What a group begins to use, its later rows may use as well.
+        """
+        labels, sq_dist, centres = self._part.visit(sites, lam_global)
+        return self._pass(labels, sq_dist, centres)
+
+    def labelled(self, labels: Labels, centres: Floats) -> Pass:
+        """The pass that would give these labels."""
+        everyone = np.arange(self.n_rows)
+        return self._pass(labels, self._part.distances_to_own(everyone, labels, centres), centres)
+
+    def local_clusters(self, assignment: Assignment) -> LocalClusters:
+        (labels,) = assignment.handles
+        pairs, local = self._part.local_clusters(labels, assignment.n_clusters)
+        stats = self._part.plain_sums(local, len(pairs))
+        has_weight = stats.n > 0
+        place = np.where(has_weight, np.cumsum(has_weight) - 1, -1).astype(np.int32)
+        return LocalClusters(pairs[has_weight], stats.take(has_weight), place[local], labels)
+
+    def _pass(self, labels: Labels, sq_dist: Floats, centres: Floats) -> Pass:
+        stats = self._part.stats_of(labels, sq_dist, len(centres)).total()
+        return Pass(centres, self.assignment([labels], len(centres)), stats)

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index
-from kfree.engines.contract import first_row_that_counts
+from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
 

@@ -1,22 +1,29 @@
 // The pass that everything turns on: every row to its nearest site, with as few distances as the bounds allow.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "assign/int8/prefilter.hpp"
-#include "rows/block_stats.hpp"
+#include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
 namespace kfree {
 namespace {
 
-// Rows are read up to three times, so they are taken in parts of a block that a second-level cache holds.
+// Rows are handed out in pieces, so small that no thread waits long for the last ones. What is tried on a piece does not
+// depend on others, so that the number of threads does not show in the number of distances either.
+constexpr int64_t PIECE = 512;
+static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
+
+// Rows are read up to three times, so they are taken in as many as a second-level cache holds.
 int64_t rows_at_once(int64_t d) {
   constexpr int64_t CACHED_VALUES = 1 << 16;
-  return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, BLOCK);
+  return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, PIECE);
 }
 
-// What was done for a block: distances computed, rows glanced at, and those of them that were decided by that.
+// What was done for a piece: distances computed, rows glanced at, and those of them that were decided by that.
 struct Tally {
   int64_t n_distances = 0, n_prefiltered = 0, n_seen = 0;
 
@@ -37,19 +44,25 @@ struct Quantized {
   }
 };
 
-// Labels some rows of a block after the other, on one thread.
-class BlockAssignment {
+// Labels one piece after the other, on one thread.
+class PieceAssignment {
  public:
-  BlockAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, Bounds& bounds, Worker& worker,
+  PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, Bounds& bounds, Worker& worker,
                   int32_t* label, double* sq_dist)
       : rows_(rows), sites_(sites), quantized_(narrow), bounds_(bounds), worker_(worker), label_(label),
-        sq_dist_(sq_dist), open_(BLOCK) {}
+        sq_dist_(sq_dist), open_(PIECE) {}
 
-  // To be called before the first rows of a block: what is tried must not depend on other blocks.
-  void start_block() { tally_ = {}; }
+  // Labels the rows begin…end−1, PIECE of them at most; false if the call was stopped.
+  bool assign_piece(int64_t begin, int64_t end) {
+    tally_ = {};
+    const int64_t at_once = rows_at_once(rows_.d);
+    for (; begin < end; begin += at_once) assign(begin, std::min(end, begin + at_once));
+    return worker_.go_on();
+  }
+  // What was done for the last piece.
   const Tally& tally() const { return tally_; }
 
-  // Labels the rows begin…end−1, BLOCK of them at most.
+ private:
   void assign(int64_t begin, int64_t end) {
     doubtful_.clear();
     unknown_.clear();
@@ -60,7 +73,6 @@ class BlockAssignment {
     for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
   }
 
- private:
   // Rows that stay where they were; the others are sorted out.
   void keep_settled(int64_t begin, int64_t end) {
     bounds_.labels(begin, end, label_ + begin);
@@ -178,32 +190,31 @@ class BlockAssignment {
 }  // namespace
 
 int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
-                int32_t* label, double* sq_dist, StatsOut stats, bool* far) {
+                int32_t* label, double* sq_dist, StatsOut out, bool* far) {
   Tally done;
-  BlockStats::clear(stats, rows.d);
-  const int64_t at_once = rows_at_once(rows.d);
+  std::mutex adding;
+  Stats stats(rows, out, n_threads);
+  std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
   bounds.turn_to(sites, uids);
   const Quantized narrow(rows, sites, bounds);
-  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
-    BlockAssignment assignment(rows, sites, narrow, bounds, worker, label, sq_dist);
-    BlockStats block(rows, sites.k);
-    for (int64_t b; (b = worker.next()) >= 0;) {
-      const int64_t block_end = std::min(rows.n, (b + 1) * BLOCK);
-      block.reset();
-      assignment.start_block();
-      for (int64_t begin = b * BLOCK, end; begin < block_end; begin = end) {
-        end = std::min(block_end, begin + at_once);
-        assignment.assign(begin, end);
-        if (!worker.go_on()) return;
-        for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
-        block.add({nullptr, begin}, end - begin, label + begin, sq_dist + begin);
-      }
-      worker.in_turn(b, [&] {
-        block.join(stats);
-        done.add(assignment.tally());
-      });
+  Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
+    PieceAssignment assignment(rows, sites, narrow, bounds, worker, label, sq_dist);
+    Tally own;
+    for (int64_t piece; (piece = worker.next()) >= 0;) {
+      const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);
+      if (!assignment.assign_piece(begin, end)) return;
+      own.add(assignment.tally());
+      for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
+      // Whoever assigns the last rows of a run adds it up.
+      const int64_t run = stats.run_of(begin / BLOCK), n_now = end - begin;
+      const int64_t first = stats.run_begin(run) * BLOCK, n = std::min(rows.n, stats.run_begin(run + 1) * BLOCK) - first;
+      if (n_assigned[run].fetch_add(n_now) + n_now == n)
+        stats.add(run, {{nullptr, first}, n, label + first, sq_dist + first});
     }
+    std::lock_guard lock(adding);
+    done.add(own);
   });
+  stats.finish();
   bounds.finish();
   bounds.judge_prefilter(done.n_prefiltered, done.n_seen);
   return done.n_distances;

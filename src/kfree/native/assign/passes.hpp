@@ -1,32 +1,15 @@
 // Passes over the rows: each is one call from Python with a twin of the same name in reference/passes.py.
-// Sums are made in fixed blocks of the global row number and joined in block order, so the number of threads
-// never shows in a result.
+// Sums are made in fixed blocks of the global row number and joined by a fixed tree over block numbers
+// (core/sum_tree.hpp), so neither the number of threads nor that of parts shows in a result.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "assign/bounds.hpp"
 #include "rows/rows.hpp"
+#include "rows/stats.hpp"
 
 namespace kfree {
-
-// Rows of one block of summation; part of what a result *is*, not of how fast it comes.
-constexpr int64_t BLOCK = 1024;
-
-// Per cluster: total weight (k,), weighted sum of coordinates (k, d), weighted squared distances (k,).
-struct StatsOut {
-  int64_t k;
-  double* n;
-  double* sum;
-  double* sse;
-};
-
-// Some rows, each with the number of its cluster; row, cluster (n,).
-struct RowList {
-  const int64_t* row;
-  const int32_t* cluster;
-  int64_t n;
-};
 
 // Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
 // out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
@@ -36,6 +19,9 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
 
 // in label, sq_dist (n,); out stats
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
+
+// Per cluster the sum, modulo 2^64, of a hash of its rows' global numbers. in label (n,); out sum (k,)
+void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threads, uint64_t* sum);
 
 // Rows `far` (n_far,) in visiting order: each joins what is nearest or, beyond lam, opens a cluster centred on itself,
 // which the later ones may join at once; no more than `room` are opened, numbered from first_label.
@@ -59,6 +45,11 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 
+// out potential (candidates.k,), or (number of nodes, candidates.k) for each of Rows::nodes
+void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
+                bool by_node);
+
+// For the two passes below, rows are listed in ascending order, each once.
 // Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.
 // out label (list.n,), stats (sites.k,) about the sites
 void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
@@ -71,13 +62,49 @@ void scatter_product(const Rows& rows, RowList list, const Sites& sites, int n_t
 // out rival, sq_dist (list.n,); sites.k ≥ 2
 void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
 
+// What closing each cluster adds to the cost if its listed rows go to `second` (list.n,) instead: Σ weight·(squared
+// distance to that site − to their own). Rows are listed in ascending order, each once.
+// out cost (sites.k,), or (number of nodes, sites.k) for each of Rows::nodes
+void closing_costs(const Rows& rows, RowList list, const int32_t* second, const Sites& sites, int n_threads,
+                   double* cost, bool by_node);
+
+// Clusters that change by a row at a time: weights (k,), sums and centres (k, d), and how far each centre has come (k,).
+struct MovingClusters {
+  int64_t k;
+  double* n;
+  double* sum;
+  double* centres;
+  double* way;
+};
+
 // Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the
-// one where it would cost least at the start. They are visited in order, up to 100 times, until none moves; a row moves,
-// or moves back, if that saves more than least_gain. What leaving and joining do to both centres is counted, and done at
-// once.
-// in-out label (n,), stats, of which sse is not touched. Returns how many moves there were.
-int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
-                 StatsOut stats);
+// one where it costs least at the start. They are visited in order, round by round; a row moves, or moves back, if that
+// saves more than least_gain. What leaving and joining do to both centres is counted, and done at once.
+class Exchange {
+ public:
+  Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
+           MovingClusters clusters);
+
+  // Visits every row once. in-out clusters, label (n,). Returns how many rows moved.
+  int64_t round(MovingClusters clusters, int32_t* label);
+
+  // What a row saw when it last looked: its distances to both centres, less the way that the own one had come by then
+  // and more the way of the other. Neither can have come nearer or gone farther than by its way since.
+  struct Seen {
+    bool anything = false;
+    double own = 0.0, other = 0.0;
+
+    double own_at_most(double way) const;
+    double other_at_least(double way) const;
+  };
+
+ private:
+  const Rows& rows_;
+  const double least_gain_;
+  std::vector<int64_t> row_;
+  std::vector<int32_t> other_;
+  std::vector<Seen> seen_;
+};
 
 // Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)
 void distances_to_own(const Rows& rows, RowList list, const Sites& sites, int n_threads, double* sq_dist);

@@ -13,6 +13,7 @@
 namespace kfree::binding {
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -36,7 +37,10 @@ auto unlocked(Work work) {
   }
 }
 
-// The parts beyond binding.cpp.
+// One for each folder.
+void bind_rows(nb::module_& m);
+void bind_assign(nb::module_& m);
+void bind_moves(nb::module_& m);
 void bind_online(nb::module_& m);
 void bind_cut(nb::module_& m);
 void bind_agglomerate(nb::module_& m);

@@ -16,6 +16,8 @@ struct Interrupted : std::exception {};
 // Asked a few times a second from the calling thread; true means stop. Set once by the binding.
 extern bool (*interrupt_requested)();
 
+inline int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
+
 class Blocks;
 
 // One thread's view of the work.

@@ -2,8 +2,6 @@
 #include "core/binding.hpp"
 #include "graph/cut.hpp"
 
-using namespace nanobind::literals;
-
 namespace kfree::binding {
 namespace {
 

@@ -4,14 +4,12 @@
 #include <limits>
 #include <utility>
 
-#include "rows/block_stats.hpp"
+#include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
 namespace kfree {
 namespace {
 
-// Rounding could make rows go back and forth for ever.
-constexpr int MOST_ROUNDS = 100;
 // More than all roundings of a distance, a sparse one too, and of the ways that are added to it.
 constexpr double ROUNDING = 1e-7;
 
@@ -42,13 +40,14 @@ struct DirectionRowCosts {
   }
 };
 
+// The clusters of a round: centres that follow every move, and how far each has come.
 template <class RowCosts>
-class Exchange {
+class Visitor {
  public:
-  Exchange(const Rows& rows, const Sites& sites, double least_gain, StatsOut stats)
-      : rows_(rows), sites_(sites), least_gain_(least_gain), stats_(stats), size_(stats.k), way_(stats.k, 0.0),
-        z_(rows.d) {
-    for (int64_t j = 0; j < stats.k; ++j) size_[j] = RowCosts::size(stats.n[j], sum(j), rows.d);
+  Visitor(const Rows& rows, double least_gain, MovingClusters clusters)
+      : rows_(rows), least_gain_(least_gain), clusters_(clusters), sites_(clusters.centres, clusters.k, rows.d),
+        size_(clusters.k), z_(rows.d) {
+    for (int64_t j = 0; j < clusters.k; ++j) size_[j] = RowCosts::size(clusters.n[j], sum(j), rows.d);
   }
 
   // Where the row would cost least, its own cluster aside; the first one on ties, −1 if there is no other.
@@ -71,27 +70,17 @@ class Exchange {
     return to;
   }
 
-  // What a row saw when it last looked: its distances to both centres, less the way that the own one had come by then
-  // and more the way of the other. Neither can have come nearer or gone farther than by its way since.
-  struct Seen {
-    bool anything = false;
-    double own = 0.0, other = 0.0;
-
-    double own_at_most(double way) const { return (own + way) * (1.0 + ROUNDING) + way * ROUNDING; }
-    double other_at_least(double way) const { return std::max(0.0, (other - way) - other * ROUNDING); }
-  };
-
   // Moves the row to the other cluster if that saves enough. A cluster's last row stays.
-  bool visit(int64_t row, int32_t& label, int32_t& other, Seen& seen) {
+  bool visit(int64_t row, int32_t& label, int32_t& other, Exchange::Seen& seen) {
     const double w = rows_.weight(row);
-    if (!(w > 0.0) || !(stats_.n[label] > w)) return false;
-    const double farthest = seen.own_at_most(way_[label]), nearest = seen.other_at_least(way_[other]);
+    if (!(w > 0.0) || !(clusters_.n[label] > w)) return false;
+    const double farthest = seen.own_at_most(way(label)), nearest = seen.other_at_least(way(other));
     if (seen.anything && !saves(w, label, farthest * farthest, other, nearest * nearest)) return false;
     const int64_t twice[] = {row, row};
     const int32_t both[] = {label, other};
     double sq_dist[2];
     rows_.sq_dists({twice, 0}, 2, sites_, both, sq_dist);
-    seen = {true, std::sqrt(sq_dist[0]) - way_[label], std::sqrt(sq_dist[1]) + way_[other]};
+    seen = {true, std::sqrt(sq_dist[0]) - way(label), std::sqrt(sq_dist[1]) + way(other)};
     if (!saves(w, label, sq_dist[0], other, sq_dist[1])) return false;
     rows_.copy(row, z_.data());
     shift(label, -w);
@@ -102,7 +91,8 @@ class Exchange {
   }
 
  private:
-  double* sum(int64_t j) { return stats_.sum + j * rows_.d; }
+  double* sum(int64_t j) { return clusters_.sum + j * rows_.d; }
+  double way(int32_t j) const { return clusters_.way[j]; }
 
   bool saves(double w, int32_t label, double own_sq_dist, int32_t other, double other_sq_dist) const {
     const double leaving = RowCosts::leaving(size_[label], w, own_sq_dist);
@@ -111,58 +101,61 @@ class Exchange {
 
   // Adds the row in z_ to a cluster, or takes it away.
   void shift(int32_t j, double w) {
-    stats_.n[j] += w;
+    clusters_.n[j] += w;
     for (int64_t t = 0; t < rows_.d; ++t) sum(j)[t] += w * z_[t];
-    size_[j] = RowCosts::size(stats_.n[j], sum(j), rows_.d);
+    size_[j] = RowCosts::size(clusters_.n[j], sum(j), rows_.d);
     if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
-    std::vector<double> centre(sum(j), sum(j) + rows_.d);
-    for (double& value : centre) value /= size_[j];
-    way_[j] += dist_between(centre.data(), sites_[j], rows_.d);
-    sites_.place(j, centre.data());
+    double* centre = clusters_.centres + j * rows_.d;
+    for (int64_t t = 0; t < rows_.d; ++t) centre[t] = sum(j)[t] / size_[j];
+    clusters_.way[j] += dist_between(centre, sites_[j], rows_.d);
+    sites_.place(j, centre);
   }
 
   const Rows& rows_;
-  Sites sites_;
   const double least_gain_;
-  StatsOut stats_;
+  MovingClusters clusters_;
+  Sites sites_;
   std::vector<double> size_;
-  std::vector<double> way_;  // that each centre has come, move by move
   std::vector<double> z_;
 };
 
-template <class RowCosts>
-int64_t exchange_all(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads,
-                     int32_t* label, StatsOut stats) {
-  Exchange<RowCosts> exchange(rows, sites, least_gain, stats);
-  std::vector<int32_t> other(list.n);
-  std::vector<typename Exchange<RowCosts>::Seen> seen(list.n);
-  Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
-    Scratch scratch;
-    for (int64_t b; (b = worker.next()) >= 0;)
-      for (int64_t i = b * TILE; i < std::min(list.n, (b + 1) * TILE); ++i)
-        other[i] = list.cluster[i] >= 0 ? list.cluster[i]
-                                        : exchange.alternative(list.row[i], label[list.row[i]], scratch);
-  });
-  int64_t n_moved = 0, n_moved_now = -1;
-  for (int round = 0; round < MOST_ROUNDS && n_moved_now != 0; ++round) {
-    n_moved_now = 0;
-    // One thread, because every move changes what the next row sees.
-    Blocks(n_blocks(list.n, BLOCK)).run(1, [&](Worker& worker) {
-      for (int64_t b; (b = worker.next()) >= 0;)
-        for (int64_t i = b * BLOCK; i < std::min(list.n, (b + 1) * BLOCK); ++i)
-          n_moved_now += exchange.visit(list.row[i], label[list.row[i]], other[i], seen[i]);
-    });
-    n_moved += n_moved_now;
-  }
-  return n_moved;
-}
-
 }  // namespace
 
-int64_t exchange(const Rows& rows, RowList list, const Sites& sites, double least_gain, int n_threads, int32_t* label,
-                 StatsOut stats) {
-  const auto run = rows.lengths().empty() ? exchange_all<MeanRowCosts> : exchange_all<DirectionRowCosts>;
-  return run(rows, list, sites, least_gain, n_threads, label, stats);
+double Exchange::Seen::own_at_most(double way) const { return (own + way) * (1.0 + ROUNDING) + way * ROUNDING; }
+
+double Exchange::Seen::other_at_least(double way) const { return std::max(0.0, (other - way) - other * ROUNDING); }
+
+Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
+                   MovingClusters clusters)
+    : rows_(rows), least_gain_(least_gain), row_(list.row, list.row + list.n),
+      other_(list.cluster, list.cluster + list.n), seen_(list.n) {
+  const auto look = [&](const auto& visitor) {
+    Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
+      Scratch scratch;
+      for (int64_t b; (b = worker.next()) >= 0;)
+        for (int64_t i = b * TILE; i < std::min(list.n, (b + 1) * TILE); ++i)
+          if (other_[i] < 0) other_[i] = visitor.alternative(row_[i], label[row_[i]], scratch);
+    });
+  };
+  if (rows.lengths().empty())
+    look(Visitor<MeanRowCosts>(rows, least_gain, clusters));
+  else
+    look(Visitor<DirectionRowCosts>(rows, least_gain, clusters));
+}
+
+int64_t Exchange::round(MovingClusters clusters, int32_t* label) {
+  const auto visit_all = [&](auto visitor) {
+    int64_t n_moved = 0;
+    // One thread, because every move changes what the next row sees.
+    Blocks(n_blocks(row_.size(), BLOCK)).run(1, [&](Worker& worker) {
+      for (int64_t b; (b = worker.next()) >= 0;)
+        for (int64_t i = b * BLOCK; i < std::min<int64_t>(row_.size(), (b + 1) * BLOCK); ++i)
+          n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], seen_[i]);
+    });
+    return n_moved;
+  };
+  if (rows_.lengths().empty()) return visit_all(Visitor<MeanRowCosts>(rows_, least_gain_, clusters));
+  return visit_all(Visitor<DirectionRowCosts>(rows_, least_gain_, clusters));
 }
 
 }  // namespace kfree

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "rows/block_stats.hpp"
+#include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
 namespace kfree {

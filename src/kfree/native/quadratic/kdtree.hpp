@@ -15,6 +15,7 @@ class KdTree {
 
   // order[i]: the row that lies at place i of the tree.
   const std::vector<int64_t>& order() const { return order_; }
+  int64_t d() const { return d_; }
 
   // in rows (n, d) in the order of the tree; out label (n,) in the same order, and moments of the clusters.
   // Returns how often a row or a box was held against a cluster.

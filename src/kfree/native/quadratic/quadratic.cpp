@@ -4,29 +4,27 @@
 #include <limits>
 
 #include "core/parallel.hpp"
+#include "rows/cluster_sums.hpp"
 
 namespace kfree {
 namespace {
 
-constexpr int64_t BLOCK = 1024;
 constexpr int LANES = Tile::LANES;
 
-int64_t n_blocks(int64_t n) { return (n + BLOCK - 1) / BLOCK; }
-
-// Sums that `gather(block's rows, own sums)` makes, added to `total` in the order of blocks.
-template <class Gather>
-void sum_blocks(int64_t n, int n_threads, int64_t size, double* total, Gather gather) {
-  std::fill(total, total + size, 0.0);
-  Blocks(n_blocks(n)).run(n_threads, [&](Worker& worker) {
-    std::vector<double> own(size);
+// Sums of `width` numbers per cluster that `gather(block's rows, sums)` makes, written cluster by cluster.
+template <class Gather, class Write>
+void sum_blocks(int64_t n, int n_threads, int64_t k, int64_t width, Gather gather, Write write) {
+  ClusterTree tree(0, n_blocks(n, BLOCK));
+  Blocks(n_blocks(n, BLOCK)).run(n_threads, [&](Worker& worker) {
     for (int64_t b; (b = worker.next()) >= 0;) {
-      std::fill(own.begin(), own.end(), 0.0);
-      gather(b * BLOCK, std::min(n, (b + 1) * BLOCK), own.data());
-      worker.in_turn(b, [&] {
-        for (int64_t i = 0; i < size; ++i) total[i] += own[i];
-      });
+      auto sums = fresh_sums(tree, k, width);
+      gather(b * BLOCK, std::min(n, (b + 1) * BLOCK), *sums);
+      tree.put({0, b}, std::move(sums));
     }
   });
+  const std::vector<double> zeros(width, 0.0);
+  finish(tree, {}, k, width, n_threads,
+         [&](int64_t, int64_t c, const double* sum) { write(c, sum ? sum : zeros.data()); });
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ void Tile::hold_against(const Quadratics& q, int32_t c) {
 }
 
 void cheapest(const double* rows, int64_t n, const Quadratics& q, int n_threads, int32_t* label) {
-  Blocks(n_blocks(n)).run(n_threads, [&](Worker& worker) {
+  Blocks(n_blocks(n, BLOCK)).run(n_threads, [&](Worker& worker) {
     Tile tile(q.d);
     for (int64_t b; (b = worker.next()) >= 0;) {
       const int64_t end = std::min(n, (b + 1) * BLOCK);
@@ -82,30 +80,34 @@ void cheapest(const double* rows, int64_t n, const Quadratics& q, int n_threads,
 
 void moments(const double* rows, int64_t n, const int32_t* label, int n_threads, const MomentsOut& out) {
   const int64_t k = out.k, d = out.d;
-  std::vector<double> sums(k * (d + 1)), mean(k * d);
-  sum_blocks(n, n_threads, k * (d + 1), sums.data(), [&](int64_t begin, int64_t end, double* own) {
+  std::vector<double> mean(k * d);
+  const auto add = [&](int64_t begin, int64_t end, ClusterSums& sums) {
     for (int64_t i = begin; i < end; ++i) {
-      double* cluster = own + label[i] * (d + 1);
-      cluster[0] += 1.0;
-      for (int64_t t = 0; t < d; ++t) cluster[1 + t] += rows[i * d + t];
+      const int32_t record = sums.record_of(label[i]);
+      double* sum = sums.records() + record * (d + 1);
+      sum[0] += 1.0;
+      for (int64_t t = 0; t < d; ++t) sum[1 + t] += rows[i * d + t];
+    }
+  };
+  sum_blocks(n, n_threads, k, d + 1, add, [&](int64_t c, const double* sum) {
+    out.n[c] = sum[0];
+    for (int64_t t = 0; t < d; ++t) {
+      out.sum[c * d + t] = sum[1 + t];
+      mean[c * d + t] = sum[1 + t] / std::max(sum[0], 1.0);
     }
   });
-  for (int64_t c = 0; c < k; ++c) {
-    out.n[c] = sums[c * (d + 1)];
-    for (int64_t t = 0; t < d; ++t) {
-      out.sum[c * d + t] = sums[c * (d + 1) + 1 + t];
-      mean[c * d + t] = out.sum[c * d + t] / std::max(out.n[c], 1.0);
-    }
-  }
-  sum_blocks(n, n_threads, k * d * d, out.scatter, [&](int64_t begin, int64_t end, double* own) {
+  const auto add_squares = [&](int64_t begin, int64_t end, ClusterSums& sums) {
     std::vector<double> gap(d);
     for (int64_t i = begin; i < end; ++i) {
-      double* scatter = own + label[i] * d * d;
+      const int32_t record = sums.record_of(label[i]);
+      double* scatter = sums.records() + record * d * d;
       for (int64_t t = 0; t < d; ++t) gap[t] = rows[i * d + t] - mean[label[i] * d + t];
       for (int64_t s = 0; s < d; ++s)
         for (int64_t t = 0; t < d; ++t) scatter[s * d + t] += gap[s] * gap[t];
     }
-  });
+  };
+  sum_blocks(n, n_threads, k, d * d, add_squares,
+             [&](int64_t c, const double* scatter) { std::copy_n(scatter, d * d, out.scatter + c * d * d); });
 }
 
 void join_moments(const MomentsOut& to, int64_t a, const MomentsOut& from, int64_t b) {

@@ -1,25 +1,31 @@
 """What the compiled passes mean: the same functions in NumPy, same names, arguments and, for dense rows, bits.
 
 Coordinates are z = (x − anchor) − shift in float64, or x over its length when ``unit``. A squared distance is
-Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and over the blocks in order.
+Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and are joined by a
+fixed tree over block numbers (``kfree.core.sum_tree``). Arrays of statistics take the total or, with one more axis
+before the others, the sums of each of ``rows.nodes``: what a part of the rows hands on.
 ``n_threads`` and ``isa`` are accepted because the compiled twins need them; here they change nothing.
 """
 
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.hashing import hashed
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
+from kfree.core.sum_tree import join, nodes_covering
 
 BLOCK = 1024
-# Rounds of exchanges; rounding could make rows go back and forth for ever.
-MOST_ROUNDS = 100
 
 
 class Rows:
     """The data as the passes see them."""
 
-    def __init__(self, X, anchor, shift, unit, weight):
+    def __init__(self, X, anchor, shift, unit, weight, first_row):
+        if first_row < 0 or first_row % BLOCK:
+            raise ValueError(f"first_row={first_row} must be a multiple of BLOCK={BLOCK}")
         self.shape = X.shape
+        self.first_block = first_row // BLOCK
+        self.nodes = nodes_covering(self.first_block, self.first_block + len(self.blocks()))
         self.weight = np.ones(X.shape[0]) if weight is None else weight
         self._X, self._anchor, self._shift = X, anchor, shift
         self.lengths = np.empty(0)
@@ -41,13 +47,13 @@ class Rows:
         return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
 
 
-def dense_rows(X, anchor, shift, unit, weight, isa):
-    return Rows(X, anchor, shift, unit, weight)
+def dense_rows(X, anchor, shift, unit, weight, isa, first_row=0):
+    return Rows(X, anchor, shift, unit, weight, first_row)
 
 
-def csr_rows(data, indices, indptr, n_features, unit, weight):
+def csr_rows(data, indices, indptr, n_features, unit, weight, first_row=0):
     X = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_features))
-    return Rows(X, 0.0, 0.0, unit, weight)
+    return Rows(X, 0.0, 0.0, unit, weight, first_row)
 
 
 def instruction_sets():
@@ -85,6 +91,13 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
     _sum_list(rows, np.arange(rows.shape[0]), label, rows.weight, sq_dist, n, sum, sse)
+
+
+def fingerprints(rows, label, n_threads, sum):
+    """out sum (k,): per cluster the sum, modulo 2^64, of a hash of its rows' global numbers."""
+    first_row = rows.first_block * BLOCK
+    sum[:] = 0
+    np.add.at(sum, label, hashed(first_row, first_row + rows.shape[0]))
 
 
 def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):
@@ -127,11 +140,18 @@ def approach(rows, site, n_threads, sq_dist):
 
 def best_candidate(rows, candidates, sq_dist, n_threads):
     """The candidate with the smallest potential Σ weight·min(sq_dist, squared distance to it), the first on ties."""
-    potential = np.zeros(len(candidates))
-    for block in rows.blocks():
-        gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
-        potential += np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
+    potential = np.empty(len(candidates))
+    potentials(rows, candidates, sq_dist, n_threads, potential)
     return int(potential.argmin())
+
+
+def potentials(rows, candidates, sq_dist, n_threads, potential):
+    """out potential (k,) of the candidates (k, d), or (number of nodes, k)."""
+    sums = {}
+    for number, block in enumerate(rows.blocks()):
+        gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
+        sums[rows.first_block + number] = np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
+    _join_blocks(rows, sums, potential)
 
 
 def choose(rows, row, cluster, centres, n_threads, label, n, sum, sse):
@@ -167,41 +187,58 @@ def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
         sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
 
 
-def exchange(rows, row, other, centres, least_gain, n_threads, label, n, sum, sse):
-    """Rows that may change clusters, visited in order, again and again, until none moves.
+def closing_costs(rows, row, cluster, second, centres, n_threads, cost):
+    """What closing each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
 
-    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it would cost least at
-    the start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
-    centres is counted, and done at once; a cluster's last row stays.
-    in-out label (n,), n (k,), sum (k, d). Returns how many moves there were.
+    in row, cluster, second (m,), rows in ascending order; out cost (k,), or (number of nodes, k).
     """
-    centres, other, n_moved = centres.copy(), other.copy(), 0
-    penalties = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
-    size, z = penalties.size(n, sum).copy(), rows.z(row)
-    for i in np.flatnonzero(other < 0):
-        joining = penalties.joining(size, rows.weight[row[i]], _sq_dists(z[i : i + 1], centres)[0])
-        joining[label[row[i]]] = np.inf
-        other[i] = joining.argmin()
-    for _ in range(MOST_ROUNDS):
-        n_before = n_moved
-        for i, r in enumerate(row):
-            pair, w = [label[r], other[i]], rows.weight[r]
-            now, then = _sq_dists(z[i : i + 1], centres[pair])[0]
+    now, then = np.empty(len(row)), np.empty(len(row))
+    distances_to_own(rows, row, cluster, centres, n_threads, now)
+    distances_to_own(rows, row, second, centres, n_threads, then)
+    blocks, added = rows.first_block + row // BLOCK, rows.weight[row] * (then - now)
+    sums = {
+        number: np.bincount(cluster[blocks == number], weights=added[blocks == number], minlength=len(centres))
+        for number in np.unique(blocks)
+    }
+    _join_blocks(rows, sums, cost)
+
+
+class Exchange:
+    """Rows that may change clusters, visited in order, round by round.
+
+    ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it costs least at the
+    start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
+    centres is counted, and done at once; a cluster's last row stays. ``way`` is for the compiled twin.
+    """
+
+    def __init__(self, rows, row, other, least_gain, n_threads, label, n, sum, centres, way):
+        self._rows, self._row, self._other, self._least_gain = rows, row, other.copy(), least_gain
+        self._costs = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
+        self._z, size = rows.z(row), self._costs.size(n, sum)
+        for i in np.flatnonzero(other < 0):
+            joining = self._costs.joining(size, rows.weight[row[i]], _sq_dists(self._z[i : i + 1], centres)[0])
+            joining[label[row[i]]] = np.inf
+            self._other[i] = joining.argmin()
+
+    def round(self, label, n, sum, centres, way):
+        """in-out label (n,), n (k,), sum and centres (k, d). Returns how many rows moved."""
+        costs, size, n_moved = self._costs, self._costs.size(n, sum).copy(), 0
+        for i, row in enumerate(self._row):
+            pair, w = [label[row], self._other[i]], self._rows.weight[row]
+            now, then = _sq_dists(self._z[i : i + 1], centres[pair])[0]
             if not w > 0 or not n[pair[0]] > w:
                 continue
-            if not penalties.joining(size[pair[1]], w, then) < penalties.leaving(size[pair[0]], w, now) - least_gain:
+            if not costs.joining(size[pair[1]], w, then) < costs.leaving(size[pair[0]], w, now) - self._least_gain:
                 continue
             for j, change in zip(pair, (-w, w), strict=True):
                 n[j] += change
-                sum[j] += change * z[i]
-                size[j] = penalties.size(n[j : j + 1], sum[j : j + 1])[0]
+                sum[j] += change * self._z[i]
+                size[j] = costs.size(n[j : j + 1], sum[j : j + 1])[0]
                 if size[j] > 0:
                     centres[j] = sum[j] / size[j]
-            other[i], label[r] = pair
+            self._other[i], label[row] = pair
             n_moved += 1
-        if n_moved == n_before:
-            break
-    return n_moved
+        return n_moved
 
 
 def distances(rows, centres, n_threads, sq_dist):
@@ -218,18 +255,32 @@ def _pair_sq_dists(rows, row, cluster, centres):
 
 
 def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):
-    """Statistics of listed rows, in blocks of the list."""
-    n[:], sum[:], sse[:] = 0.0, 0.0, 0.0
-    for block in _blocks(len(row)):
-        _add_block(rows.z(row[block]), weight[block], label[block], sq_dist[block], n, sum, sse)
+    """Statistics of listed rows, which are in ascending order."""
+    if (np.diff(row) <= 0).any():
+        raise ValueError("listed rows must be in ascending order, each once")
+    blocks, k = rows.first_block + row // BLOCK, n.shape[-1]
+    sums = {}
+    for number in np.unique(blocks):
+        own = blocks == number
+        sums[number] = _sum_block(rows.z(row[own]), weight[own], label[own], sq_dist[own], k)
+    for part, out in enumerate((n, sum, sse)):
+        _join_blocks(rows, {number: parts[part] for number, parts in sums.items()}, out)
 
 
-def _add_block(z, weight, label, sq_dist, n, sum, sse):
-    n += np.bincount(label, weights=weight, minlength=len(n))
+@np.errstate(over="ignore", invalid="ignore")  # a cost that is no number is found by the search
+def _sum_block(z, weight, label, sq_dist, k):
     counted = weight * np.where(weight != 0, sq_dist, 0.0)  # an infinite distance may not count
-    sse += np.bincount(label, weights=counted, minlength=len(n))
-    for t in range(z.shape[1]):
-        sum[:, t] += np.bincount(label, weights=weight * z[:, t], minlength=len(n))
+    n, sse = (np.bincount(label, weights=values, minlength=k) for values in (weight, counted))
+    sums = [np.bincount(label, weights=weight * column, minlength=k) for column in z.T]
+    return n, np.column_stack(sums), sse
+
+
+def _join_blocks(rows, sums, out):
+    """The sums of blocks, by block number, joined to what ``out`` has room for."""
+    shape = next(iter(sums.values())).shape if sums else out.shape
+    for (level, index), total in zip(rows.nodes, out, strict=True) if out.ndim > len(shape) else [((63, 0), out)]:
+        below = [number for number in sums if number >> level == index]
+        total[:] = join([(0, number) for number in below], [sums[number] for number in below]) if below else 0.0
 
 
 def _blocks(n):
@@ -237,6 +288,7 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
+@np.errstate(over="ignore")
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from kfree.core.sum_tree import join
+from kfree.native.reference.passes import BLOCK
+
 
 def cheapest(rows, centre, factor, offset, n_threads, label):
     """in rows (n, d), costs ‖factor_c(x − centre_c)‖² + offset_c; out label (n,): the first of the cheapest."""
@@ -10,11 +13,20 @@ def cheapest(rows, centre, factor, offset, n_threads, label):
 
 def moments(rows, label, n_threads, n, sum, scatter):
     """in rows (n, d), label (n,); out n (k,), sum (k, d), scatter (k, d, d) about the means."""
-    for c in range(len(n)):
-        own = rows[label == c]
-        n[c], sum[c] = len(own), own.sum(axis=0)
-        gaps = own - sum[c] / max(n[c], 1.0)
-        scatter[c] = gaps.T @ gaps
+    n[:] = np.bincount(label, minlength=len(n))
+    sum[:] = _sum_blocks(rows, label, len(n))
+    gaps = rows - (sum / np.maximum(n, 1.0)[:, None])[label]
+    products = (gaps[:, :, None] * gaps[:, None, :]).reshape(len(rows), -1)
+    scatter[:] = _sum_blocks(products, label, len(n)).reshape(scatter.shape)
+
+
+def _sum_blocks(values, label, k):
+    """Sums (k, width) of values (n, width): in order within a block, joined by the tree of blocks."""
+    sums = []
+    for begin in range(0, len(values), BLOCK):
+        own, some = label[begin : begin + BLOCK], values[begin : begin + BLOCK]
+        sums.append(np.column_stack([np.bincount(own, column, minlength=k) for column in some.T]))
+    return join([(0, number) for number in range(len(sums))], sums)
 
 
 class KdTree:

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "rows/block_fold.hpp"
 #include "rows/dense_layouts.hpp"
 #include "rows/dense_loops.hpp"
 #include "assign/int8/quantize.hpp"
@@ -16,8 +17,8 @@ template <class T>
 class DenseRows final : public Rows {
  public:
   DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
-            std::vector<double> shift, bool unit, const double* weight, const Ranker& ranker)
-      : Rows(n, d, weight), X_(X), row_stride_(row_stride), column_stride_(column_stride),
+            std::vector<double> shift, bool unit, const double* weight, int64_t first_block, const Ranker& ranker)
+      : Rows(n, d, weight, first_block), X_(X), row_stride_(row_stride), column_stride_(column_stride),
         anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), rank_error_(d) {
     if (unit)
       measure_lengths([&](int64_t row) {
@@ -37,9 +38,19 @@ class DenseRows final : public Rows {
     });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
+           int64_t stride) const override {
     with_coordinates([&](auto at) {
-      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, slot, sum); });
+      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, record, sum, stride); });
+    });
+  }
+
+  void add_up(const ByCluster& rows, double* record) const override {
+    with_coordinates([&](auto at) {
+      BlockFold fold(rows, first_block, d, [at, d = d](int64_t row, double weight, double* sum) {
+        loops::add_row(at, d, row, weight, sum);
+      });
+      fold.write(record);
     });
   }
 
@@ -231,15 +242,15 @@ class DenseRows final : public Rows {
 template <class T>
 std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
                                  std::vector<double> anchor, std::vector<double> shift, bool unit,
-                                 const double* weight, const Ranker& ranker) {
+                                 const double* weight, int64_t first_block, const Ranker& ranker) {
   return std::make_unique<DenseRows<T>>(X, n, d, row_stride, column_stride, std::move(anchor), std::move(shift), unit,
-                                        weight, ranker);
+                                        weight, first_block, ranker);
 }
 
 #define KFREE_DENSE(T)                                                                                       \
   template std::unique_ptr<Rows> dense_rows<T>(const T*, int64_t, int64_t, int64_t, int64_t,                 \
                                                std::vector<double>, std::vector<double>, bool, const double*, \
-                                               const Ranker&);
+                                               int64_t, const Ranker&);
 KFREE_DENSE(float)
 KFREE_DENSE(double)
 

@@ -9,21 +9,24 @@
 
 namespace kfree::loops {
 
-// Adds coefficient·z of each row to sum (·, d) at the place that slot (n_rows,) names; coefficient null for ones.
+// Adds w·z of a row to sum (d,).
 template <class At, class D>
-void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) {
+void add_row(At at, D d, int64_t row, double w, double* sum) {
+  int64_t t = 0;
+  for (; t + 2 <= d; t += 2) put_pair(sum + t, pair_at(sum + t) + w * at.pair(row, t));
+  for (; t < d; ++t) sum[t] += w * at(row, t);
+}
+
+// Adds coefficient·z of each row to d values of sum, from record·stride on; record (n_rows,), coefficient null for ones.
+template <class At, class D>
+void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
+         int64_t stride) {
   for (int64_t i = 0; i < n_rows; ++i) {
-    double* into = sum + slot[i] * d;
-    const At z = at.from(rows[i]);
-    int64_t t = 0;
-    if (!coefficient) {
-      for (; t + 2 <= d; t += 2) put_pair(into + t, pair_at(into + t) + z.pair(0, t));
-      for (; t < d; ++t) into[t] += z(0, t);
-    } else {
-      const double w = coefficient[i];
-      for (; t + 2 <= d; t += 2) put_pair(into + t, pair_at(into + t) + w * z.pair(0, t));
-      for (; t < d; ++t) into[t] += w * z(0, t);
-    }
+    double* into = sum + record[i] * stride;
+    if (coefficient)
+      add_row(at, d, rows[i], coefficient[i], into);
+    else
+      add_row(at, d, rows[i], 1.0, into);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assign/int8/quantized.hpp"
+#include "core/sum_tree.hpp"
 #include "rows/sites.hpp"
 
 namespace kfree {
@@ -15,6 +16,22 @@ struct RowSet {
   const int64_t* index;
   int64_t first;
   int64_t operator[](int64_t i) const { return index ? index[i] : first + i; }
+};
+
+// Some rows, each with the number of its cluster; row, cluster (n,).
+struct RowList {
+  const int64_t* row;
+  const int32_t* cluster;
+  int64_t n;
+};
+
+// Rows whose statistics are wanted, cluster by cluster: those of the r-th one are begin[r] … begin[r + 1] − 1, ascending,
+// all of them below one node of the given level of the tree of blocks.
+struct ByCluster {
+  int64_t n_clusters;
+  const int64_t *begin, *row;
+  const double *weight, *sq_dist;
+  int level;
 };
 
 // Distances that are known already: a site and the squared distance to it for each of some rows, or nulls.
@@ -36,18 +53,25 @@ struct Scratch {
 class Rows {
  public:
   const int64_t n, d;
+  const int64_t first_block;  // block of the first row among those of all parts; 0 where there is one part
   virtual ~Rows() = default;
 
   bool weighted() const { return weight_ != nullptr; }
   double weight(int64_t row) const { return weight_ ? weight_[row] : 1.0; }
+  int64_t n_blocks() const { return (n + BLOCK - 1) / BLOCK; }
+  // Those whose sums a part hands on, to be joined with those of other parts.
+  std::vector<TreeNode> nodes() const { return nodes_covering(first_block, first_block + n_blocks()); }
   // Lengths that rows are divided by under the cosine metric, else empty.
   const std::vector<double>& lengths() const { return lengths_; }
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  // Adds coefficient·z of each row to sum (·, d) at the place that slot names; slot (n_rows,), coefficient the same or
+  // Adds coefficient·z of each row to d values of sum, from record·stride on; record (n_rows,), coefficient the same or
   // null for ones.
-  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const = 0;
+  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
+                   int64_t stride) const = 0;
+  // out record (n_clusters, d + 2): total weight, weighted squared distances, weighted sum of coordinates
+  virtual void add_up(const ByCluster& rows, double* record) const = 0;
   // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names
   virtual void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
                         double* sq_dist) const = 0;
@@ -80,7 +104,8 @@ class Rows {
                         double* error) const = 0;
 
  protected:
-  Rows(int64_t n, int64_t d, const double* weight) : n(n), d(d), weight_(weight) {}
+  Rows(int64_t n, int64_t d, const double* weight, int64_t first_block)
+      : n(n), d(d), first_block(first_block), weight_(weight) {}
   // Fills lengths_ with length(row); to be called once, by a constructor.
   void measure_lengths(const std::function<double(int64_t)>& length);
   // Among sites first…n_sites−1, replaces (label, sq_dist) by what is strictly nearer; second_sq_dist by the next.
@@ -96,11 +121,11 @@ class Rows {
 template <class T>
 std::unique_ptr<Rows> dense_rows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride,
                                  std::vector<double> anchor, std::vector<double> shift, bool unit,
-                                 const double* weight, const Ranker& ranker);
+                                 const double* weight, int64_t first_block, const Ranker& ranker);
 
 // data, indices (nnz,), sorted within a row; indptr (n+1,). Canonical coordinates: x, or x over its length.
 template <class T, class I>
 std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
-                               const double* weight);
+                               const double* weight, int64_t first_block);
 
 }  // namespace kfree

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "rows/block_fold.hpp"
 #include "rows/rows.hpp"
 #include "rows/scored.hpp"
 
@@ -15,8 +16,9 @@ constexpr double CANCELLED = 0.1;
 template <class T, class I>
 class CsrRows final : public Rows {
  public:
-  CsrRows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit, const double* weight)
-      : Rows(n, d, weight), data_(data), indices_(indices), indptr_(indptr) {
+  CsrRows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit, const double* weight,
+          int64_t first_block)
+      : Rows(n, d, weight, first_block), data_(data), indices_(indices), indptr_(indptr) {
     if (unit)
       measure_lengths([this](int64_t row) { return exact::length([this, row](auto visit) { each(row, visit); }); });
   }
@@ -26,11 +28,19 @@ class CsrRows final : public Rows {
     each(row, [z](int64_t t, double value) { z[t] = value; });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* slot, double* sum) const override {
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
+           int64_t stride) const override {
     for (int64_t i = 0; i < n_rows; ++i) {
-      double* into = sum + slot[i] * d;
+      double* into = sum + record[i] * stride;
       each(rows[i], [c = coefficient ? coefficient[i] : 1.0, into](int64_t t, double value) { into[t] += c * value; });
     }
+  }
+
+  void add_up(const ByCluster& rows, double* record) const override {
+    BlockFold fold(rows, first_block, d, [this](int64_t row, double weight, double* sum) {
+      each(row, [weight, sum](int64_t t, double value) { sum[t] += weight * value; });
+    });
+    fold.write(record);
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
@@ -205,12 +215,13 @@ class CsrRows final : public Rows {
 
 template <class T, class I>
 std::unique_ptr<Rows> csr_rows(const T* data, const I* indices, const I* indptr, int64_t n, int64_t d, bool unit,
-                               const double* weight) {
-  return std::make_unique<CsrRows<T, I>>(data, indices, indptr, n, d, unit, weight);
+                               const double* weight, int64_t first_block) {
+  return std::make_unique<CsrRows<T, I>>(data, indices, indptr, n, d, unit, weight, first_block);
 }
 
 #define KFREE_CSR(T, I)                                                                                           \
-  template std::unique_ptr<Rows> csr_rows<T, I>(const T*, const I*, const I*, int64_t, int64_t, bool, const double*);
+  template std::unique_ptr<Rows> csr_rows<T, I>(const T*, const I*, const I*, int64_t, int64_t, bool, const double*, \
+                                                int64_t);
 KFREE_CSR(float, int32_t)
 KFREE_CSR(float, int64_t)
 KFREE_CSR(double, int32_t)

@@ -1,4 +1,6 @@
 // The Python face of a stream: an object that can be copied and pickled; its twin is Stream in reference/online.py.
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -6,9 +8,8 @@
 #include <nanobind/stl/tuple.h>
 
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "stream/online.hpp"
-
-using namespace nanobind::literals;
 
 namespace kfree::binding {
 namespace {
@@ -41,6 +42,11 @@ Array<int64_t> array_of(const std::vector<Event>& events) {
 
 StreamState start(int64_t n_features, double lam, bool split, std::optional<int64_t> max_clusters,
                   double growth_per_row, double lifetime) {
+  require(n_features > 0, "n_features must be positive");
+  require(lam > 0 && std::isfinite(lam), "lam must be a finite number > 0");
+  require(max_clusters.value_or(1) > 0, "max_clusters must be positive");
+  require(growth_per_row >= 1 && growth_per_row <= 2, "growth_per_row must lie between 1 and 2");
+  require(lifetime > 0, "lifetime must be positive");
   StreamState state{.split = split,
                     .max_clusters = max_clusters.value_or(std::numeric_limits<int64_t>::max()),
                     .growth_per_row = growth_per_row,
@@ -71,17 +77,43 @@ Pickled<Array> pickled(const Stream& stream) {
           s.sites.d};
 }
 
+bool all_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+// What was stored may have been cut short or changed: nothing that the passes rely on is taken on trust.
+void require_consistent(const StreamState& s) {
+  require(s.growth >= 1 && s.growth <= 2, "growth must lie between 1 and 2");
+  require(s.n_counted >= 0 && s.n_rows >= s.n_counted && s.next_id >= 0, "a stream counts its rows and ids from 0");
+  require(all_finite(s.weight) && all_finite(s.sites.centre) && all_finite(s.low) && all_finite(s.high),
+          "weights, centres and boxes of a stream must be finite");
+  for (int64_t j = 0; j < s.sites.k; ++j) {
+    require(s.weight[j] >= 0, "weights of a stream must not be negative");
+    require(s.last[j] >= 0 && s.last[j] <= s.n_counted, "a row cannot have joined later than the last one");
+    require(s.id[j] >= 0 && s.id[j] < s.next_id && (j == 0 || s.id[j - 1] < s.id[j]),
+            "ids of a stream must rise and lie below the next one");
+  }
+}
+
 void unpickle(Stream& stream, const Pickled<Stored>& from) {
   const auto& [settings, counters, id, last, weight, centre, low, high, d] = from;
   const auto& [split, max_clusters, growth_per_row, lifetime] = settings;
-  StreamState s = start(d, 1.0, split, max_clusters, growth_per_row, lifetime);
+  const auto k = static_cast<int64_t>(id.size()), boxes = split ? k : 0;
+  require_shape(id, "ids", {k});
+  require_shape(last, "last", {k});
+  require_shape(weight, "weights", {k});
+  require_shape(centre, "centres", {k, d});
+  require_shape(low, "low", {boxes, d});
+  require_shape(high, "high", {boxes, d});
+  StreamState s = start(d, std::get<0>(counters), split, max_clusters, growth_per_row, lifetime);
   std::tie(s.lam, s.growth, s.n_rows, s.n_counted, s.next_id) = counters;
   s.id = values_of(id);
   s.last = values_of(last);
   s.weight = values_of(weight);
-  s.sites = Sites(centre.data(), id.size(), d);
+  s.sites = Sites(centre.data(), k, d);
   s.low = values_of(low);
   s.high = values_of(high);
+  require_consistent(s);
   new (&stream) Stream(std::move(s));
 }
 
@@ -98,6 +130,8 @@ void bind_online(nb::module_& m) {
            "n_features"_a, "lam"_a, "split"_a, "max_clusters"_a.none(), "growth_per_row"_a, "lifetime"_a)
       .def("advance",
            [](Stream& s, const HeldRows& r, Vector<int64_t> joined) {
+             require(r.rows->d == s.state.sites.d, "rows must have as many columns as the stream");
+             require_shape(joined, "joined", {r.rows->n});
              return array_of(unlocked([&] { return s.advance(*r.rows, joined.data()); }));
            },
            "rows"_a, "joined"_a.noconvert())

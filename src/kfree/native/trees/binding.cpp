@@ -1,11 +1,10 @@
 // The Python face of greedy merging by free energy: one call makes the whole tree; the twins are in
 // reference/agglomerate.py.
 #include "core/binding.hpp"
+#include "core/checks.hpp"
 #include "trees/closest_pairs.hpp"
 #include "trees/count_pairs.hpp"
 #include "trees/gaussian_pairs.hpp"
-
-using namespace nanobind::literals;
 
 namespace kfree::binding {
 namespace {
@@ -34,14 +33,37 @@ int64_t merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost
 using Numbers = Vector<const double>;
 using Whole = Vector<const int64_t>;
 
+// What n rows need besides: a term for each size of a cluster, and room for n − 1 merges.
+void require_room(int64_t n, const Numbers& size_terms, const Matrix<int64_t>& pairs, const Vector<double>& cost) {
+  require(n > 0, "merging needs a row");
+  require_shape(size_terms, "size_terms", {n + 1});
+  require_shape(pairs, "pairs", {n - 1, 2});
+  require_shape(cost, "cost", {n - 1});
+}
+
+// Counts are looked up by their sums, so these must be whole numbers of 64 bits.
+CountRows count_rows(const Whole& indptr, const Whole& indices, const Whole& counts, int64_t n_features) {
+  const auto n = static_cast<int64_t>(indptr.size()) - 1, n_entries = static_cast<int64_t>(indices.size());
+  require(n > 0 && n_features > 0, "merging needs rows and columns");
+  require_shape(counts, "counts", {n_entries});
+  require_cuts("indptr", indptr.data(), n, n_entries);
+  require_within("indices", indices.data(), indptr(n), n_features);
+  int64_t total = 0;
+  bool ok = true;
+  for (int64_t at = 0; at < indptr(n); ++at)
+    ok = ok && counts(at) >= 0 && !__builtin_add_overflow(total, counts(at), &total);
+  require(ok, "counts must not be negative, and their sum must fit into 64 bits");
+  return {indptr.data(), indices.data(), counts.data(), n, n_features};
+}
+
 template <class Pairs>
 void bind_counts(nb::module_& m, const char* name) {
   m.def(
       name,
       [](Whole indptr, Whole indices, Whole counts, int64_t n_features, double prior, Numbers size_terms, double unit,
          Matrix<int64_t> pairs, Vector<double> cost, bool conga, int n_threads) {
-        const CountRows rows{indptr.data(), indices.data(), counts.data(), static_cast<int64_t>(indptr.size()) - 1,
-                             n_features};
+        const CountRows rows = count_rows(indptr, indices, counts, n_features);
+        require_room(rows.n, size_terms, pairs, cost);
         return unlocked([&] {
           Pairs model(rows, prior, size_terms.data(), unit);
           return merge_all(model, pairs, cost, conga, n_threads);
@@ -58,6 +80,7 @@ void bind_agglomerate(nb::module_& m) {
       "merge_gaussians",
       [](Matrix<const double> rows, double xi0, double eta0, Numbers size_terms, Matrix<int64_t> pairs,
          Vector<double> cost, bool conga, int n_threads) {
+        require_room(static_cast<int64_t>(rows.shape(0)), size_terms, pairs, cost);
         return unlocked([&] {
           GaussianPairs model(rows.data(), static_cast<int64_t>(rows.shape(0)), static_cast<int64_t>(rows.shape(1)),
                               xi0, eta0, size_terms.data());

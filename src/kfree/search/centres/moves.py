@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Index, Stats
-from kfree.engines.contract import Engine, row_weights
-from kfree.search.centres.state import Objective, State, recentred, state_of
+from kfree.core.stats import Stats
+from kfree.engines.contract import Engine, VisitingOrder
+from kfree.search.centres.state import Objective, State, occupied, recentred, state_of
 
 O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 
@@ -29,7 +29,7 @@ class Sweep:
     centre opens a cluster at once. No cluster is opened beyond ``max_clusters``.
     """
 
-    order: Index | None = None
+    order: VisitingOrder | None = None
     max_clusters: int | None = None
 
     def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
@@ -72,23 +72,21 @@ class Converge:
             sites = recentred(state, objective)
             new = state_of(sites, engine.nearest(sites), objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
-                return new if new.cost <= state.cost else state
+                return occupied(new if new.cost <= state.cost else state, engine, objective)
             state = new
 
 
 def _relocated(state: State, engine: Engine) -> Stats:
-    """Statistics after each empty cluster took the farthest row that is not alone in its cluster.
+    """Weights and sums after each empty cluster took the farthest row that is not alone in its cluster.
 
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
-    done = engine.nearest(state.sites)
-    weight = row_weights(engine)
-    left, empty = done.stats.n.copy(), list(np.flatnonzero(done.stats.n == 0))
-    gain = np.where(weight > 0, done.sq_dist, 0.0)
-    for row in np.argsort(-gain, kind="stable"):
-        if not empty or gain[row] == 0:
-            break
-        if left[done.labels[row]] > weight[row]:
-            left[done.labels[row]] -= weight[row]
-            done.labels[row], done.sq_dist[row] = empty.pop(0), 0.0
-    return engine.stats_of(done.labels, done.sq_dist, len(left))
+    left, empty = state.stats.n.copy(), list(np.flatnonzero(state.stats.n == 0))
+    # A cluster can keep one row at most from being taken.
+    picks, weight = engine.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
+    taken: list[int] = []
+    for place in range(len(picks.row)):
+        if len(taken) < len(empty) and left[picks.cluster[place]] > weight[place]:
+            left[picks.cluster[place]] -= weight[place]
+            taken.append(place)
+    return engine.sums(engine.moved(state.assignment, picks.row[taken], np.array(empty[: len(taken)], dtype=np.int64)))

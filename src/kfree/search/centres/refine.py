@@ -10,24 +10,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kfree.core.stats import Floats, Index, Labels, Stats
-from kfree.engines.contract import Engine, row_weights, rows_that_count
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import Engine
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import halve
 from kfree.search.centres.moves import Converge
-from kfree.search.centres.pruning import DeathCounter, SecondNearest, independent_deaths
-from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
+from kfree.search.centres.pruning import independent_deaths
+from kfree.search.centres.state import SplitMergeObjective, State, occupied, recentred, state_of
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
 # How far clusters settle, at first and after a move that changed their number.
 CONVERGE = Converge(1e-5)
-# Rows that could come into question while others move: those for which another cluster costs at most this much more.
-NEARLY = 1.1
 # Rounds of exchanges with fresh candidates; the loop comes back if there is more to gain.
 MOST_ROUNDS = 100
-# Clusters that weigh less than this many rows are easy to move.
-SMALL = 20.0
 
 
 @dataclass(frozen=True)
@@ -40,53 +36,18 @@ class Exchange:
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
-        labels, stats = state.labels, state.stats
+        assignment, stats = state.assignment, state.stats
         centres = objective.centres(stats, previous=state.sites.centres)
-        rows, least_gain = rows_that_count(engine), LEAST_GAIN * state.cost
         for _ in range(MOST_ROUNDS):
-            listed, others = self._candidates(rows, labels[rows], centres, stats, engine, objective)
-            moved = engine.exchange(listed, others, labels, centres, stats, least_gain)
-            if np.array_equal(moved, labels):
+            moved = engine.exchange(assignment, centres, stats, objective.row_costs, LEAST_GAIN * state.cost)
+            if moved is None:
                 break
-            labels = moved
-            stats = engine.stats_of(labels, np.zeros(engine.n_rows), len(centres))
+            assignment, stats = moved, engine.sums(moved)
             centres = objective.centres(stats, previous=centres)
-        if labels is state.labels:
+        if assignment is state.assignment:
             return state
         sites = state.sites.moved(centres)
-        return state_of(sites, engine.nearest(sites), objective)
-
-    @staticmethod
-    def _candidates(
-        rows: Index, labels: Labels, centres: Floats, stats: Stats, engine: Engine, objective: SplitMergeObjective
-    ) -> tuple[Index, Labels]:
-        """Those of ``rows`` that may gain by a move, and where to: −1 for those that must look at all clusters."""
-        weight, sizes = row_weights(engine)[rows], objective.sizes(stats)
-        rival, sq_dist = engine.second_nearest(rows, labels, centres)
-        saved = objective.row_costs.leaving(sizes[labels], weight, engine.distances_to_own(rows, labels, centres))
-        # Joining a cluster of size n costs at least w·n/(n + w)·d², so a small one may be cheaper than the nearest.
-        small = np.flatnonzero(sizes < SMALL * weight.max())
-        least = _joining(max(sizes.min(), SMALL * weight.max()), weight) * sq_dist
-        if len(small):
-            least = np.minimum(
-                least, _joining(sizes[small].min(), weight) * _to_nearest(small, rows, labels, centres, engine)
-            )
-        listed = np.flatnonzero((stats.n[labels] > weight) & (least < NEARLY * saved))
-        return rows[listed], np.where(least[listed] < saved[listed], -1, rival[listed]).astype(np.int32)
-
-
-def _joining(size: float, weight: Floats) -> Floats:
-    return weight * size / (size + weight)
-
-
-def _to_nearest(some: Index, rows: Index, labels: Labels, centres: Floats, engine: Engine) -> Floats:
-    """The squared distance of each row to the nearest of ``some`` clusters, its own aside."""
-    nobody = len(some)
-    place = np.full(len(centres), nobody, dtype=np.int32)
-    place[some] = np.arange(nobody)
-    _, sq_dist = engine.second_nearest(rows, place[labels], np.vstack([centres[some], centres[some[:1]]]))
-    # A cluster that is alone among them has been held against the stand-in for nobody.
-    return np.where((place[labels] < nobody) & (nobody == 1), np.inf, sq_dist)
+        return occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
 
 
 @dataclass(frozen=True)
@@ -120,14 +81,12 @@ class Merge:
 class Death:
     """A cluster's rows go to their next centres: delta ≤ Σ w·(second − nearest squared distance) − lam."""
 
-    deaths: DeathCounter = SecondNearest
-
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
-        second_nearest = self.deaths(engine)
-        second_nearest.turn_to(state)
-        dead = independent_deaths(second_nearest, objective.lam)
+        closings = engine.closings()
+        closings.turn_to(state.assignment, state.sites)
+        dead = independent_deaths(closings, objective.lam)
         if not dead.any():
             return state
         return CONVERGE.start(recentred(state, objective).kept(~dead), engine, objective)
@@ -155,19 +114,13 @@ class Birth:
     max_clusters: int | None = None
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
-        rows = rows_that_count(engine)
-        weight, labels = row_weights(engine)[rows], state.labels[rows]
         centres = objective.centres(state.stats, previous=state.sites.centres)
-        sq_dist = engine.distances_to_own(rows, labels, centres)
-        gain = objective.row_costs.leaving(objective.sizes(state.stats)[labels], weight, sq_dist)
-        gain[~(state.stats.n[labels] > weight)] = 0.0  # alone already
-        pays = _highest(gain, objective.birth_penalty)
-        _, first_of_cluster = np.unique(labels[pays], return_index=True)
-        founders = rows[pays[np.sort(first_of_cluster)]][: _room(state, self.max_clusters)]
+        pays = engine.dearest(state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty)
+        founders = pays.points[: _room(state, self.max_clusters)]
         if not len(founders):
-            return _refusing(state, pays)
+            return _refusing(state, pays.row)
         sites = recentred(state, objective)
-        return CONVERGE.start(sites.born(np.vstack([sites.centres, engine.rows(founders)])), engine, objective)
+        return CONVERGE.start(sites.born(np.vstack([sites.centres, founders])), engine, objective)
 
 
 def _highest(gain: Floats, penalty: float) -> Index:

@@ -15,13 +15,12 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
-from kfree.engines.contract import Engine, row_weights
+from kfree.engines.contract import Engine
 from kfree.search.centres.bisection import Halves, halve
 from kfree.search.centres.moves import Move
-from kfree.search.centres.pruning import ROUGHLY, DeathCounter, SecondNearest, pruned
+from kfree.search.centres.pruning import ROUGHLY, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
-from kfree.search.centres.sampling import shuffled
-from kfree.search.centres.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, descend, require_finite
 
 # On the way down a cluster is cut if that saves this share of the penalty. That gives too many, which then are pruned.
@@ -59,7 +58,7 @@ def split_merge(
 ) -> Descent[State]:
     """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
     start = one_cluster(engine, objective) if sites is None else sites
-    state = state_of(start, engine.nearest(start), objective)
+    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
     if sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
@@ -82,7 +81,6 @@ def grown(
     engine: Engine,
     objective: SplitMergeObjective,
     max_clusters: int | None,
-    deaths: DeathCounter = SecondNearest,
     in_time: Clock = always,
 ) -> State:
     """Halves of halves, as long as a cut saves enough; then as few of them as pay, or ``state`` if that costs less."""
@@ -95,7 +93,7 @@ def grown(
         state = halves.cut(state, chosen, objective)
     if in_time():
         state = ROUGHLY.start(recentred(state, objective), engine, objective)
-    return cheaper(start, pruned(state, engine, objective, max_clusters, deaths, in_time))
+    return cheaper(start, pruned(state, engine, objective, max_clusters, in_time))
 
 
 def grown_in_haste(
@@ -105,16 +103,15 @@ def grown_in_haste(
 
     So something good is there early.
     """
-    order = shuffled(engine, objective, np.random.RandomState(0))
-    weight, sites = row_weights(engine), state.sites
-    n_rows = LEAST_SAMPLE
-    while 2 * n_rows <= len(order) and in_time():
-        sample, share = engine.among(order[:n_rows]), weight[order[:n_rows]].sum() / weight.sum()
-        penalised = replace(objective, lam=share * objective.lam)
-        some = state_of(sites, sample.nearest(sites), penalised)
+    sites, rng, n_rows = state.sites, np.random.RandomState(0), LEAST_SAMPLE
+    while 2 * n_rows <= engine.n_counting and in_time():
+        sample = engine.sample(n_rows, rng, one_cluster(engine, objective))
+        assert sample is not None  # there are more rows than that
+        penalised = replace(objective, lam=sample.total_weight / engine.total_weight * objective.lam)
+        some = occupied(state_of(sites, sample.nearest(sites), penalised), sample, penalised)
         sites = recentred(grown(some, sample, penalised, max_clusters, in_time=in_time), penalised)
         n_rows *= TIMES_LARGER
-    everyone = state_of(sites, engine.nearest(sites), objective)
+    everyone = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
     return cheaper(state, grown(everyone, engine, objective, max_clusters, in_time=in_time))
 
 
@@ -128,7 +125,6 @@ class Oversplit:
     """Cut the clusters that gain most, let all settle, prune them: more, then fewer. The fewest is a relocation."""
 
     max_clusters: int | None = None
-    deaths: DeathCounter = SecondNearest
     in_time: Clock = always
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
@@ -136,7 +132,7 @@ class Oversplit:
         by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
         sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
         cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
-        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters, self.deaths)
+        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters)
 
 
 @dataclass(frozen=True)
@@ -145,13 +141,12 @@ class Perturb:
 
     budget: Budget
     max_clusters: int | None = None
-    deaths: DeathCounter = SecondNearest
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if not self.budget.patience:
             return state
         halves = halve(state, engine, objective, restless=RESTLESS)
-        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters, self.deaths)
+        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters)
 
     def _draws(self, halves: Halves) -> Iterator[Index]:
         can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
@@ -169,13 +164,12 @@ def _first_that_pays(
     engine: Engine,
     objective: SplitMergeObjective,
     max_clusters: int | None,
-    deaths: DeathCounter,
 ) -> State:
     """The outcome of the first of the ``cuts``, places in ``halves``, that ends below the cost of ``state``."""
     sites = recentred(state, objective)
     for chosen in cuts:
         many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
-        new = pruned(many, engine, objective, max_clusters, deaths)
+        new = pruned(many, engine, objective, max_clusters)
         if new.cost < (1.0 + PROMISING) * state.cost:
             new = CONVERGE(new, engine, objective)
         if not no_gain(state, new):

@@ -11,8 +11,8 @@ import numpy as np
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Labels, Stats
-from kfree.engines.contract import Engine, Pass, first_row_that_counts
+from kfree.core.stats import Floats, Stats
+from kfree.engines.contract import Assignment, Engine, Pass
 
 
 class Objective(Protocol):
@@ -59,7 +59,7 @@ class State:
     """
 
     sites: Sites
-    labels: Labels
+    assignment: Assignment
     stats: Stats
     cost: float
     settled: bool
@@ -75,16 +75,12 @@ class State:
         alive = self.stats.n > 0
         if not np.array_equal(self.sites.uids[alive], later.sites.uids):
             return False
-        if alive.all():
-            return np.array_equal(self.labels, later.labels)
-        renumbered = np.where(alive, np.cumsum(alive) - 1, -1).astype(np.int32)
-        return np.array_equal(renumbered[self.labels], later.labels)
+        return np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)
 
 
 def one_cluster(engine: Engine, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
-    first = first_row_that_counts(engine.weight)
-    start = Sites.of(engine.rows(np.array([first])))
+    start = Sites.of(engine.first_point()[None, :])
     return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
 
 
@@ -93,7 +89,7 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     n_born = len(done.centres) - len(sites.uids)
     return State(
         sites.after(done.centres, done.stats),
-        done.labels,
+        done.assignment,
         done.stats,
         objective.cost(done.stats),
         settled=n_born == 0,
@@ -107,11 +103,24 @@ def recentred(state: State, objective: Objective) -> Sites:
     return moved.kept(state.stats.n > 0)
 
 
+def occupied(state: State, engine: Engine, objective: Objective) -> State:
+    """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
+
+    Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
+    """
+    while not (state.stats.n > 0).all():
+        sites = state.sites.kept(state.stats.n > 0)
+        state = state_of(sites, engine.nearest(sites), objective)
+    return state
+
+
 def settle(state: State, engine: Engine, objective: Objective) -> State:
-    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted."""
-    sites = recentred(state, objective)
-    while True:
-        new = state_of(sites, engine.nearest(sites), objective)
-        if (new.stats.n > 0).all():
-            return new
-        sites = sites.kept(new.stats.n > 0)
+    """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
+
+    Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
+    """
+    for sites in (recentred(state, objective), state.sites):
+        new = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+        if new.cost <= state.cost:
+            break
+    return new

@@ -11,19 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels, Stats, shared
-from kfree.engines.contract import Engine, Pass, row_weights
-from kfree.engines.local.grouped import GroupedEngine, SharedSites, Used
-from kfree.engines.registry import open_engine
+from kfree.core.stats import Floats, Index, shared
+from kfree.engines.contract import Engine
+from kfree.engines.local.grouped import GroupedEngine, LocalClusters, SharedSites
+from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
-from kfree.search.centres.refine import CONVERGE, NEARLY, Birth, Death, Exchange, Merge, Split
+from kfree.search.centres.refine import CONVERGE, Birth, Death, Exchange, Merge, Split
 from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, no_gain, split_merge
-from kfree.search.centres.state import SplitMergeObjective, State, one_cluster, recentred, state_of
+from kfree.search.centres.state import State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Descent, descend, require_finite
 
 GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
@@ -32,8 +31,7 @@ GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
 def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> SharedSites:
     """One cluster at the mean of all rows, which every group of any weight uses."""
     sites = one_cluster(engine, objective)
-    used = np.bincount(engine.group, weights=row_weights(engine)) > 0
-    return SharedSites.used_by(sites, used[None, :])
+    return SharedSites.used_by(sites, (engine.group_weights() > 0)[None, :])
 
 
 def shared_split_merge(
@@ -41,20 +39,20 @@ def shared_split_merge(
 ) -> Descent[State]:
     """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
     start = shared_by_all(engine, objective) if sites is None else sites
-    state = state_of(start, engine.nearest(start), objective)
+    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
     if sites is None:
-        state = grown(state, engine, objective, None, Closings)
+        state = grown(state, engine, objective, None)
     moves: list[GroupMove] = [
         CONVERGE,
-        ExchangeInGroups(),
+        Exchange(),
         Regroup(),
         Merge(),
-        Death(Closings),
+        Death(),
         Split(),
         Birth(),
-        Oversplit(deaths=Closings),
-        Perturb(budget, deaths=Closings),
+        Oversplit(),
+        Perturb(budget),
     ]
     return descend(state, moves, engine, objective, max_iter, near_enough=no_gain)
 
@@ -85,12 +83,11 @@ class HDPSweep:
     @staticmethod
     def _locals(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
         """Step 5: every local cluster goes to the nearest global mean or opens one; DP-means on the local means."""
-        means = local_means(state, engine)
-        done = means.engine.sweep(Sites(*_plain(state.sites)), objective.lam, None, engine.n_rows)
-        labels: Labels = np.where(means.local >= 0, done.labels[means.local], state.labels)
-        sq_dist = engine.distances_to_own(np.arange(engine.n_rows), labels, done.centres)
-        stats = engine.stats_of(labels, sq_dist, len(done.centres))
-        return state_of(state.sites, Pass(done.centres, labels, sq_dist, stats), objective)
+        locals_ = engine.local_clusters(state.assignment)
+        means = engine_of_means(locals_, engine)
+        done = means.sweep(Sites(*_plain(state.sites)), objective.lam, None, engine.n_rows)
+        labels = locals_.labels(means.labels(done.assignment))
+        return state_of(state.sites, engine.labelled(labels, done.centres), objective)
 
 
 def sweeps(engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int) -> Descent[State]:
@@ -101,51 +98,18 @@ def sweeps(engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | 
 
 
 def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-    """Every row where it costs least, given the sites and what the groups use of them; nothing is opened."""
+    """Every row with the nearest of the sites that its group uses, whatever it weighs; nothing is opened.
+
+    What is used can only become less, so this ends.
+    """
+    weightless = engine.weightless()
     while True:
-        new = state_of(state.sites, engine.visit(sites_of(state), np.inf), objective)
-        if np.array_equal(new.labels, state.labels) and (new.stats.n > 0).all():
+        found = weightless.visit(sites_of(state), np.inf)
+        done = engine.labelled(weightless.labels(found.assignment), found.centres)
+        new = state_of(state.sites, done, objective)
+        if np.array_equal(shared(done.stats).used, sites_of(state).used) and (done.stats.n > 0).all():
             return new
-        state = replace(new, sites=new.sites.kept(new.stats.n > 0))
-
-
-class Closings:
-    """What the death of a global cluster costs: each group does without it, or opens another one instead."""
-
-    def __init__(self, engine: Engine):
-        assert isinstance(engine, GroupedEngine)
-        self._engine = engine
-
-    def turn_to(self, state: State) -> None:
-        self._cost, self._heir = self._engine.closings(sites_of(state))
-
-    def death_costs(self) -> Floats:
-        return self._cost
-
-    def neighbours(self) -> sp.csr_array:
-        return sp.csr_array(self._heir)
-
-
-@dataclass(frozen=True)
-class ExchangeInGroups(Exchange):
-    """Rows move between the clusters that their groups use (Hartigan 1975), so that no local cluster is opened."""
-
-    @staticmethod
-    def _candidates(
-        rows: Index, labels: Labels, centres: Floats, stats: Stats, engine: Engine, objective: SplitMergeObjective
-    ) -> tuple[Index, Labels]:
-        assert isinstance(engine, GroupedEngine)
-        everyone = np.zeros(engine.n_rows, dtype=np.int32)
-        everyone[rows] = labels
-        second, sq_dist = engine.seconds(everyone, centres, shared(stats).used)
-        second, sq_dist = second[rows], sq_dist[rows]
-        weight, sizes = row_weights(engine)[rows], objective.sizes(stats)
-        saved = objective.row_costs.leaving(sizes[labels], weight, engine.distances_to_own(rows, labels, centres))
-        could = (second >= 0) & (stats.n[labels] > weight)
-        joining = np.full(len(rows), np.inf)
-        joining[could] = objective.row_costs.joining(sizes[second[could]], weight[could], sq_dist[could])
-        listed = np.flatnonzero(joining < NEARLY * saved)
-        return rows[listed], second[listed]
+        state = replace(new, sites=new.sites.kept(done.stats.n > 0))
 
 
 @dataclass(frozen=True)
@@ -156,43 +120,21 @@ class Regroup:
     """
 
     def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-        locals_ = local_means(state, engine)
-        plain = DPMeansObjective(objective.lam)
+        locals_ = engine.local_clusters(state.assignment)
+        means, plain = engine_of_means(locals_, engine), DPMeansObjective(objective.lam)
         start = Sites(*_plain(recentred(state, objective)))
-        budget = Budget(np.random.RandomState(0))
-        found = split_merge(locals_.engine, plain, start, 100, None, budget).state
-        sites = SharedSites.used_by(found.sites, locals_.used_by(found.labels, len(found.sites.uids), engine.n_groups))
-        return CONVERGE.start(sites, engine, objective)
+        found = split_merge(means, plain, start, 100, None, Budget(np.random.RandomState(0))).state
+        used = np.zeros((len(found.sites.uids), engine.n_groups), dtype=bool)
+        used[means.labels(found.assignment), locals_.pairs[:, 0]] = True
+        return CONVERGE.start(SharedSites.used_by(found.sites, used), engine, objective)
 
 
 def _plain(sites: Sites) -> tuple[Floats, Index, int]:
     return sites.centres, sites.uids, sites.next_uid
 
 
-@dataclass(frozen=True)
-class LocalMeans:
-    """Local clusters as the weighted rows of ``engine``: ``pairs`` (m, 2) of a group and a global cluster."""
-
-    engine: Engine
-    pairs: Index
-    local: Labels
-
-    def used_by(self, labels: Labels, n_clusters: int, n_groups: int) -> Used:
-        """Who uses which cluster when local clusters are labelled so."""
-        used = np.zeros((n_clusters, n_groups), dtype=bool)
-        used[labels, self.pairs[:, 0]] = True
-        return used
-
-
-def local_means(state: State, engine: GroupedEngine) -> LocalMeans:
-    """The local clusters of a state that have any weight."""
-    pairs, local = engine.local_clusters(state.labels, len(state.stats.n))
-    stats = engine.plain_stats_of(local, len(pairs))
-    weighted = stats.n > 0
-    n = stats.n[weighted]
-    means = stats.sum[weighted] / n[:, None]
+def engine_of_means(locals_: LocalClusters, engine: GroupedEngine) -> Engine:
+    """Local clusters as weighted rows."""
+    n = locals_.stats.n
     frame = Frame.plain(engine.n_features)
-    place = np.where(weighted, np.cumsum(weighted) - 1, -1).astype(np.int32)
-    return LocalMeans(
-        open_engine(engine.name, means, weight=n, frame=frame, n_threads=1), pairs[weighted], place[local]
-    )
+    return open_local(engine.name, locals_.stats.sum / n[:, None], weight=n, frame=frame)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Floats, Index, shared
-from kfree.engines.contract import row_weights
+from kfree.core.stats import Floats, shared
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
@@ -18,7 +17,7 @@ from kfree.search.centres.bisection import halve
 from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
 from kfree.search.centres.split_merge import Oversplit, no_gain
 from kfree.search.centres.state import State, recentred, state_of
-from kfree.search.groups.hdp import Closings, GroupMove, Regroup, shared_by_all
+from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, density_dips
 from kfree.search.path.staircase import Staircase
@@ -32,8 +31,8 @@ _PATIENCE = 7
 _MOST, _KEPT = 0.55, 0.85
 # Penalties and clusters suit each other when another round changes the penalties by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
-_SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(Closings), Split()]
-_ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(Closings), Split(), Oversplit(deaths=Closings)]
+_SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(), Split()]
+_ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(), Split(), Oversplit()]
 _MOST_MOVES = 40
 # Rows that the walk looks at, at most; of a large group no more than a tenth of these.
 SAMPLE = 20_000
@@ -68,16 +67,14 @@ class _Walk:
         self, engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
     ):
         self._given = lam_local, lam_global
-        sample = sampled(engine, rng)
-        self._engine = engine if sample is None else engine.among(sample)
+        self._engine = engine.sampled_groups(SAMPLE, rng)
         self._group_share = self._engine.n_groups / engine.n_groups
         self._row_share = self._engine.n_rows / engine.n_rows / self._group_share
-        self._weight = row_weights(self._engine)
-        self._group_sizes: Floats = np.bincount(self._engine.group, weights=self._weight).astype(np.float64)
+        self._group_sizes = self._engine.group_weights()
         self._start = self._one_for_all()
         require_finite(self._start)
         self.all_equal = self._start.inertia == 0.0
-        self._model = HDPEvidence(self._start.inertia / (self._weight.sum() * engine.n_features))
+        self._model = HDPEvidence(self._start.inertia / (self._engine.total_weight * engine.n_features))
 
     def likeliest(self) -> tuple[State, Penalties]:
         """Of clusterings for falling penalties, the likeliest that has density dips, and its penalties."""
@@ -154,24 +151,8 @@ class _Walk:
 
     def _local_sizes(self, state: State) -> Floats:
         """Weights of all local clusters."""
-        _, local = self._engine.local_clusters(state.labels, len(state.stats.n))
-        sizes: Floats = np.bincount(local, weights=self._weight).astype(np.float64)
-        return sizes[sizes > 0]
+        return self._engine.local_clusters(state.assignment).stats.n
 
 
 def _clear(found: DensityDips) -> bool:
     return found.share >= _MOST and found.z >= Staircase.NO_DOUBT
-
-
-def sampled(engine: GroupedEngine, rng: np.random.RandomState) -> Index | None:
-    """Rows of groups drawn at random, or None if all rows are few enough."""
-    if engine.n_rows <= SAMPLE:
-        return None
-    chosen: list[Index] = []
-    for group in rng.permutation(engine.n_groups):
-        rows = engine.members(group)
-        few = rows if len(rows) <= SAMPLE // 10 else np.sort(rng.choice(rows, SAMPLE // 10, replace=False))
-        chosen.append(few)
-        if sum(map(len, chosen)) >= SAMPLE:
-            break
-    return np.concatenate(chosen)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import Engine, row_weights
+from kfree.engines.contract import SampleEngine, row_weights
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
@@ -25,7 +25,7 @@ class BestByK:
     the two clusters that are cheapest to merge become one. Both are followed by k-means.
     """
 
-    def __init__(self, engine: Engine, objective: PathObjective):
+    def __init__(self, engine: SampleEngine, objective: PathObjective):
         self._engine, self._objective = engine, objective
         rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
         self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
@@ -75,10 +75,10 @@ class BestByK:
         return self._objective.centres(stats, previous=stats.sum)
 
     def _with_one_more(self, state: State) -> Floats:
-        done = self._engine.nearest(state.sites)
-        dearest = np.argsort(-row_weights(self._engine) * done.sq_dist, kind="stable")[:_CANDIDATES]
+        sq_dist = self._engine.sq_dists(state.assignment, state.sites.centres)
+        dearest = np.argsort(-row_weights(self._engine) * sq_dist, kind="stable")[:_CANDIDATES]
         candidates = self._engine.rows(dearest)
-        new = candidates[self._engine.best_candidate(candidates, done.sq_dist)]
+        new = candidates[self._engine.best_candidate(candidates, sq_dist)]
         return np.vstack([self._objective.centres(state.stats, previous=state.sites.centres), new])
 
     def _with_one_less(self, state: State) -> Floats:

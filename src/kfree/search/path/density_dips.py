@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine, row_weights
+from kfree.engines.contract import SampleEngine, row_weights
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
+# Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
+_LEAST_SHARE = 1e-9
 # The tube holds this share of the rows of the two clusters; a narrow one would be empty where there are many columns.
 _TUBE = 0.9
 
@@ -39,7 +41,7 @@ class DensityDips:
     n_pairs: int = 0
 
 
-def density_dips(trials: list[tuple[Engine, Floats]], space: Space = EUCLIDEAN) -> DensityDips:
+def density_dips(trials: list[tuple[SampleEngine, Floats]], space: Space = EUCLIDEAN) -> DensityDips:
     """Density dips between each centre and its nearest one, for pairs of rows and centres found without these rows."""
     excess, sigmas, variance = [], [], 1.0
     for engine, centres in trials:
@@ -91,7 +93,9 @@ def _place(along: Floats, members: tuple[Rows, Rows], weight: Floats) -> Floats:
     for inside in members:
         mass, total = weight[inside].sum(), (weight * along)[inside].sum()
         others = mass - np.where(inside, weight, 0.0)
-        means.append((total - np.where(inside, weight * along, 0.0)) / others)
+        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
+        rest = total - np.where(inside, weight * along, 0.0)
+        means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]
     return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Index
-from kfree.engines.contract import Engine
-from kfree.search.centres.sampling import shuffled
+from kfree.engines.contract import Engine, SampleEngine
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, density_dips
-from kfree.search.path.micro_clusters import SAMPLE, MicroClusters, PathObjective, make_micro_clusters
+from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
 from kfree.search.path.staircase import Staircase
 
 # Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
@@ -30,19 +28,19 @@ def staircase(
 
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end.
     """
-    order = shuffled(engine, objective, rng)
-    most = max(len(order) // ROWS_PER_CLUSTER, 10)
+    sample = sample_of(engine, objective, rng)
+    most = max(engine.n_counting // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
-    best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
+    best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
         reach = min(2 * reach, most)
-        best_by_k, micro = _best_by_k(engine, order, objective, rng, reach)
+        best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     cost = best_by_k.costs(reach + reach // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:reach]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
-    return Staircase(cost, reach, micro.complete, _judge(candidates, engine, order[:SAMPLE], objective, rng))
+    return Staircase(cost, reach, micro.complete, _judge(candidates, sample, objective, rng))
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -51,7 +49,7 @@ def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.Random
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
     there it is that of greedy merging.
     """
-    best_by_k, micro = _best_by_k(engine, shuffled(engine, objective, rng), objective, rng, k)
+    best_by_k, micro = _best_by_k(engine, sample_of(engine, objective, rng), objective, rng, k)
     cost = best_by_k.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
     return Staircase(cost, k, micro.complete)
 
@@ -64,13 +62,13 @@ def _widest_step(best_by_k: BestByK) -> int:
 
 
 def _judge(
-    candidates: list[int], engine: Engine, sample: Index, objective: PathObjective, rng: np.random.RandomState
+    candidates: list[int], sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
-    if len(sample) < 2 or not candidates:
+    if sample.n_rows < 2 or not candidates:
         return {}
-    halves = [engine.among(sample[: len(sample) // 2]), engine.among(sample[len(sample) // 2 :])]
-    clustered = [_best_by_k(half, np.arange(half.n_rows), objective, rng, max(candidates)) for half in halves]
+    halves = [sample.among(rows) for rows in np.split(np.arange(sample.n_rows), [sample.n_rows // 2])]
+    clustered = [_best_by_k(half, half, objective, rng, max(candidates)) for half in halves]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
     pairs = list(zip(halves[::-1], clustered, strict=True))
@@ -84,7 +82,7 @@ def _judge(
 
 
 def _best_by_k(
-    engine: Engine, order: Index, objective: PathObjective, rng: np.random.RandomState, max_k: int
+    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int
 ) -> tuple[BestByK, MicroClusters]:
-    micro = make_micro_clusters(engine, order, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
     return BestByK(micro.engine, micro.objective), micro

@@ -9,13 +9,14 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, spanned
-from kfree.core.stats import Floats, Index, Stats
-from kfree.engines.contract import Engine
-from kfree.engines.registry import open_engine
+from kfree.core.stats import Floats, Stats
+from kfree.engines.contract import Engine, SampleEngine
+from kfree.engines.registry import open_local
 from kfree.search.agglomerate import MergeObjective
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
-from kfree.search.centres.state import Objective, one_cluster
+from kfree.search.centres.state import Objective, one_cluster, state_of
+from kfree.search.loop import require_finite
 
 # Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
@@ -40,7 +41,7 @@ class MicroClusters:
     ``objective`` is the one for such coordinates.
     """
 
-    engine: Engine
+    engine: SampleEngine
     objective: PathObjective
     offset: float
     complete: bool
@@ -51,19 +52,28 @@ class MicroClusters:
         return centres if self.basis is None else centres @ self.basis
 
 
-def make_micro_clusters(
-    engine: Engine, order: Index, objective: PathObjective, n_micro: int, rng: np.random.RandomState
-) -> MicroClusters:
-    """About ``n_micro`` micro-clusters: k-means++, then a few iterations of k-means.
+def sample_of(engine: Engine, objective: Objective, rng: np.random.RandomState) -> SampleEngine:
+    """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
+    centre = one_cluster(engine, objective)
+    require_finite(state_of(centre, engine.nearest(centre), objective))
+    sample = engine.sample(SAMPLE, rng, centre)
+    assert sample is not None  # some row has a positive weight
+    return sample
 
-    ``order`` lists all rows that count; the first of them are the sample that micro-clusters are made from.
+
+def make_micro_clusters(
+    engine: Engine, sample: SampleEngine, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+) -> MicroClusters:
+    """About ``n_micro`` micro-clusters: k-means++ on the sample, then a few iterations of k-means.
+
+    If there are more rows than in the sample, a last iteration takes them all.
     """
-    sample, lloyd = engine.among(order[:SAMPLE]), Lloyd()
-    everyone = sample if len(order) <= SAMPLE else engine
+    lloyd = Lloyd()
+    everyone = sample if engine.n_counting <= sample.n_rows else engine
     seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)
     state = lloyd.start(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
-        state = lloyd.start(_with_missed(seeds, everyone, order, n_micro, rng), everyone, objective)
+        state = lloyd.start(_with_missed(seeds, everyone, objective, n_micro, rng), everyone, objective)
     complete = state.inertia == 0.0
     for _ in range(0 if complete else _LLOYD_PASSES):
         state = lloyd(state, sample, objective)
@@ -72,17 +82,20 @@ def make_micro_clusters(
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
-    micro = open_engine(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit, n_threads=1)
+    micro = open_local(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
     return MicroClusters(micro, flat, 0.0 if complete else offset, complete, basis)
 
 
-def _with_missed(seeds: Floats, everyone: Engine, order: Index, n_micro: int, rng: np.random.RandomState) -> Sites:
+def _with_missed(
+    seeds: Floats, everyone: Engine, objective: Objective, n_micro: int, rng: np.random.RandomState
+) -> Sites:
     """Seeds at all distinct rows of the sample, and at up to ``n_micro`` of the rows that are unlike any of these."""
-    missed = order[everyone.nearest(Sites.of(seeds)).sq_dist[order] > 0]
-    if not len(missed):
-        return Sites.of(seeds)
-    more = greedy_k_means_plus_plus(everyone.among(missed), min(n_micro, len(missed)), rng, n_trials=1)
+    found = Sites.of(seeds)
+    missed = everyone.sample(SAMPLE, rng, one_cluster(everyone, objective), beyond=found)
+    if missed is None:
+        return found
+    more = greedy_k_means_plus_plus(missed, min(n_micro, missed.n_rows), rng, n_trials=1)
     return Sites.of(np.vstack([seeds, more]))
 
 

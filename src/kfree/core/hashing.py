@@ -1,0 +1,16 @@
+"""Hashes of row numbers, for fingerprints of clusters and for samples that do not depend on parts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def hashed(begin: int, end: int, seed: int = 0) -> NDArray[np.uint64]:
+    """A hash of each of the numbers ``begin`` … ``end`` − 1: the output function of SplitMix64 (Steele et al. 2014)."""
+    with np.errstate(over="ignore"):
+        z = np.arange(begin, end, dtype=np.uint64) + np.uint64(1 + (seed << 32 & 0xFFFFFFFF00000000))
+        z *= np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,84 @@
+"""The structure of SciPy sparse matrices: what compiled code may rely on when it reads one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def require_structure(X: Any, name: str) -> None:
+    """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
+
+    SciPy checks that when a matrix is made, and never again; its own conversions read beyond arrays that were changed
+    later. Two passes over the stored indices, in NumPy. LIL and DOK are checked after their conversion.
+    """
+    if X.format in ("csr", "csc", "bsr"):
+        _require_compressed(X, name)
+    elif X.format == "coo":
+        _require_coordinates(X, name)
+    elif X.format == "dia":
+        _require(len(X.offsets) == len(X.data), X, name, f"{len(X.offsets)} offsets and {len(X.data)} diagonals")
+
+
+def canonical_csr(X: Any) -> Any:
+    """Sorted columns, each once, with index arrays of one type, in an object of its own; X itself is not changed.
+
+    Whether columns are sorted is looked at, not asked: SciPy remembers an answer that later changes make wrong.
+    """
+    arrays = np.ascontiguousarray(X.data), X.indices, X.indptr
+    if X.indices.dtype != X.indptr.dtype or X.indices.dtype not in (np.int32, np.int64):
+        arrays = arrays[0], X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    rows = sp.csr_array(X.shape, dtype=X.dtype)
+    rows.data, rows.indices, rows.indptr = (np.ascontiguousarray(array) for array in arrays)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _require_compressed(X: Any, name: str) -> None:
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    n_major, n_minor = (size // step for size, step in zip(X.shape, block, strict=True))
+    if X.format == "csc":
+        n_major, n_minor = n_minor, n_major
+    indptr, indices = X.indptr, X.indices
+    _require_whole(indptr, X, name, "indptr")
+    _require_whole(indices, X, name, "indices")
+    _require(len(indices) == len(X.data), X, name, f"{len(indices)} indices and {len(X.data)} values")
+    _require(len(indptr) == n_major + 1, X, name, f"{len(indptr)} values in indptr instead of {n_major + 1}")
+    _require(indptr[0] == 0, X, name, f"an indptr that begins with {indptr[0]} instead of 0")
+    fall = indptr[1:] < indptr[:-1]
+    _require(not fall.any(), X, name, "an indptr that falls")
+    n_stored = int(indptr[-1])
+    _require(n_stored <= len(indices), X, name, f"an indptr up to {n_stored} for {len(indices)} stored values")
+    _require_within(indices[:n_stored], n_minor, X, name, "indices")
+
+
+def _require_coordinates(X: Any, name: str) -> None:
+    for axis, (index, size) in enumerate(zip(X.coords, X.shape, strict=True)):
+        what = f"coords[{axis}]"
+        _require_whole(index, X, name, what)
+        _require(len(index) == len(X.data), X, name, f"{len(index)} {what} and {len(X.data)} values")
+        _require_within(index, size, X, name, what)
+
+
+def _require_whole(array: Any, X: Any, name: str, what: str) -> None:
+    ok = isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"
+    _require(ok, X, name, f"{what} of {getattr(array, 'ndim', 'no')} dimension(s) and type {np.asarray(array).dtype}")
+
+
+def _require_within(index: Any, size: int, X: Any, name: str, what: str) -> None:
+    if len(index):
+        low, high = int(index.min()), int(index.max())
+        bad = low if low < 0 else high
+        _require(low >= 0 and high < size, X, name, f"{what} of {bad}, outside of 0 to {size - 1}")
+
+
+def _require(ok: Any, X: Any, name: str, found: str) -> None:
+    if not ok:
+        raise ValueError(
+            f"{name} is a sparse matrix in format {X.format!r} with a broken structure: it has {found}. Its arrays "
+            "were changed after it was made; make it anew, and see what is wrong with check_format()."
+        )

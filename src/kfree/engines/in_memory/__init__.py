@@ -1,0 +1,1 @@
+"""What parts share whose labels and distances are arrays of this process."""

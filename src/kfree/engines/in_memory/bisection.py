@@ -1,0 +1,46 @@
+"""The rows of some clusters, each row on one of two sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.engines.parts import Partial
+
+if TYPE_CHECKING:
+    from kfree.engines.in_memory.part import InMemoryPart
+
+
+class InMemoryBisection:
+    """Rows of the wanted clusters, the pair of each and its side; ``_moving`` are those of active pairs."""
+
+    def __init__(self, part: InMemoryPart, labels: Labels, place: Labels, n_pairs: int):
+        self._part, self._labels, self._n_pairs = part, labels, n_pairs
+        self._rows: Index = np.flatnonzero(place[labels] >= 0)
+        self._pair: Labels = place[labels[self._rows]]
+        # Rows of no weight change sides unnoticed.
+        self._counts = np.sign(part.weights(self._rows))
+        self.n_rows = totals(self._pair, self._counts, n_pairs)
+        self._sides: Labels = np.full(len(self._rows), -1, dtype=np.int32)
+        self._moving: Index = np.arange(len(self._rows))
+
+    def scatter_product(self, pairs: Floats) -> Partial:
+        return self._part.scatter_product(self._rows, self._pair, pairs)
+
+    def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Partial, Floats]:
+        self._moving = self._moving[active[self._pair[self._moving]]]
+        moving = self._moving
+        chosen, partial = self._part.choose(self._rows[moving], self._pair[moving], pairs)
+        changed = moving[chosen != self._sides[moving]]
+        self._sides[moving] = chosen
+        return partial, totals(self._pair[changed], self._counts[changed], self._n_pairs)
+
+    def divided(self, newborn: Labels) -> Labels:
+        labels = self._labels.copy()
+        target = newborn[self._pair]
+        leaves = (self._sides % 2 == 1) & (target >= 0)
+        labels[self._rows[leaves]] = target[leaves]
+        return labels

@@ -1,0 +1,102 @@
+// The Python face of the passes that assign rows to sites: arrays in, arrays filled in place.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "assign/passes.hpp"
+#include "core/binding.hpp"
+#include "rows/binding.hpp"
+
+namespace kfree::binding {
+
+namespace {
+
+auto as_array(std::vector<int64_t>&& list) {
+  auto* kept = new std::vector<int64_t>(std::move(list));
+  nb::capsule free(kept, [](void* p) noexcept { delete static_cast<std::vector<int64_t>*>(p); });
+  return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(kept->data(), {kept->size()}, free);
+}
+
+}  // namespace
+
+void bind_assign(nb::module_& m) {
+  nb::class_<Bounds>(m, "Bounds")
+      .def(nb::init<int64_t, int64_t, int64_t>(), "n_rows"_a, "parted_columns"_a = Bounds::PARTED_COLUMNS,
+           "prefiltered_columns"_a = Bounds::PREFILTERED_COLUMNS);
+
+  m.def("nearest", [](const HeldRows& r, Matrix<const double> centres, Vector<const int64_t> uids, double lam,
+                      int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
+                      Array n, Array sum, Array sse, std::optional<Vector<bool>> far) {
+    require_columns(r, centres);
+    const auto stats = stats_of(*r.rows, n, sum, sse);
+    return unlocked([&] {
+      return nearest(*r.rows, sites_of(centres), uids.data(), lam, n_threads, bounds, label.data(),
+                            sq_dist.data(), stats, far ? far->data() : nullptr);
+    });
+  }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "lam"_a, "n_threads"_a, "bounds"_a,
+     "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert(),
+     "far"_a.noconvert().none());
+
+  m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
+                         Array n, Array sum, Array sse) {
+    const auto stats = stats_of(*r.rows, n, sum, sse);
+    unlocked([&] { accumulate(*r.rows, label.data(), sq_dist.data(), n_threads, stats); });
+  }, "rows"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
+     "sse"_a.noconvert());
+
+  m.def("fingerprints", [](const HeldRows& r, Vector<const int32_t> label, int n_threads, Vector<uint64_t> sum) {
+    unlocked([&] { fingerprints(*r.rows, label.data(), sum.shape(0), n_threads, sum.data()); });
+  }, "rows"_a, "label"_a.noconvert(), "n_threads"_a, "sum"_a.noconvert());
+
+  m.def("open_clusters", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
+                    int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
+    auto opened = unlocked([&] {
+      return open_clusters(*r.rows, far.data(), far.shape(0), first_label, lam, room, n_threads, label.data(),
+                          sq_dist.data());
+    });
+    return nb::make_tuple(as_array(std::move(opened.founders)), opened.n_refused);
+  }, "rows"_a, "far"_a.noconvert(), "first_label"_a, "lam"_a, "room"_a, "n_threads"_a, "label"_a.noconvert(),
+     "sq_dist"_a.noconvert());
+
+  m.def("join_newborn", [](const HeldRows& r, std::optional<Vector<const int64_t>> order, Matrix<const double> newborn,
+                    Vector<const int64_t> born_at, int32_t first_label, int n_threads, Vector<int32_t> label,
+                    Vector<double> sq_dist) {
+    unlocked([&] {
+      join_newborn(*r.rows, order ? order->data() : nullptr, sites_of(newborn), born_at.data(), first_label, n_threads,
+                   label.data(), sq_dist.data());
+    });
+  }, "rows"_a, "order"_a.noconvert().none(), "newborn"_a.noconvert(), "born_at"_a.noconvert(), "first_label"_a,
+     "n_threads"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert());
+
+  m.def("approach", [](const HeldRows& r, Matrix<const double> site, int n_threads, Vector<double> sq_dist) {
+    unlocked([&] { approach(*r.rows, sites_of(site), n_threads, sq_dist.data()); });
+  }, "rows"_a, "site"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
+
+  m.def("best_candidate", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
+                             int n_threads) {
+    return unlocked([&] { return best_candidate(*r.rows, sites_of(candidates), sq_dist.data(), n_threads); });
+  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a);
+
+  m.def("potentials", [](const HeldRows& r, Matrix<const double> candidates, Vector<const double> sq_dist,
+                         int n_threads, Array potential) {
+    const bool by_node = is_by_node(*r.rows, potential, 1);
+    unlocked([&] {
+      potentials(*r.rows, sites_of(candidates), sq_dist.data(), n_threads, potential.data(), by_node);
+    });
+  }, "rows"_a, "candidates"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "potential"_a.noconvert());
+
+  m.def("distances_to_own", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
+                   Matrix<const double> centres, int n_threads, Vector<double> sq_dist) {
+    unlocked([&] { distances_to_own(*r.rows, list_of(row, cluster), sites_of(centres), n_threads, sq_dist.data()); });
+  }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
+     "sq_dist"_a.noconvert());
+
+  m.def("distances", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Matrix<double> sq_dist) {
+    require_columns(r, centres);
+    unlocked([&] { distances(*r.rows, sites_of(centres), n_threads, sq_dist.data()); });
+  }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "sq_dist"_a.noconvert());
+}
+
+}  // namespace kfree::binding

@@ -1,0 +1,97 @@
+// Passes for seeding: distances to the nearest seed, and which candidate leaves the smallest potential.
+#include <algorithm>
+#include <mutex>
+
+#include "assign/passes.hpp"
+#include "core/parallel.hpp"
+#include "rows/cluster_sums.hpp"
+#include "rows/tiles.hpp"
+
+namespace kfree {
+namespace {
+
+// The candidate whose estimated potential is below all others by more than the estimates can be off; −1 if none is.
+int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+  const int64_t k = candidates.k;
+  if (k > PANEL) return -1;
+  std::vector<double> potential(k, 0.0), error(k, 0.0);
+  std::mutex adding;
+  Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    std::vector<double> sum(k, 0.0), off(k, 0.0);
+    double gap[TILE * PANEL], gap_error[TILE];
+    for (int64_t b; (b = worker.next()) >= 0;)
+      for (int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK); begin < end; begin += TILE) {
+        const int m = static_cast<int>(std::min<int64_t>(TILE, end - begin));
+        rows.estimate({nullptr, begin}, m, candidates, scratch, gap, gap_error);
+        for (int i = 0; i < m; ++i) {
+          const double w = rows.weight(begin + i), now = sq_dist[begin + i];
+          for (int64_t j = 0; j < k; ++j) {
+            const double then = gap[i * PANEL + j];
+            sum[j] += w * std::min(now, then);
+            // A candidate that is surely farther than what the row has already leaves nothing to err about.
+            off[j] += then - gap_error[i] >= now ? 0.0 : w * gap_error[i];
+          }
+        }
+      }
+    std::lock_guard lock(adding);
+    for (int64_t j = 0; j < k; ++j) {
+      potential[j] += sum[j];
+      error[j] += off[j];
+    }
+  });
+  const int64_t best = std::min_element(potential.begin(), potential.end()) - potential.begin();
+  // The sums themselves are rounded, the canonical ones as well.
+  const double rounding = 0x1p-50 * static_cast<double>(rows.n);
+  for (int64_t j = 0; j < k; ++j) {
+    const double slack = error[j] + error[best] + rounding * (potential[j] + potential[best]);
+    if (j != best && !(potential[best] + slack < potential[j])) return -1;
+  }
+  return best;
+}
+
+}  // namespace
+
+void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dist) {
+  for_tiles(0, rows.n, n_threads, [&](Scratch&, int64_t begin, int64_t end) {
+    const int32_t only[TILE] = {};
+    double gap[TILE];
+    rows.sq_dists({nullptr, begin}, end - begin, site, only, gap);
+    for (int64_t i = begin; i < end; ++i) sq_dist[i] = std::min(sq_dist[i], gap[i - begin]);
+  });
+}
+
+void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
+                bool by_node) {
+  const int64_t k = candidates.k;
+  ClusterTree tree(rows.first_block, rows.first_block + rows.n_blocks());
+  Blocks(rows.n_blocks()).run(n_threads, [&](Worker& worker) {
+    Scratch scratch;
+    double gap[PANEL];
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      auto sums = fresh_sums(tree, 1, k);
+      double* sum = sums->records() + sums->record_of(0);
+      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
+        rows.focus(i, scratch);
+        for (int64_t p = 0; p < candidates.n_panels(); ++p) {
+          rows.sq_dist_panel(scratch, candidates, p, gap);
+          for (int64_t j = p * PANEL; j < std::min(k, (p + 1) * PANEL); ++j)
+            sum[j] += rows.weight(i) * std::min(sq_dist[i], gap[j - p * PANEL]);
+        }
+      }
+      tree.put({0, rows.first_block + b}, std::move(sums));
+    }
+  });
+  finish(tree, by_node ? rows.nodes() : std::vector<TreeNode>(), 1, k, n_threads,
+         [&](int64_t p, int64_t, const double* sum) { std::copy_n(sum, k, potential + p * k); });
+}
+
+int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+  const int64_t guess = clear_winner(rows, candidates, sq_dist, n_threads);
+  if (guess >= 0) return guess;
+  std::vector<double> potential(candidates.k);
+  potentials(rows, candidates, sq_dist, n_threads, potential.data(), false);
+  return std::min_element(potential.begin(), potential.end()) - potential.begin();
+}
+
+}  // namespace kfree

@@ -1,0 +1,110 @@
+// Sums over blocks of rows, joined by a fixed binary tree over block numbers: node (level, index) covers the blocks
+// index·2^level … (index + 1)·2^level − 1 and is left + right; an absent block is skipped. So neither the number of threads
+// nor a cut of the rows at block boundaries changes a bit of a sum.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace kfree {
+
+// Rows of one block of summation; part of what a result *is*, not of how fast it comes.
+constexpr int64_t BLOCK = 1024;
+
+struct TreeNode {
+  int level;
+  int64_t index;
+
+  int64_t begin() const { return index << level; }
+  int64_t end() const { return (index + 1) << level; }
+  TreeNode parent() const { return {level + 1, index >> 1}; }
+  TreeNode sibling() const { return {level, index ^ 1}; }
+  bool is_left() const { return index % 2 == 0; }
+};
+
+// The fewest nodes that cover the blocks begin…end−1, in order: at most 2·log2(end − begin) of them.
+std::vector<TreeNode> nodes_covering(int64_t begin, int64_t end);
+
+// sum[into] += sum[from]
+struct Join {
+  size_t into, from;
+};
+
+// The joins that add up nodes, given in the order of their blocks: the total is left at the place of the first.
+std::vector<Join> joins_of(const std::vector<TreeNode>& nodes);
+
+// Sums of all blocks begin…end−1, which come in any order and from any thread. Whoever brings the second of two siblings
+// joins them, so that no more than (threads + 1)·(log2(blocks) + 1) + MOST_TOP sums are held at a time. The uppermost
+// nodes stay apart: they are few, and can be joined by all threads at once.
+// A Sum has `void join(const Sum& right)`.
+template <class Sum>
+class SumTree {
+ public:
+  struct Node {
+    TreeNode at;
+    std::unique_ptr<Sum> sum;  // null where there was nothing to add up
+  };
+
+  SumTree(int64_t begin, int64_t end) {
+    while ((end - begin) >> top_level_ > MOST_TOP) ++top_level_;
+  }
+
+  // A sum that is no longer needed, to be used again; null if there is none.
+  std::unique_ptr<Sum> spare() {
+    std::lock_guard lock(mutex_);
+    if (spare_.empty()) return nullptr;
+    auto sum = std::move(spare_.back());
+    spare_.pop_back();
+    return sum;
+  }
+
+  // The sum of a node; every block once.
+  void put(TreeNode at, std::unique_ptr<Sum> sum) {
+    for (std::unique_ptr<Sum> other; take_sibling(at, sum, other); at = at.parent()) {
+      if (!at.is_left()) std::swap(sum, other);
+      if (!sum) std::swap(sum, other);
+      if (sum && other) sum->join(*other);
+      if (other) give_back(std::move(other));
+    }
+  }
+
+  // What is left once all blocks have come, in their order.
+  std::vector<Node> nodes() {
+    std::vector<Node> nodes;
+    for (auto& [begin, node] : waiting_) nodes.push_back(std::move(node));
+    waiting_.clear();
+    return nodes;
+  }
+
+ private:
+  static constexpr int64_t MOST_TOP = 8;
+
+  // Takes out the sibling of a node, or leaves the node to wait for it.
+  bool take_sibling(TreeNode at, std::unique_ptr<Sum>& sum, std::unique_ptr<Sum>& other) {
+    std::lock_guard lock(mutex_);
+    const auto found = waiting_.find(at.sibling().begin());
+    if (at.level < top_level_ && found != waiting_.end() && found->second.at.level == at.level) {
+      other = std::move(found->second.sum);
+      waiting_.erase(found);
+      return true;
+    }
+    waiting_.emplace(at.begin(), Node{at, std::move(sum)});
+    return false;
+  }
+
+  void give_back(std::unique_ptr<Sum> sum) {
+    std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(sum));
+  }
+
+  int top_level_ = 0;
+  std::mutex mutex_;
+  std::map<int64_t, Node> waiting_;  // by first block
+  std::vector<std::unique_ptr<Sum>> spare_;
+};
+
+}  // namespace kfree

@@ -1,0 +1,102 @@
+"""Checks that any engine must pass: the same bits as rows in memory, and nothing as long as the rows crosses.
+
+``found_by`` runs all searches on an engine; ``check_same_bits`` compares what two engines found.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from engines.metering import Metered
+
+from kfree.core.sites import Sites
+from kfree.engines.contract import VisitingOrder
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.moves import Lloyd, Sweep
+from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plus
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.centres.state import one_cluster
+from kfree.search.loop import descend
+from kfree.search.path.lam_path import staircase
+
+N_ROWS = 9_300  # ten blocks of summation, the last one not full
+
+
+def rows_of_all_kinds(rng, n_rows=N_ROWS):
+    """Name → rows, weights or None, and whether rows are directions."""
+    centres = 6.0 * rng.normal(size=(7, 3))
+    X = centres[rng.integers(7, size=n_rows)] + rng.normal(size=(n_rows, 3))
+    some_zero = rng.integers(0, 3, n_rows).astype(float)
+    sparse = X * (rng.random(X.shape) < 0.5)
+    return {
+        "float64": (X, None, False),
+        "float32": (X.astype(np.float32), None, False),
+        "Fortran order": (np.asfortranarray(X), None, False),
+        "weights, some zero": (X, some_zero, False),
+        "far from the origin": (X + 1e6, None, False),
+        "ties": (np.round(X), None, False),
+        "one column": (X[:, :1].copy(), None, False),
+        "many columns": (np.tile(X, 14) + rng.normal(size=(n_rows, 42)), None, False),
+        "heavy tails": (rng.standard_cauchy(size=(n_rows, 2)), None, False),
+        "cosine": (X + 8.0, None, True),
+        "CSR": (sp.csr_array(sparse), some_zero + 1.0, False),
+    }
+
+
+KINDS = list(rows_of_all_kinds(np.random.default_rng(0)))
+
+
+def searches(engine, metric, n_rows):
+    """Everything that DPMeans and KMeans do, as arrays to compare: labels, centres, costs."""
+    plain = OBJECTIVES[metric](0.0)
+    lam = farthest_first(engine, plain, 6)
+    priced = OBJECTIVES[metric](lam)
+    yield "farthest-first", [np.array(lam)]
+    for name, order in (("given", None), ("random", VisitingOrder(np.random.RandomState(3).permutation(n_rows)))):
+        sweep = Sweep(order)
+        swept = descend(sweep.start(one_cluster(engine, priced), engine, priced), [sweep], engine, priced, 6)
+        yield f"sweep, {name} order", outcome(swept.state, engine)
+    seeds = greedy_k_means_plus_plus(engine, 5, np.random.RandomState(0))
+    lloyd = Lloyd()
+    yield "k-means++", [seeds]
+    start = lloyd.start(Sites.of(seeds), engine, plain)
+    yield "k-means", outcome(descend(start, [lloyd], engine, plain, 5).state, engine)
+    few = Sites.of(np.vstack([seeds[:2], seeds[:1] + 1e9]))
+    yield "an empty cluster", outcome(lloyd(lloyd.start(few, engine, plain), engine, plain), engine)
+    worth = OBJECTIVES[metric](40 * lam)
+    for name, deadline in (("split-merge", np.inf), ("split-merge that begins on samples", 1e300)):
+        budget = Budget(np.random.RandomState(0), deadline=deadline)
+        yield name, outcome(split_merge(engine, worth, None, 12, None, budget).state, engine)
+
+
+def path_of(engine, metric):
+    """The lam path up to a few clusters."""
+    found = staircase(engine, OBJECTIVES[metric](0.0), np.random.RandomState(0), max_k=8)
+    return [found.cost, found.evidence]
+
+
+def outcome(state, engine):
+    engine.is_publishing = True
+    labels = engine.labels(state.assignment)
+    engine.is_publishing = False
+    return [labels, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
+
+
+def found_by(engine, unit):
+    """What all searches find, by name."""
+    metric = "cosine" if unit else "euclidean"
+    found = dict(searches(engine, metric, engine.n_rows))
+    return {"frame": [engine.frame.anchor, engine.frame.shift], **found, "lam path": path_of(engine, metric)}
+
+
+def check_same_bits(found, expected):
+    """Two engines found the same, to the last bit."""
+    assert found.keys() == expected.keys()
+    for name, arrays in found.items():
+        for ours, theirs in zip(arrays, expected[name], strict=True):
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+def check_nothing_as_long_as_the_rows_crosses(engine, unit):
+    """All searches through a proxy that fails when an array of n elements goes in or out; returns what crossed."""
+    metered = Metered(engine, engine.n_rows)
+    found_by(metered, unit)
+    return metered.largest

@@ -1,0 +1,173 @@
+"""Weights and offsets of any size, kernels that return nonsense: an answer that can be checked, or an error."""
+
+import numpy as np
+import pytest
+from conftest import blobs
+
+from kfree import (
+    AgglomerativeBayes,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    HardHDP,
+    KernelDPMeans,
+    KMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
+)
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import occupied, state_of
+
+WEIGHTED = {
+    "DPMeans": lambda lam: DPMeans(lam),
+    "DPMeans, sweep": lambda lam: DPMeans(lam, search="sweep"),
+    "KMeans": lambda lam: KMeans(3, random_state=0),
+    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam, split=True),
+    "HardHDP": lambda lam: HardHDP(lam, lam),
+}
+
+
+@pytest.mark.parametrize("make", WEIGHTED.values(), ids=WEIGHTED)
+@pytest.mark.parametrize("seed", [3, 66, 101])
+def test_weights_of_any_size(make, seed):
+    """The second of these made a cluster vanish in a pass whose state the next move numbered otherwise."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = rng.integers(5, 60), rng.integers(1, 4)
+    X = rng.normal(size=(n_rows, n_columns))
+    weight, lam = 10.0 ** rng.uniform(-50, 50, size=n_rows), 10.0 ** rng.uniform(-4, 3)
+    model = make(lam).fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    gap = model.transform(X)[np.arange(n_rows), model.labels_]
+    np.testing.assert_allclose(model.inertia_, weight @ gap**2, rtol=1e-9, atol=1e-12 * weight.max())
+    assert set(model.labels_) == set(range(len(model.cluster_centers_))) or isinstance(model, KMeans | OnlineDPMeans)
+
+
+def test_clusters_without_rows_are_dropped_before_moves(rng):
+    X, _ = blobs(rng, n=60, d=2, k=2)
+    engine, objective = open_engine("native", X), DPMeansObjective(1e-9)
+    sites = Sites.of(np.vstack([engine.rows(np.arange(3)), np.full((1, 2), 1e3)]))
+    state = state_of(sites, engine.nearest(sites), objective)
+    assert state.stats.n[3] == 0
+    left = occupied(state, engine, objective)
+    np.testing.assert_array_equal(left.sites.uids, [0, 1, 2])
+    assert left.cost < state.cost
+    model = DPMeans(1e-9, init=engine.frame.outward(sites.centres)).fit(X)
+    assert model.n_clusters_ == 60
+
+
+@pytest.mark.parametrize("kind", ["uniform", "wild", "with zeros"])
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_and_weights_predict_their_labels(kind, seed):
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(10, 80))
+    X, groups = 3 * rng.normal(size=(n_rows, 2)), rng.integers(4, size=n_rows)
+    weight = 10.0 ** rng.uniform(-50, 50, size=n_rows) if kind == "wild" else rng.uniform(size=n_rows)
+    if kind == "with zeros":
+        weight[(rng.uniform(size=n_rows) < 0.3) | (groups == 3)] = 0.0
+    model = HardHDP(*10.0 ** rng.uniform(-2, 2, size=2)).fit(X, groups=groups, sample_weight=weight)
+    np.testing.assert_array_equal(model.predict(X, groups=groups), model.labels_)
+    assert model.score(X, groups=groups, sample_weight=weight) == pytest.approx(-model.cost_)
+
+
+def test_a_known_group_keeps_to_its_clusters():
+    X = np.array([[0.0], [0.1], [10.0], [10.1]])
+    model = HardHDP(1.0, 1.0).fit(X, groups=[0, 0, 1, 1])
+    np.testing.assert_array_equal(model.predict([[9.0]], groups=[0]), model.labels_[:1])
+    np.testing.assert_array_equal(model.predict([[9.0]], groups=[7]), model.labels_[3:])
+
+
+GRID = np.random.default_rng(0).normal(size=(40, 2)) * 10
+FITTING = {"linear": 300.0, "rbf": 0.5, "laplacian": 0.5}
+
+
+@pytest.mark.parametrize("kernel", FITTING)
+@pytest.mark.parametrize("offset", [1e3, 1e9, 1e12])
+def test_kernels_that_only_know_differences_do_not_see_an_offset(kernel, offset):
+    rows = np.rint(GRID * 8) / 8  # which an offset of 1e12 does not round
+    here, there = (KernelDPMeans(FITTING[kernel], kernel=kernel).fit(X) for X in (rows, rows + offset))
+    assert there.cost_ == pytest.approx(here.cost_, rel=1e-6)
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    np.testing.assert_array_equal(there.predict(rows + offset), there.labels_)
+
+
+@pytest.mark.parametrize("make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam, lam, kernel=kernel)])
+def test_kernels_without_digits_left_are_refused(make):
+    with pytest.raises(ValueError, match=r"'poly'\) has values of up to .* too few digits"):
+        make(1.0, kernel="poly").fit(GRID + 1e9)
+
+
+@pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])
+def test_affinities_do_not_see_an_offset(affinity, rng):
+    X = np.rint(64 * blobs(rng, n=90, d=2, k=3)[0]) / 64
+    here, there = (SpectralDPMeans(affinity=affinity).fit(rows) for rows in (X, X + 1e9))
+    np.testing.assert_array_equal(there.labels_, here.labels_)
+    np.testing.assert_array_equal(there.predict(X + 1e9), there.labels_)
+
+
+@pytest.mark.parametrize("n_light", [1, 20])
+def test_light_rows_in_feature_space(n_light, rng):
+    """Sums that heavy rows leave are made anew: what stays would be nothing but rounding."""
+    X = rng.normal(size=(40, 2))
+    weight = np.full(40, 1e9)
+    weight[:n_light] = 1.0
+    kernel = KernelDPMeans(0.5, kernel="linear").fit(X, sample_weight=weight)
+    plain = DPMeans(0.5).fit(X, sample_weight=weight)
+    assert kernel.cost_ == pytest.approx(plain.cost_, rel=1e-6)
+    weight[0] = 1e-2
+    with pytest.raises(ValueError, match=r"sample_weight goes from 0.01 to 1e\+09"):
+        KernelDPMeans(0.5).fit(X, sample_weight=weight)
+
+
+def returns(value):
+    return lambda x, y: value
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, None, "text", np.ones(2)], ids=str)
+@pytest.mark.parametrize("make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam, lam, kernel=kernel)])
+def test_functions_that_are_no_kernels(make, value):
+    with pytest.raises(ValueError, match="kernel=.* (gave|returned) .*finite number"):
+        make(0.5, kernel=returns(value)).fit(GRID)
+
+
+def test_no_kernel_at_all():
+    with pytest.raises(ValueError, match="kernel=None is not allowed; give the name of a kernel"):
+        KernelDPMeans(0.5, kernel=None).fit(GRID)
+
+
+@pytest.mark.parametrize("edges", [[[0, -1], [1, 2]], [[0, -1, 1], [1, 2, 1], [2, 0, 1]]])
+def test_negative_names_are_not_called_weights(edges):
+    with pytest.raises(ValueError, match="was read as an adjacency matrix.*If its rows are edges"):
+        GraphDPMeans().fit(np.array(edges))
+
+
+def test_names_below_zero_are_names():
+    model = GraphDPMeans().fit(np.array([[-1, 2], [2, 3], [3, -1]]))
+    np.testing.assert_array_equal(model.node_names_, [-1, 2, 3])
+
+
+COUNTED = {
+    "n_threads": [
+        DPMeans(1.0),
+        KMeans(2),
+        OnlineDPMeans(1.0),
+        HardHDP(1.0, 1.0),
+        AgglomerativeBayes(),
+        BayesianKMeans(),
+    ],
+    "max_iter": [DPMeans(1.0), KMeans(2), HardHDP(1.0, 1.0), BayesianKMeans(), KernelDPMeans(0.5), GraphDPMeans()],
+    "max_clusters": [DPMeans(1.0), OnlineDPMeans(1.0), KernelDPMeans(0.5)],
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("value", [2**31, 2**63, 10**30])
+def test_numbers_beyond_those_of_compiled_code(name, value):
+    """They are refused by name, or, as limits that are never reached, taken."""
+    for model in COUNTED[name]:
+        if name == "n_threads" or value > 2**31:
+            with pytest.raises(ValueError, match=f"{name}={value} is not allowed"):
+                model.set_params(**{name: value}).fit(GRID)
+        elif not isinstance(model, GraphDPMeans):
+            model.set_params(**{name: value}).fit(GRID)

@@ -1,0 +1,233 @@
+"""Arrays that do not fit each other, and stored streams that were cut short: refused where compiled code begins."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import INSTRUCTION_SETS
+
+from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP, KMeans, OnlineDPMeans
+from kfree.native import _core
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+ISA = INSTRUCTION_SETS[-1]
+
+
+def held(rows=X, anchor=3, shift=3, weight=None):
+    return _core.dense_rows(rows, np.zeros(anchor), np.zeros(shift), False, weight, ISA)
+
+
+def stream_state():
+    """Settings, counters, ids, last, weights, centres, low, high, number of columns."""
+    model = OnlineDPMeans(0.5, split=True).partial_fit(X)
+    return list(model._stream_._stream.__getstate__())
+
+
+def restored(state):
+    stream = _core.Stream.__new__(_core.Stream)
+    stream.__setstate__(tuple(state))
+    return stream
+
+
+def test_a_sound_state_goes_on_as_if_nothing_had_happened():
+    state = stream_state()
+    again = restored(state).__getstate__()
+    for before, after in zip(state, again, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def with_nan(array):
+    array = array.copy()
+    array.flat[-1] = np.nan
+    return array
+
+
+CHANGES = {
+    "few ids": (2, lambda a: a[:-1], "last must have shape"),
+    "few last": (3, lambda a: a[:-1], "last must have shape"),
+    "few weights": (4, lambda a: a[:-1], "weights must have shape"),
+    "few centres": (5, lambda a: a[:-1], "centres must have shape"),
+    "narrow centres": (5, lambda a: np.ascontiguousarray(a[:, :-1]), "centres must have shape"),
+    "flat centres": (5, np.ravel, "centres must have shape"),
+    "few boxes": (6, lambda a: a[:-1], "low must have shape"),
+    "no boxes": (7, lambda a: a[:0], "high must have shape"),
+    "a huge number of columns": (8, lambda d: 2**40, "centres must have shape"),
+    "columns whose product with k overflows": (8, lambda d: 2**63 - 1, "centres must have shape"),
+    "no columns": (8, lambda d: 0, "centres must have shape"),
+    "NaN centres": (5, with_nan, "must be finite"),
+    "NaN weights": (4, with_nan, "must be finite"),
+    "NaN boxes": (6, with_nan, "must be finite"),
+    "negative weights": (4, np.negative, "must not be negative"),
+    "falling ids": (2, lambda a: a[::-1].copy(), "ids of a stream must rise"),
+    "last beyond the rows": (3, lambda a: a + 10**6, "cannot have joined later"),
+    "NaN lam": (1, lambda c: (np.nan, *c[1:]), "lam must be"),
+    "NaN growth": (1, lambda c: (c[0], np.nan, *c[2:]), "growth must lie"),
+    "negative counters": (1, lambda c: (*c[:2], -5, *c[3:]), "counts its rows"),
+    "no clusters allowed": (0, lambda s: (s[0], 0, *s[2:]), "max_clusters must be"),
+    "NaN lifetime": (0, lambda s: (*s[:3], np.nan), "lifetime must be"),
+    "NaN growth per row": (0, lambda s: (*s[:2], np.nan, s[3]), "growth_per_row must"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_states_are_refused(change):
+    place, broken, message = CHANGES[change]
+    state = stream_state()
+    state[place] = broken(state[place])
+    with pytest.raises(ValueError, match=message):
+        restored(state)
+
+
+def test_an_object_that_was_never_made_is_refused():
+    stream = _core.Stream.__new__(_core.Stream)
+    with pytest.warns(RuntimeWarning, match="uninitialized"), pytest.raises(TypeError):
+        stream.merge()
+
+
+def test_a_stream_takes_rows_of_its_own_width():
+    stream = restored(stream_state())
+    with pytest.raises(ValueError, match="as many columns as the stream"):
+        stream.advance(held(np.ones((4, 5)), 5, 5), np.empty(4, dtype=np.int64))
+    with pytest.raises(ValueError, match=r"joined must have shape \(30\)"):
+        stream.advance(held(), np.empty(7, dtype=np.int64))
+
+
+@pytest.mark.parametrize("lengths", [{"anchor": 2}, {"shift": 2}, {"weight": np.ones(29)}])
+def test_rows_and_what_belongs_to_them(lengths):
+    with pytest.raises(ValueError, match=rf"{next(iter(lengths))} must have shape"):
+        held(**lengths)
+
+
+def test_csr_arrays_of_other_lengths():
+    whole = np.arange(4, dtype=np.int32)
+    for data, indices, indptr, weight in (
+        (np.ones(3), whole[:2], whole, None),
+        (np.ones(2), whole[:2], whole, None),
+        (np.ones(3), whole[:3], whole[1:], None),
+        (np.ones(3), whole[:3], whole[:0], None),
+        (np.ones(3), whole[:3], whole, np.ones(2)),
+    ):
+        with pytest.raises(ValueError, match=r"must (have shape|rise)"):
+            _core.csr_rows(data, indices, indptr, 4, False, weight)
+
+
+GROUPS = {
+    "member": (np.arange(29), "member must have shape"),
+    "begin": (np.array([0, 40]), "begin must rise"),
+    "centres": (np.zeros((2, 2)), "centres must have shape"),
+    "used": (np.zeros((1, 5), dtype=bool), "used must have shape"),
+    "label": (np.empty(3, dtype=np.int32), "label must have shape"),
+    "sq_dist": (np.empty(3), "sq_dist must have shape"),
+}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_groups(name):
+    arguments = {
+        "member": np.arange(30),
+        "begin": np.array([0, 30]),
+        "centres": np.zeros((2, 3)),
+        "used": np.zeros((1, 2), dtype=bool),
+        "label": np.empty(30, dtype=np.int32),
+        "sq_dist": np.empty(30),
+    }
+    shared = {"rows": held(), "n_threads": 1, "lam_local": 1.0}
+    _core.visit(**shared, **arguments, lam_global=1.0)
+    arguments[name], message = GROUPS[name]
+    with pytest.raises(ValueError, match=message):
+        _core.visit(**shared, **arguments, lam_global=1.0)
+    with pytest.raises(ValueError, match=message):
+        _core.allot(**shared, **arguments, cost=None, successor=None)
+
+
+COUNTS = {
+    "indices beyond": ({"indices": np.array([0, 9])}, "indices must lie between 0 and 1"),
+    "indices below": ({"indices": np.array([0, -1])}, "indices must lie between 0 and 1"),
+    "indptr beyond": ({"indptr": np.array([0, 1, 9])}, "indptr must rise"),
+    "counts below zero": ({"counts": np.array([1, -1])}, "counts must not be negative"),
+    "counts whose sum overflows": ({"counts": np.array([2**62, 2**62])}, "must fit into 64 bits"),
+    "few counts": ({"counts": np.array([1])}, "counts must have shape"),
+    "few terms": ({"size_terms": np.zeros(2)}, "size_terms must have shape"),
+    "little room": ({"pairs": np.empty((0, 2), dtype=np.int64)}, "pairs must have shape"),
+}
+
+
+@pytest.mark.parametrize("function", ["merge_multinomials", "merge_bernoullis"])
+@pytest.mark.parametrize("case", COUNTS)
+def test_counts(function, case):
+    arguments = {
+        "indptr": np.array([0, 1, 2]),
+        "indices": np.array([0, 1]),
+        "counts": np.array([1, 1]),
+        "n_features": 2,
+        "prior": 0.5,
+        "size_terms": np.zeros(3),
+        "unit": 2.0**-40,
+        "pairs": np.empty((1, 2), dtype=np.int64),
+        "cost": np.empty(1),
+        "conga": False,
+        "n_threads": 1,
+    }
+    getattr(_core, function)(**arguments)
+    with pytest.raises(ValueError, match=COUNTS[case][1]):
+        getattr(_core, function)(**(arguments | COUNTS[case][0]))
+
+
+@pytest.mark.parametrize("make", [AgglomerativeBayes, BayesianKMeans])
+def test_counts_too_large_to_add(make):
+    P = np.random.default_rng(0).poisson(3.0, size=(20, 4)).astype(float)
+    with pytest.raises(ValueError, match=r"X holds counts that add up to 2\.\d+e\+19, and beyond 2\*\*53"):
+        make("multinomial").fit(P * 1e17)
+    make("multinomial").fit(P * 2.0**40)
+
+
+MODELS = [DPMeans(3.0), KMeans(3, random_state=0), HardHDP(3.0, 3.0), OnlineDPMeans(3.0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("method", ["predict", "transform"])
+def test_models_whose_centres_were_changed(model, method):
+    fitted = pickle.loads(pickle.dumps(model.fit(X)))
+    if isinstance(model, OnlineDPMeans):
+        fitted._stream_._anchor = np.zeros(2)
+        message = "must have shape"
+    else:
+        fitted._sites_.centres[0, 0] = np.nan
+        message = "centres of this model hold NaN or inf"
+    with pytest.raises(ValueError, match=message):
+        getattr(fitted, method)(X)
+
+
+QUADRATICS = {
+    "centre": (np.zeros((2, 2)), "centre must have shape"),
+    "factor": (np.zeros((2, 3, 2)), "factor must have shape"),
+    "offset": (np.zeros(1), "offset must have shape"),
+    "label": (np.empty(3, dtype=np.int32), "label must have shape"),
+    "sum": (np.zeros((1, 3)), "sum must have shape"),
+    "scatter": (np.zeros((2, 3, 2)), "scatter must have shape"),
+}
+
+
+@pytest.mark.parametrize("name", QUADRATICS)
+def test_quadratics(name):
+    rule = {"centre": np.zeros((2, 3)), "factor": np.zeros((2, 3, 3)), "offset": np.zeros(2)}
+    out = {"n": np.zeros(2), "sum": np.zeros((2, 3)), "scatter": np.zeros((2, 3, 3))}
+    arguments = {"rows": X, "n_threads": 1, "label": np.zeros(30, dtype=np.int32)} | rule | out
+    tree = _core.KdTree(X, 4)
+    tree.assign(**arguments)
+    arguments[name], message = QUADRATICS[name]
+    with pytest.raises(ValueError, match=message):
+        tree.assign(**arguments)
+    call = _core.moments if name in out else _core.cheapest
+    taken = set(arguments) - (set(rule) if name in out else set(out))
+    with pytest.raises(ValueError, match=message):
+        call(**{key: arguments[key] for key in taken})
+
+
+def test_a_tree_takes_the_rows_it_was_made_of():
+    tree = _core.KdTree(X, 4)
+    other = X[:20].copy()
+    arguments = {"centre": np.zeros((1, 3)), "factor": np.zeros((1, 3, 3)), "offset": np.zeros(1)}
+    out = {"n": np.zeros(1), "sum": np.zeros((1, 3)), "scatter": np.zeros((1, 3, 3))}
+    with pytest.raises(ValueError, match=r"rows must have shape \(30, 3\)"):
+        tree.assign(rows=other, n_threads=1, label=np.zeros(20, dtype=np.int32), **arguments, **out)
