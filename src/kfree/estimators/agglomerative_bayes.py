@@ -10,7 +10,7 @@ from kfree.estimators._explained import Explained
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.native.processor import available_cpus
+from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
@@ -134,7 +134,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
             objective,
             merging_passes(self.engine),
             self.closest_pairs == "conga-line",
-            self.n_threads or available_cpus(),
+            thread_count(self.n_threads),
         )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._publish(tree)

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+import math
 import os
+from pathlib import Path
 
 ISA_VARIABLE = "KFREE_ISA"
 
 
 def available_cpus() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use: its affinity, and what its control groups grant."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup_quota()
+    return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+
+
+def cgroup_quota(root: str | os.PathLike[str] = "/") -> float | None:
+    """Processors' worth of time that Linux control groups, version 1 or 2, grant to this process, or None."""
+    membership = Path(root, "proc/self/cgroup")
+    quotas = []
+    for line in _text(membership).splitlines():
+        _, controllers, name = line.split(":", 2)
+        hierarchy = Path(root, "sys/fs/cgroup")
+        if controllers:  # version 1
+            if "cpu" not in controllers.split(","):
+                continue
+            hierarchy = hierarchy / "cpu"
+        # A limit of a group binds all groups in it. Inside a container the upper ones may be out of sight.
+        group = Path(name.lstrip("/"))
+        quotas += [_quota(hierarchy / part) for part in (group, *group.parents)]
+    return min((quota for quota in quotas if quota is not None), default=None)
+
+
+def _quota(group: Path) -> float | None:
+    """The limit of one group: cpu.max holds "quota period" in version 2, two files do in version 1."""
+    words = _text(group / "cpu.max").split()
+    if not words:
+        words = (_text(group / "cpu.cfs_quota_us") + " " + _text(group / "cpu.cfs_period_us")).split()
+    if len(words) < 2 or words[0] in ("max", "-1"):
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def chosen_instruction_set(available: list[str]) -> str:

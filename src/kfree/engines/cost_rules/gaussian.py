@@ -10,7 +10,7 @@ import numpy as np
 from kfree.core.rules import QuadraticRule
 from kfree.core.stats import Floats, GaussianStats, Index, Labels
 from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, halves_along
-from kfree.native.processor import available_cpus
+from kfree.native.threads import thread_count
 
 # Rows in a leaf of the tree: fewer make the tree larger, more leave less to save.
 LEAF_SIZE = 32
@@ -24,7 +24,7 @@ class GaussianRows:
     def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None):
         self.n_rows, self.n_features = z.shape
         self.n_evaluations = 0
-        self._passes, self._n_threads = passes, n_threads or available_cpus()
+        self._passes, self._n_threads = passes, thread_count(n_threads)
         small = self.n_features > TREE_FEATURES or self.n_rows < TREE_ROWS
         self.algorithm = ("brute" if small else "kd-tree") if algorithm == "auto" else algorithm
         self._tree = passes.KdTree(z, LEAF_SIZE) if self.algorithm == "kd-tree" else None

@@ -15,7 +15,8 @@ from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints
 from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
-from kfree.native.processor import available_cpus, chosen_instruction_set
+from kfree.native.processor import chosen_instruction_set
+from kfree.native.threads import thread_count
 
 
 class LocalPart(InMemoryPart):
@@ -36,7 +37,7 @@ class LocalPart(InMemoryPart):
         self._alone = alone
         self.X, self.frame, self.passes = X, frame, passes
         self.isa = chosen_instruction_set(passes.instruction_sets())
-        self.n_threads = n_threads or available_cpus()
+        self.n_threads = thread_count(n_threads)
         self._rows = self._hold()
         self._bounds = passes.Bounds(self.n_rows)
         _require_directions(np.asarray(self._rows.lengths))

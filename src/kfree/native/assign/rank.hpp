@@ -35,6 +35,12 @@ extern const Ranker ranker_baseline;
 #if defined(KFREE_X86)
 extern const Ranker ranker_avx2, ranker_avx512;
 #endif
+#if defined(KFREE_AVXVNNI)
+extern const Ranker ranker_avxvnni;
+#endif
+#if defined(KFREE_AVX512VNNI)
+extern const Ranker ranker_avx512vnni;
+#endif
 #if defined(KFREE_DOTPROD)
 extern const Ranker ranker_dotprod;
 #endif

@@ -1,4 +1,5 @@
 // How a coordinate, or two in a row, is made: for the three layouts that the loops over dense rows are compiled for.
+// `from(row)` numbers rows from that one on: loops then have its place ready, as row 0.
 #pragma once
 #include <cstdint>
 
@@ -14,6 +15,7 @@ struct Contiguous {
   double operator()(int64_t row, int64_t t) const {
     return (static_cast<double>(X[row * row_stride + t]) - anchor[t]) - shift[t];
   }
+  Contiguous from(int64_t row) const { return {X + row * row_stride, row_stride, anchor, shift}; }
   Pair pair(int64_t row, int64_t t) const {
     return (pair_at(X + row * row_stride + t) - pair_at(anchor + t)) - pair_at(shift + t);
   }
@@ -27,6 +29,7 @@ struct Strided {
   double operator()(int64_t row, int64_t t) const {
     return (static_cast<double>(X[row * row_stride + t * column_stride]) - anchor[t]) - shift[t];
   }
+  Strided from(int64_t row) const { return {X + row * row_stride, row_stride, column_stride, anchor, shift}; }
   Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
 };
 
@@ -38,6 +41,7 @@ struct Unit {
   double operator()(int64_t row, int64_t t) const {
     return static_cast<double>(X[row * row_stride + t * column_stride]) / length[row];
   }
+  Unit from(int64_t row) const { return {X + row * row_stride, row_stride, column_stride, length + row}; }
   Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
 };
 

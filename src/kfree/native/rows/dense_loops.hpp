@@ -46,25 +46,22 @@ void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const
   constexpr int ABREAST = 4;
   const double* centre = sites.centre.data();
   for (int64_t i = 0; i < n_rows; i += ABREAST) {
+    const auto row = [&](int r) { return at.from(rows[std::min(i + r, n_rows - 1)]); };
+    const auto site = [&](int r) { return centre + label[std::min(i + r, n_rows - 1)] * d; };
+    const At z[ABREAST] = {row(0), row(1), row(2), row(3)};
+    const double* const c[ABREAST] = {site(0), site(1), site(2), site(3)};
     Pair sum[ABREAST / 2] = {};
-    const double* c[ABREAST];
-    int64_t row[ABREAST];
-    for (int r = 0; r < ABREAST; ++r) {
-      const int64_t which = std::min(i + r, n_rows - 1);
-      c[r] = centre + label[which] * d;
-      row[r] = rows[which];
-    }
     int64_t t = 0;
     for (; t + 2 <= d; t += 2)
       for (int p = 0; p < ABREAST / 2; ++p) {
-        const Pair a = at.pair(row[2 * p], t) - pair_at(c[2 * p] + t);
-        const Pair b = at.pair(row[2 * p + 1], t) - pair_at(c[2 * p + 1] + t);
+        const Pair a = z[2 * p].pair(0, t) - pair_at(c[2 * p] + t);
+        const Pair b = z[2 * p + 1].pair(0, t) - pair_at(c[2 * p + 1] + t);
         sum[p] += firsts(a * a, b * b);
         sum[p] += seconds(a * a, b * b);
       }
     for (; t < d; ++t)
       for (int p = 0; p < ABREAST / 2; ++p) {
-        const Pair gap = Pair{at(row[2 * p], t) - c[2 * p][t], at(row[2 * p + 1], t) - c[2 * p + 1][t]};
+        const Pair gap = Pair{z[2 * p](0, t) - c[2 * p][t], z[2 * p + 1](0, t) - c[2 * p + 1][t]};
         sum[p] += gap * gap;
       }
     for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r / 2][r % 2];

@@ -142,27 +142,23 @@ class CsrRows final : public Rows {
   // The two lowest scores of rank.hpp among packed sites, as place i of `scored`; first-born on ties.
   void score(int64_t row, const float* panels, const float* half_norm, int64_t n_panels, double max_norm,
              const exact::RankError& error, int i, Scored& scored) const {
-    constexpr int64_t AHEAD = 16;
     const double scale = centres == Centres::MEANS ? 1.0 : 1.0 / lengths_[row];
     float best = FARTHEST, second = FARTHEST;
     int32_t index = 0;
-    for (int64_t p = 0; p < n_panels; ++p) {
-      float scores[PANEL];
-      for (int lane = 0; lane < PANEL; ++lane) scores[lane] = half_norm[p * PANEL + lane] * error.lowered();
-      const float* panel = panels + p * d * PANEL;
-      // Columns are far apart in memory: the processor is told of them some values ahead.
-      const int64_t end = indptr_[row + 1];
-      for (int64_t s = indptr_[row]; s < end; ++s) {
-        __builtin_prefetch(panel + indices_[std::min(s + AHEAD, end - 1)] * PANEL);
-        const float x = static_cast<float>(static_cast<double>(data_[s]) * scale);
-        const float* column = panel + indices_[s] * PANEL;
-        for (int lane = 0; lane < PANEL; ++lane) scores[lane] -= x * column[lane];
-      }
-      for (int lane = 0; lane < PANEL; ++lane) {
-        second = std::min(second, std::max(best, scores[lane]));
-        if (scores[lane] < best) {
-          best = scores[lane];
-          index = static_cast<int32_t>(p * PANEL + lane);
+    const int64_t n_places = n_panels * PANEL;
+    for (int64_t first = 0; first < n_places; first += 2 * PANEL) {
+      // Fours without a site are left out.
+      int64_t end = std::min(first + 2 * PANEL, n_places);
+      while (end > first + 4 && half_norm[end - 4] == FARTHEST) end -= 4;
+      float scores[2 * PANEL];
+      for (int64_t j = first; j < end; ++j) scores[j - first] = half_norm[j] * error.lowered();
+      subtract_products(row, scale, panels + first * d, static_cast<int>((end - first + 3) / 4), scores);
+      for (int64_t j = first; j < end; ++j) {
+        const float score = scores[j - first];
+        second = std::min(second, std::max(best, score));
+        if (score < best) {
+          best = score;
+          index = static_cast<int32_t>(j);
         }
       }
     }
@@ -174,6 +170,40 @@ class CsrRows final : public Rows {
     scored.sq_norm[i] = sq_norm;
     // The length of a row may be so small that float64 does not hold its inverse.
     scored.error[i] = std::isfinite(scale) ? error.of_row(sq_norm, max_norm) : std::numeric_limits<double>::infinity();
+  }
+
+  // Subtracts the row's products with the first n_fours·4 sites of two panels from their scores.
+  void subtract_products(int64_t row, double scale, const float* panels, int n_fours, float* scores) const {
+    switch (n_fours) {
+      case 1: return subtract_fours<1>(row, scale, panels, scores);
+      case 2: return subtract_fours<2>(row, scale, panels, scores);
+      case 3: return subtract_fours<3>(row, scale, panels, scores);
+      case 4: return subtract_fours<4>(row, scale, panels, scores);
+      case 5: return subtract_fours<5>(row, scale, panels, scores);
+      case 6: return subtract_fours<6>(row, scale, panels, scores);
+      case 7: return subtract_fours<7>(row, scale, panels, scores);
+      default: return subtract_fours<8>(row, scale, panels, scores);
+    }
+  }
+
+  template <int N_FOURS>
+  void subtract_fours(int64_t row, double scale, const float* panels, float* scores) const {
+    using Floats __attribute__((vector_size(16), aligned(4), may_alias)) = float;
+    constexpr int64_t AHEAD = 16, FOURS = PANEL / 4;
+    Floats sum[N_FOURS];
+    for (int v = 0; v < N_FOURS; ++v) sum[v] = *reinterpret_cast<const Floats*>(scores + 4 * v);
+    const int64_t begin = indptr_[row], end = indptr_[row + 1];
+    for (int64_t s = begin; s < end; ++s) {
+      // Columns are far apart in memory: the processor is told of them some values ahead.
+      const float* ahead = panels + indices_[s + AHEAD < end ? s + AHEAD : end - 1] * static_cast<int64_t>(PANEL);
+      __builtin_prefetch(ahead);
+      if (N_FOURS > FOURS) __builtin_prefetch(ahead + d * PANEL);
+      const float x = static_cast<float>(static_cast<double>(data_[s]) * scale);
+      const float* column = panels + indices_[s] * static_cast<int64_t>(PANEL);
+      for (int v = 0; v < N_FOURS; ++v)
+        sum[v] -= x * *reinterpret_cast<const Floats*>(column + v / FOURS * d * PANEL + v % FOURS * 4);
+    }
+    for (int v = 0; v < N_FOURS; ++v) *reinterpret_cast<Floats*>(scores + 4 * v) = sum[v];
   }
 
   int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }

@@ -6,8 +6,6 @@
 
 namespace kfree {
 
-// Sites lie in panels of this many, four coordinates of each together.
-constexpr int NARROW_PANEL = 8;
 // A row that a glance leaves open is held against up to so many sites one by one.
 constexpr int MOST_CANDIDATES = 16;
 // Scores are shifted by so many bits to fit in 16. What has more columns than that allows gets no glance.
@@ -17,13 +15,17 @@ constexpr int16_t HIGHEST_SCORE = 32767;
 
 // Kernels for a glance; only some instruction sets have dot products of bytes.
 struct Int8Kernel {
-  // out q (stride,): (z − centre)/step, rounded and no larger than 127, zeros after the first d
+  // Sites lie in panels of `panel`, four coordinates of each together. Bytes q are at most `largest` in size; those of
+  // rows are stored as q + bias, those of sites as −q.
+  int panel, largest, bias;
+  // out q (stride,): (z − centre)/step, rounded and no larger than `largest`, zeros after the first d, plus bias
   // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
   float (*narrow)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
                   int32_t* sq_norm);
-  // score = (half the squared norm of the site − row · site) / 2^shift, rounded down, and HIGHEST_SCORE at most
-  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, NARROW_PANEL, 4), d a multiple of 4;
-  //     half_norm (n_panels·NARROW_PANEL,)
+  // score = (half_norm + stored row · stored site) / 2^shift, rounded down, and HIGHEST_SCORE at most. half_norm: half
+  //     the squared norm of the site + bias·Σ q of the site, so that score = (half the squared norm − row · site) / 2^shift
+  // in  q (TILE, stride), n_rows ≤ TILE of them wanted; panels (n_panels, d/4, panel, 4), d a multiple of 4;
+  //     half_norm (n_panels·panel,)
   // One kernel for each shift, and at the end one for 16 columns.
   static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal
@@ -37,6 +39,15 @@ struct Int8Kernel {
                                 int32_t* n_candidates);
 };
 
+#if defined(KFREE_X86)
+extern const Int8Kernel int8_avx2, int8_avx512;
+#endif
+#if defined(KFREE_AVXVNNI)
+extern const Int8Kernel int8_avxvnni;
+#endif
+#if defined(KFREE_AVX512VNNI)
+extern const Int8Kernel int8_avx512vnni;
+#endif
 #if defined(KFREE_DOTPROD)
 extern const Int8Kernel int8_dotprod;
 #endif

@@ -8,12 +8,13 @@ namespace {
 
 // Rows side by side: their sums, leaders and coordinates fill the registers.
 constexpr int GROUP = 4;
+constexpr int NARROW_PANEL = 8, LARGEST = 127;
 static_assert(TILE % GROUP == 0, "tiles must divide evenly");
 
 float narrow(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
              int32_t* sq_norm) {
   const float scale = 1.0f / step;
-  const float32x4_t limit = vdupq_n_f32(127.0f);
+  const float32x4_t limit = vdupq_n_f32(LARGEST);
   float32x4_t off[4] = {};
   int32x4_t norm = vdupq_n_s32(0);
   int64_t t = 0;
@@ -157,6 +158,6 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
 
 }  // namespace
 
-const Int8Kernel int8_dotprod = {narrow, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel int8_dotprod = {NARROW_PANEL, LARGEST, 0, narrow, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

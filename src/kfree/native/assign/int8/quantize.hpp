@@ -19,7 +19,7 @@ class Narrowing {
   NarrowRow narrow(const float* row, const QuantizedSites& sites, int8_t* q) const;
 
  private:
-  const Int8Kernel& glancer_;
+  const Int8Kernel& kernels_;
   std::vector<float> centre_;  // (d,) what is still to be subtracted
   double centre_off_ = 0.0;    // how far that is from the truth
   double reach_;               // most rows have no larger coordinates

@@ -27,10 +27,10 @@ class QuantizedSites {
   float step() const { return step_; }
   int64_t stride() const { return stride_; }
   void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index) const {
-    glancer_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index);
+    kernels_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index);
   }
   void list(const int8_t* q, int n_rows, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) const {
-    glancer_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, candidate,
+    kernels_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, candidate,
                            n_candidates);
   }
 
@@ -45,7 +45,7 @@ class QuantizedSites {
   void quantize(const Sites& sites, int64_t site, int64_t j);
   double distance(const NarrowRow& row, double score) const;
 
-  const Int8Kernel& glancer_;
+  const Int8Kernel& kernels_;
   bool usable_ = false;
   int64_t d_, stride_, n_panels_;  // d_ in whole fours, stride_ in whole sixteens
   float step_ = 0.0f;

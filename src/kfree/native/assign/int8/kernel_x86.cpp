@@ -1,0 +1,221 @@
+// The prefilter on x86-64. One source, compiled once per instruction set (CMake sets KFREE_INT8_KERNEL), with dot
+// products of bytes (VNNI) where there are any. No std templates, as in rank.cpp.
+// These instructions multiply unsigned bytes by signed ones, so rows are stored as q + BIAS; the product of BIAS and the
+// sites is part of the half norms (quantized.cpp).
+#include "assign/int8/kernel.hpp"
+#include "assign/int8/registers_x86.hpp"
+
+namespace kfree {
+namespace {
+
+#if defined(KFREE_VNNI)
+constexpr int LARGEST = 127, BIAS = 128;
+#else
+// Without VNNI sums of products pass through 16 bits. A byte of 63 + 63 times one of 63, four times, is 31752.
+constexpr int LARGEST = 63, BIAS = 63;
+#endif
+
+constexpr int BYTES = sizeof(Register), HALF = BYTES / 4, PANEL_SITES = 2 * HALF;
+// As many bytes of panels as stay in a first-level cache while the rows of a tile pass by.
+constexpr int64_t CACHED = 32768;
+static_assert(TILE % GROUP == 0, "tiles must divide evenly");
+
+typedef int32_t Loaded32 __attribute__((aligned(1), may_alias));
+inline Register spread_four(const int8_t* q) { return spread32(*reinterpret_cast<const Loaded32*>(q)); }
+
+#define KFREE_INLINE __attribute__((always_inline))
+// Calls body(0), body(1)… with constants: a loop would keep the sums in memory.
+template <int I>
+struct Number {
+  constexpr operator int() const { return I; }
+};
+template <int I = 0, class Body>
+KFREE_INLINE inline void for_group(Body body) {
+  if constexpr (I < GROUP) {
+    body(Number<I>());
+    for_group<I + 1>(body);
+  }
+}
+
+typedef Register Sums[GROUP][2];
+
+#if defined(KFREE_VNNI)
+// Adds the products of all coordinates.
+KFREE_INLINE inline void add_all(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel, Sums& sum) {
+  for (int64_t t = 0; t < d; t += 4, panel += 2 * BYTES) {
+    const Register left = load(panel), right = load(panel + BYTES);
+    for_group([&](auto i) KFREE_INLINE {
+      const Register row = spread_four(rows + i * stride + t);
+      sum[i][0] = add_products(sum[i][0], row, left);
+      sum[i][1] = add_products(sum[i][1], row, right);
+    });
+  }
+}
+#else
+KFREE_INLINE inline void add_all(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel, Sums& sum) {
+  int64_t t = 0;
+  for (; t + 8 <= d; t += 8, panel += 4 * BYTES)
+    for_group([&](auto i) KFREE_INLINE {
+      const Register first = spread_four(rows + i * stride + t), next = spread_four(rows + i * stride + t + 4);
+      const Register left = add16(pairs(first, load(panel)), pairs(next, load(panel + 2 * BYTES)));
+      const Register right = add16(pairs(first, load(panel + BYTES)), pairs(next, load(panel + 3 * BYTES)));
+      sum[i][0] = add32(sum[i][0], widen(left));
+      sum[i][1] = add32(sum[i][1], widen(right));
+    });
+  if (t == d) return;
+  for_group([&](auto i) KFREE_INLINE {
+    const Register row = spread_four(rows + i * stride + t);
+    sum[i][0] = add32(sum[i][0], widen(pairs(row, load(panel))));
+    sum[i][1] = add32(sum[i][1], widen(pairs(row, load(panel + BYTES))));
+  });
+}
+#endif
+
+// A group of rows against the sites of one panel. WIDTH is d where that is known to be 16, else 0.
+template <int WIDTH>
+KFREE_INLINE inline void sum_panel(const int8_t* rows, int64_t stride, int64_t d, const int8_t* panel,
+                                   const int32_t* half_norm, Sums& sum) {
+  const Register left = load(half_norm), right = load(half_norm + HALF);
+  for_group([&](auto i) KFREE_INLINE {
+    sum[i][0] = left;
+    sum[i][1] = right;
+  });
+  add_all(rows, stride, WIDTH > 0 ? WIDTH : d, panel, sum);
+}
+
+// The two lowest scores seen by each lane of one row, and the panel of the lowest.
+struct Leaders {
+  Register best, second, panel;
+};
+
+inline int16_t lowest(Register x) {
+  const __m256i half = lower_half_min(x);
+  const __m128i eight = _mm_min_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  const __m128i flip = _mm_set1_epi16(-32768);  // the instruction compares unsigned numbers
+  return static_cast<int16_t>(_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_xor_si128(eight, flip))) ^ 0x8000);
+}
+
+// Packing takes four sites from each half of a panel in turn.
+inline int site_of(int lane) { return lane / 8 * 4 + lane % 4 + lane % 8 / 4 * HALF; }
+
+void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) {
+  int16_t panel[PANEL_SITES], seconds[PANEL_SITES];
+  *best = lowest(row.best);
+  const Mask winners = equal(row.best, spread16(*best));
+  const int winner = __builtin_ctz(winners);
+  store(panel, row.panel);
+  *index = panel[winner] * PANEL_SITES + site_of(winner);
+  *second = *best;
+  if (winners & (winners - 1)) return;  // two lanes have the lowest score
+  store(seconds, row.second);
+  const Register others = where_less(spread16(*best), row.best, row.best, spread16(HIGHEST_SCORE));
+  const int16_t next = lowest(others);
+  *second = next < seconds[winner] ? next : seconds[winner];
+}
+
+template <int SHIFT, int WIDTH = 0>
+void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
+          int64_t n_panels, int16_t* best, int16_t* second, int32_t* index) {
+  const Register worst = spread16(HIGHEST_SCORE);
+  Leaders leaders[TILE];
+  for (int r = 0; r < n_rows + GROUP - 1 && r < TILE; ++r) leaders[r] = {worst, worst, spread16(0)};
+  int64_t chunk = CACHED / (d * PANEL_SITES);
+  if (chunk < 1) chunk = 1;
+  for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
+    const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
+    for (int r = 0; r < n_rows; r += GROUP)
+      for (int64_t p = p0; p < p1; ++p) {
+        Sums sum;
+        sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES, sum);
+        const Register number = spread16(static_cast<int16_t>(p));
+        for_group([&](auto i) KFREE_INLINE {
+          Leaders& lead = leaders[r + i];
+          const Register score = shift_and_pack<SHIFT>(sum[i][0], sum[i][1]);
+          lead.panel = where_less(score, lead.best, number, lead.panel);
+          lead.second = min16(lead.second, max16(score, lead.best));
+          lead.best = min16(lead.best, score);
+        });
+      }
+  }
+  for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
+}
+
+template <int SHIFT, int WIDTH = 0>
+void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
+          int64_t n_panels, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) {
+  for (int r = 0; r < n_rows; r += GROUP) {
+    const int n_wanted = n_rows - r < GROUP ? n_rows - r : GROUP;
+    int32_t n[GROUP] = {};
+    for (int64_t p = 0; p < n_panels; ++p) {
+      Sums sum;
+      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * PANEL_SITES * d, half_norm + p * PANEL_SITES, sum);
+      Register score[GROUP];
+      for_group([&](auto i) KFREE_INLINE { score[i] = shift_and_pack<SHIFT>(sum[i][0], sum[i][1]); });
+      for (int i = 0; i < n_wanted; ++i) {
+        for (Mask left = at_most(in_order(score[i]), spread16(limit[r + i])); left; left &= left - 1, ++n[i])
+          if (n[i] < MOST_CANDIDATES)
+            candidate[(r + i) * MOST_CANDIDATES + n[i]] =
+                static_cast<int32_t>(p * PANEL_SITES + __builtin_ctz(left));
+      }
+    }
+    for (int i = 0; i < n_wanted; ++i) n_candidates[r + i] = n[i];
+  }
+}
+
+// (z − centre)/step of eight coordinates, rounded; the squares of what that leaves out are added to `off`.
+inline __m256i narrow_eight(const float* z, const float* centre, __m256 step, __m256 scale, __m256& off) {
+  const __m256 limit = _mm256_set1_ps(LARGEST);
+  const __m256 value = _mm256_sub_ps(_mm256_loadu_ps(z), _mm256_loadu_ps(centre));
+  const __m256 bounded = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(value, scale), limit), _mm256_set1_ps(-LARGEST));
+  const __m256 rounded = _mm256_round_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256 left = _mm256_fnmadd_ps(rounded, step, value);
+  off = _mm256_fmadd_ps(left, left, off);
+  return _mm256_cvtps_epi32(rounded);
+}
+
+float narrow(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+             int32_t* sq_norm) {
+  const __m256 steps = _mm256_set1_ps(step), scale = _mm256_set1_ps(1.0f / step);
+  __m256 off[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  __m256i norm = _mm256_setzero_si256();
+  int64_t t = 0;
+  const auto sixteen = [&](const float* z, const float* centre) {
+    const __m256i low = narrow_eight(z, centre, steps, scale, off[0]);
+    const __m256i high = narrow_eight(z + 8, centre + 8, steps, scale, off[1]);
+    const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
+    norm = _mm256_add_epi32(norm, _mm256_madd_epi16(both, both));
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    const __m128i biased = _mm_add_epi8(bytes, _mm_set1_epi8(static_cast<char>(BIAS)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(q + t), biased);
+  };
+  for (; t + 16 <= d; t += 16) sixteen(z + t, centre + t);
+  if (t < stride) {
+    float last_z[16] = {}, last_centre[16] = {};
+    for (int64_t i = t; i < d; ++i) {
+      last_z[i - t] = z[i];
+      last_centre[i - t] = centre[i];
+    }
+    sixteen(last_z, last_centre);
+  }
+  int32_t norms[8];
+  float offs[8];
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(norms), norm);
+  _mm256_storeu_ps(offs, _mm256_add_ps(off[0], off[1]));
+  *sq_norm = 0;
+  float sq_off = 0.0f;
+  for (int lane = 0; lane < 8; ++lane) {
+    *sq_norm += norms[lane];
+    sq_off += offs[lane];
+  }
+  return sq_off;
+}
+
+// One copy per shift, and one for sixteen columns.
+#define KFREE_BY_SHIFT(kernel) \
+  {kernel<2>, kernel<3>, kernel<4>, kernel<5>, kernel<6>, kernel<7>, kernel<8>, kernel<9>, kernel<10>, kernel<2, 16>}
+
+}  // namespace
+
+const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, narrow, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+
+}  // namespace kfree

@@ -1,0 +1,83 @@
+"""How many threads compiled code uses where ``n_threads`` is not given."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+import threadpoolctl
+
+from kfree.native.processor import available_cpus
+
+VARIABLES = ("KFREE_NUM_THREADS", "OMP_NUM_THREADS")
+
+_limit: int | None = None  # set through threadpoolctl
+
+
+def thread_count(n_threads: int | None = None) -> int:
+    """Threads for a search: the first of these that says something.
+
+    ``n_threads``; a limit of threadpoolctl; one thread in a worker thread of joblib, whose other threads are as busy;
+    the environment variables KFREE_NUM_THREADS and OMP_NUM_THREADS, which joblib sets in its worker processes; all
+    processors that this process may use.
+    """
+    return n_threads or _limit or _default_count()
+
+
+def _default_count() -> int:
+    if _in_joblib_thread():
+        return 1
+    for name in VARIABLES:
+        count = _from_environment(name)
+        if count is not None:
+            return count
+    return available_cpus()
+
+
+def _in_joblib_thread() -> bool:
+    # joblib marks its worker processes the same way; these run tasks in their main thread.
+    parallel = sys.modules.get("joblib.parallel")
+    if parallel is None or threading.current_thread() is threading.main_thread():
+        return False
+    return bool(parallel.get_active_backend()[0].nesting_level)
+
+
+def _from_environment(name: str) -> int | None:
+    value = os.environ.get(name, "").strip()
+    if not value:
+        return None
+    first = value.split(",")[0].strip()  # OpenMP takes a list: one number for each level of nesting
+    if not first.isdecimal() or int(first) < 1:
+        raise ValueError(f"{name}={value!r} is not a number of threads; set it to a positive number or unset it.")
+    return int(first)
+
+
+class _Controller(threadpoolctl.LibController):  # type: ignore[misc]
+    """The threads of kfree for threadpoolctl: its limits hold for everything that is given no ``n_threads``."""
+
+    user_api = "kfree"
+    internal_api = "kfree"
+    filename_prefixes = ("_core",)
+    check_symbols = ("kfree_compiled_core",)
+
+    def get_num_threads(self) -> int:
+        try:
+            return thread_count()
+        except (
+            ValueError
+        ):  # a bad variable is for a fit to report: threadpoolctl asks on behalf of other libraries, too
+            return available_cpus()
+
+    def set_num_threads(self, num_threads: int) -> None:
+        global _limit
+        _limit = None  # threadpoolctl restores what it was told before, which is no limit if it is the default
+        if num_threads != self.get_num_threads():
+            _limit = num_threads
+
+    def get_version(self) -> Any:
+        return None
+
+
+threadpoolctl.register(_Controller)
