@@ -159,8 +159,11 @@ def margins(parts, labels, weight):
 
     Rows of no weight have a certainty and are no part of what is usual.
     """
-    certain, kept = np.empty(len(labels)), []
-    size = np.bincount(labels if weight is None else labels[weight > 0])
+    certain, kept = np.empty(len(labels), dtype=np.float32), []
+    size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
+        part = slice(begin, begin + 65536)
+        size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
     stride = np.maximum(1, size // _ENOUGH_ROWS)
     for places, distances in parts:
         dist, _, second_dist, n_clusters = _seen([(slice(None), distances)], labels[places])
