@@ -48,7 +48,7 @@ MISTAKES = {
     ),
     "wide clusters account for no row": (
         "explain/spread.py",
-        "(size < _SMALL * len(labels)) & ",
+        "(size < _SMALL * size.sum()) & ",
         "",
         ["explain/test_outliers.py", "account"],
     ),

@@ -42,6 +42,8 @@ DRAWN = {
     "dendrogram": _draw_tree,
     "graph": _draw_graph,
 }
+# Of a cluster with more rows, about as many say how far rows usually lie; so a fit needs little memory for that.
+_ENOUGH_ROWS = 2000
 # What a distance is, by metric.
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
@@ -158,9 +160,22 @@ def margins(parts, labels, weight):
 
     Rows of no weight have a certainty and are no part of what is usual.
     """
-    dist, _, second_dist, n_clusters = _seen(parts, labels)
-    counted = labels if weight is None else np.where(weight > 0, labels, -1)
-    return confidence(dist, second_dist), fitted_spreads(counted, dist, n_clusters)
+    certain, kept = np.empty(len(labels), dtype=np.float32), []
+    size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
+        part = slice(begin, begin + 65536)
+        size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
+    stride = np.maximum(1, size // _ENOUGH_ROWS)
+    for places, distances in parts:
+        dist, _, second_dist, n_clusters = _seen([(slice(None), distances)], labels[places])
+        certain[places] = confidence(dist, second_dist)
+        rows = (places.start or 0) + np.arange(len(dist))
+        counts = np.True_ if weight is None else weight[places] > 0
+        # A row of no weight may be in a cluster that has no other.
+        chosen = np.flatnonzero(counts & (rows % stride[np.minimum(labels[places], len(stride) - 1)] == 0))
+        kept.append((labels[places][chosen], dist[chosen]))
+    some, dist = (np.concatenate(part) for part in zip(*kept, strict=True))
+    return certain, fitted_spreads(some, dist, n_clusters, size)
 
 
 def require_rows(X, estimator):

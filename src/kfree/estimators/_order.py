@@ -2,6 +2,8 @@
 
 import numpy as np
 
+# Rows looked at in one go, so that this needs little memory.
+_ROWS_AT_ONCE = 65536
 LABEL_ORDERS = ["size", "found"]
 
 
@@ -12,9 +14,12 @@ def published_order(rule, labels, weight, row_weight=None):
     """
     if rule == "found":
         return np.arange(len(weight))
-    rows = np.arange(len(labels)) if row_weight is None else np.flatnonzero(row_weight > 0)
     first = np.full(len(weight), len(labels))
-    first[labels[rows[::-1]]] = rows[::-1]
+    for begin in reversed(range(0, len(labels), _ROWS_AT_ONCE)):
+        part = slice(begin, begin + _ROWS_AT_ONCE)
+        counts = np.ones(len(labels[part]), dtype=bool) if row_weight is None else row_weight[part] > 0
+        rows = np.flatnonzero(counts)[::-1]
+        first[labels[part][rows]] = begin + rows
     # Sums of equal weights may differ by rounding.
     return np.lexsort((first, -np.round(weight / weight.max(), 12)))
 

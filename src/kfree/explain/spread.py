@@ -38,19 +38,27 @@ class Spreads:
         return np.asarray(np.sqrt(self.scale * gamma.isf(false_alarms, self.shape)))
 
 
-def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Spreads:
-    """Spreads from the distances of rows to their own clusters; rows labelled −1 do not count."""
+def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None) -> Spreads:
+    """Spreads from the distances of some or all rows to their own clusters; ``sizes`` (k,) count all rows.
+
+    Rows labelled −1 do not count.
+    """
     labels, sq_dist = labels[labels >= 0], dist[labels >= 0] ** 2
-    size = np.bincount(labels, minlength=n_clusters)
+    drawn = np.bincount(labels, minlength=n_clusters)
+    size = drawn.copy()
+    if sizes is not None:
+        size[: len(sizes)] = sizes
+    # A cluster that no row was drawn of cannot be judged.
+    size[drawn == 0] = 0
     if (size < _FEWEST).all():
         one_shape, one_scale = _gamma(sq_dist)
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
-    by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(size)[:-1])
+    by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
     width = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
     # The median over the rows, of the width of their cluster, without those that are too small to judge.
     judged = size >= _FEWEST
     usual = np.median(np.repeat(width[judged], size[judged]))
-    vouches = judged & ~((size < _SMALL * len(labels)) & (width > _WIDE * usual))
+    vouches = judged & ~((size < _SMALL * size.sum()) & (width > _WIDE * usual))
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
     pooled = [by_cluster[c] / width[c] ** 2 for c in np.flatnonzero(vouches) if width[c] > 0]
     common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
