@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,8 @@ class DensityDips:
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
     rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
-    below zero for every unimodal density. ``closely`` says that a second look was taken.
+    below zero for every unimodal density, and minus infinity where dips are too few to ask. ``closely`` says that a
+    second look was taken.
     """
 
     share: float
@@ -81,26 +83,30 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
     ``closely`` takes a second look, through narrow tubes, where the first one shows too little.
     """
     lines = [_Lines(trial, space) for trial in trials]
-    found = _seen(lines, WIDE)
+    found = _seen(lines, WIDE, least=-1.0 if closely else ENOUGH)
     if not closely or found.z >= ENOUGH:
         return found
-    closer = _seen(lines, NARROW)
+    closer = _seen(lines, NARROW, least=-1.0)
     return replace(closer if closer.z > found.z else found, closely=True)
 
 
-def _seen(trials: list[_Lines], look: Look) -> DensityDips:
+def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
+    """What one look shows; whether the density is unimodal is asked only where there is so much evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
     for trial in trials:
         for segment in neighbours(trial.sq_gap, look.n_nearest):
             between = trial.rows.between(segment, look.tube)
             if between is None:
                 log_concave.unknown = True
-                continue
-            log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
-            placed = None if trial.training is None else trial.training.between(segment, look.tube)
-            if placed is not None:
-                unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
+            else:
+                log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
         log_concave.close()
+    for trial in trials if log_concave.z >= least else []:
+        for segment in neighbours(trial.sq_gap, look.n_nearest):
+            between = trial.rows.between(segment, look.tube)
+            placed = None if trial.training is None else trial.training.between(segment, look.tube)
+            if between is not None and placed is not None:
+                unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
         unimodal.close()
     sigmas = log_concave.sigmas
     if not sigmas:
@@ -111,7 +117,7 @@ def _seen(trials: list[_Lines], look: Look) -> DensityDips:
         -math.inf if log_concave.unknown else min(sigmas),
         len(sigmas),
         sum(sigma <= REFUTED for sigma in sigmas),
-        unimodal.z if unimodal.sigmas else math.inf,
+        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < least else math.inf),
     )
 
 
@@ -119,9 +125,15 @@ class _Lines:
     """A trial's centres, and the distances of its rows to them."""
 
     def __init__(self, trial: Trial, space: Space):
+        self._trial = trial
         self.sq_gap = space.sq_gaps(trial.centres, slice(None))
         self.rows = _Rows.of(trial.held_out, trial.centres, self.sq_gap)
-        self.training = None if trial.training is None else _Rows.of(trial.training, trial.centres, self.sq_gap)
+
+    @cached_property
+    def training(self) -> _Rows | None:
+        """The training rows, of which only steps with enough evidence need to know."""
+        training = self._trial.training
+        return None if training is None else _Rows.of(training, self._trial.centres, self.sq_gap)
 
 
 @dataclass(frozen=True)
