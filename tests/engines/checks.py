@@ -9,6 +9,7 @@ from engines.metering import Metered
 
 from kfree.core.sites import Sites
 from kfree.engines.contract import VisitingOrder
+from kfree.native import _core
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd, Sweep
 from kfree.search.centres.seeding import farthest_first, greedy_k_means_plus_plus
@@ -17,7 +18,7 @@ from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import lam_path
 
-N_ROWS = 9_300  # ten blocks of summation, the last one not full
+N_ROWS = 9 * _core.BLOCK + 84  # ten blocks of summation, the last one not full
 
 
 def rows_of_all_kinds(rng, n_rows=N_ROWS):
