@@ -101,9 +101,9 @@ MISTAKES = {
         ["estimators/test_dp_means.py", "serial_loop and births and reference"],
     ),
     "the order of visits is ignored": (
-        "engines/local/engine.py",
-        "np.flatnonzero(is_far) if order is None else order[is_far[order]]",
-        "np.flatnonzero(is_far)",
+        "engines/in_memory/sweep.py",
+        'by_visit = np.argsort(at, kind="stable")',
+        "by_visit = np.arange(len(at))",
         ["estimators/test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "what a group begins to use is not free for its later rows": (
@@ -132,13 +132,13 @@ MISTAKES = {
     ),
     "the search never notices that it has ended": (
         "search/centres/state.py",
-        "return np.array_equal(self.labels, later.labels)",
+        "return np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)",
         "return False",
         ["estimators/test_dp_means.py", "serial_loop and grid"],
     ),
     "a fit cut short keeps the labels of its last sweep": (
         "estimators/_penalised.py",
-        "if not state.settled or",
+        "if not searched_all or not state.settled or",
         "if False and",
         ["estimators/test_dp_means.py", "cut_short"],
     ),
@@ -156,20 +156,20 @@ MISTAKES = {
     ),
     "coordinates are not anchored": (
         "engines/local/engine.py",
-        "Frame(X[first].astype(np.float64), np.zeros(self.n_features))",
-        "Frame(np.zeros(self.n_features), np.zeros(self.n_features))",
+        "Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))",
+        "Frame(np.zeros(X.shape[1]), np.zeros(X.shape[1]))",
         ["estimators/test_input.py", "offset"],
     ),
     "weightless rows take part in the frame": (
-        "engines/contract.py",
+        "core/stats.py",
         "int(np.argmax(weight > 0))",
         "0",
         ["estimators/test_weights.py", "removed_row"],
     ),
     "weights do not count in farthest-first": (
-        "search/centres/seeding.py",
-        "saving = weight * sq_dist\n        farthest",
-        "saving = sq_dist\n        farthest",
+        "engines/in_memory/potential.py",
+        "return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist",
+        "return self._sq_dist",
         ["estimators/test_dp_means.py", "farthest_first"],
     ),
     "weights do not count when clusters open": (
@@ -191,9 +191,9 @@ MISTAKES = {
         ["estimators/test_cosine.py", "cancel"],
     ),
     "an empty cluster takes the nearest row": (
-        "search/centres/moves.py",
-        "np.argsort(-gain",
-        "np.argsort(gain",
+        "engines/in_memory/part.py",
+        'order = np.argsort(-sq_dist, kind="stable")[:size]',
+        'order = np.argsort(sq_dist, kind="stable")[:size]',
         ["estimators/test_k_means.py", "relocated"],
     ),
     "a merged cluster is not offered to the others": (
@@ -210,8 +210,8 @@ MISTAKES = {
     ),
     "merging costs what the masses weigh together": (
         "objectives/dp_means.py",
-        "shared = n * n[clusters, None]",
-        "shared = both * n[clusters, None]",
+        "        shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)\n        costs: Floats = shared * self.space",
+        "        shared = both * n[clusters, None] / np.where(both > 0, both, 1.0)\n        costs: Floats = shared * self.space",
         ["native/test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (
@@ -251,10 +251,10 @@ MISTAKES = {
         ["search/test_split_merge.py", "halves_and_what and euclidean"],
     ),
     "deaths forget the weights": (
-        "search/centres/pruning.py",
-        "weights=self._weight * (then - now)",
-        "weights=then - now",
-        ["search/test_split_merge.py", "deaths_cost and euclidean"],
+        "native/reference/passes.py",
+        "added = rows.first_block + row // BLOCK, rows.weight[row] * (then - now)",
+        "added = rows.first_block + row // BLOCK, then - now",
+        ["native/test_passes.py", "moves and C-float64-plain-weighted"],
     ),
     "new rows are seen in coordinates of their own": (
         "estimators/_centres.py",

@@ -167,7 +167,7 @@ def test_accumulate_approach_candidates_distances(case, rng):
 
 
 def test_passes_for_moves(case):
-    """Halving, second-nearest sites and exchanges, on lists of rows."""
+    """Bisection, second-nearest sites, closings and exchanges, on lists of rows."""
     listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)
     cluster = (listed % (N_SITES // 2)).astype(np.int32)
     pairs = case.centres[: N_SITES // 2 * 2].copy()
@@ -185,11 +185,15 @@ def test_passes_for_moves(case):
         passes.scatter_product(rows, listed, cluster, pairs, n_threads, *leaning)
         passes.second_nearest(rows, listed, start[listed], case.centres, n_threads, rival, away)
         passes.distances_to_own(rows, listed, cluster, case.centres, n_threads, own)
+        closing, fingerprints = np.empty(N_SITES), np.empty(N_SITES, np.uint64)
+        passes.closing_costs(rows, listed, start[listed], rival, case.centres, n_threads, closing)
+        passes.fingerprints(rows, start, n_threads, fingerprints)
         passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
         clusters = *stats[:2], case.centres.copy(), np.zeros(N_SITES)
         exchange = passes.Exchange(rows, listed[:120], others[:120], 0.1, n_threads, label, *clusters)
         n_moved = [exchange.round(label, *clusters) for _ in range(3)]
-        return side, *halves, *leaning[:2], rival, away, own, label, *clusters[:3], np.array(n_moved)
+        moved = label, *clusters[:3], np.array(n_moved)
+        return side, *halves, *leaning[:2], rival, away, own, closing, fingerprints, *moved
 
     expected = everything(reference, case.twin, 1)
     assert expected[-1][0] > 0
