@@ -210,8 +210,8 @@ MISTAKES = {
     ),
     "merging costs what the masses weigh together": (
         "objectives/dp_means.py",
-        "        shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)\n        costs: Floats = shared * self.space",
-        "        shared = both * n[clusters, None] / np.where(both > 0, both, 1.0)\n        costs: Floats = shared * self.space",
+        "costs: Floats = shared * self.space.sq_gaps(means, clusters)",
+        "costs: Floats = both * self.space.sq_gaps(means, clusters)",
         ["native/test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (
