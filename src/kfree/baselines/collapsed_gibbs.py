@@ -24,7 +24,7 @@ class CollapsedGibbsDPMixture(Sampler):
     Parameters
     ----------
     alpha : float or "gamma", default="gamma"
-        The concentration; "gamma" samples it under the prior Gamma(*alpha_prior).
+        The concentration; "gamma" samples it under the prior ``Gamma(*alpha_prior)``.
     prior : "data" or dict, default="data"
         Hyper-parameters of the Gaussians: Eq. 21 of Kurihara & Welling (2009), or a dict with some of the keys
         ``xi0, m0, eta0, B0``, the others being as with "data".

@@ -28,9 +28,9 @@ class GibbsDPMixture(Sampler):
     Parameters
     ----------
     alpha : float or "gamma", default="gamma"
-        The concentration; "gamma" samples it under the prior Gamma(*alpha_prior).
+        The concentration; "gamma" samples it under the prior ``Gamma(*alpha_prior)``.
     sigma : float or "inverse-gamma", default="inverse-gamma"
-        The variance of a column within a cluster; "inverse-gamma" samples it with 1/σ ~ Gamma(*sigma_prior).
+        The variance of a column within a cluster; "inverse-gamma" samples it with 1/σ ~ ``Gamma(*sigma_prior)``.
     rho : float, default=100.0
         The prior variance of a column of a mean.
     prior_mean : float or array-like of shape (n_features,), default=0.0
