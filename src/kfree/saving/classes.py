@@ -72,6 +72,7 @@ PLACES = {
     "TableEncoder": "kfree:TableEncoder",
     "Transform": "kfree.tables.transforms:Transform",
     "Tree": "kfree.search.evidence.tree:Tree",
+    "Verdicts": "kfree.search.path.verdicts:Verdicts",
 }
 
 
