@@ -1,7 +1,7 @@
 """Data sets that every search for centres is tried on: rows, and a penalty that suits them."""
 
 import numpy as np
-from conftest import blobs
+from common import blobs
 
 
 def tight_clusters(rng, n=400):

@@ -11,7 +11,11 @@ import pytest
 import kfree
 
 ROOT = Path(__file__).parents[1]
-GUIDES = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "developing.md"]
+GUIDES = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if "```python" in page.read_text() and page.name != "developing.md"
+]
 MODULES = [m.name for m in pkgutil.walk_packages(kfree.__path__, "kfree.") if not m.name.endswith("_core")]
 
 
@@ -31,7 +35,6 @@ def test_public_names_have_an_example(name):
 def test_examples_of_a_page(page):
     text = page.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert blocks
     names = {}
     for block in blocks:
         exec(block, names)

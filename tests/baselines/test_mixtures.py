@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 from oracles.bayes import gaussian_predictive, sequential_free_energy
 from scipy.special import logsumexp
 from scipy.stats import anderson, multivariate_normal

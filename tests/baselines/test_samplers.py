@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 from oracles import samplers as oracle
 
 from kfree.baselines import CollapsedGibbsDPMixture, GibbsDPMixture, select_by_validation

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 from oracles.bayes import (
     bernoulli_predictive,
     gaussian_predictive,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from cases import CASES
-from conftest import blobs
+from common import blobs
 from oracles import centres as oracles
 from sklearn.exceptions import ConvergenceWarning
 

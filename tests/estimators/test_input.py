@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from conftest import INSTRUCTION_SETS, blobs
+from common import INSTRUCTION_SETS, blobs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 from oracles import centres as oracles
 from sklearn.metrics.pairwise import rbf_kernel
 

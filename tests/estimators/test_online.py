@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import INSTRUCTION_SETS, blobs
+from common import INSTRUCTION_SETS, blobs
 from oracles.online import merge_dp_means, online_dp_means
 from sklearn.base import clone
 

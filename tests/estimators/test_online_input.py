@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from test_online import same_bits

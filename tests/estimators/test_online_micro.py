@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 from sklearn.base import clone
 from test_online import replayed, same_bits, streamed
 

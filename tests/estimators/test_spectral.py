@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 from oracles import centres as oracles
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score

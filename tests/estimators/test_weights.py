@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 from oracles import centres as oracles
 
 from kfree import DPMeans, KMeans, farthest_first_lambda

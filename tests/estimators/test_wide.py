@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 
 from kfree import AgglomerativeBayes, DPMeans, HardHDP
 from kfree.core.frame import Frame

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 
 from kfree.core.stats import Stats
 from kfree.objectives.dp_means import OBJECTIVES

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import INSTRUCTION_SETS
+from common import INSTRUCTION_SETS
 
 from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP, KMeans, OnlineDPMeans
 from kfree.native import _core

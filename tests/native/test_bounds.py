@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import INSTRUCTION_SETS
+from common import INSTRUCTION_SETS
 
 from kfree import KMeans
 from kfree.core.sites import Sites

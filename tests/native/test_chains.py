@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 
 from kfree.native import _core
 from kfree.native.reference import samplers as reference

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import INSTRUCTION_SETS
+from common import INSTRUCTION_SETS
 
 from kfree.native import _core
 from kfree.native.reference import passes as reference

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import INSTRUCTION_SETS
+from common import INSTRUCTION_SETS
 
 from kfree.native import _core
 from kfree.native.reference import passes as reference

@@ -5,7 +5,7 @@ import urllib.error
 import numpy as np
 import pytest
 import sklearn.datasets
-from conftest import real_data
+from common import real_data
 from sklearn.utils import Bunch
 
 from kfree import datasets

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 
 from kfree.datasets import Dataset, make_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import real_data
+from common import real_data
 from sklearn.cluster import KMeans as SklearnKMeans
 
 from kfree import DPMeans, KMeans, OnlineDPMeans, farthest_first_lambda

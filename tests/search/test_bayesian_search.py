@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 from scipy.stats import multivariate_normal
 
 from kfree.engines.cost_rules.counts import CountRows

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import blobs
+from common import blobs
 from oracles.centres import all_partitions, partition_cost
 
 from kfree import DPMeans, farthest_first_lambda, lambda_path

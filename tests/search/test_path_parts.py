@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import blobs
+from common import blobs
 
 from kfree import DPMeans, lambda_path
 from kfree.core.spaces import EUCLIDEAN

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import CASES
-from conftest import blobs
+from common import blobs
 from oracles import centres as oracles
 from sklearn.exceptions import ConvergenceWarning
 
