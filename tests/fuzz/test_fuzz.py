@@ -45,7 +45,7 @@ def raises(error):
 MISTAKES = {
     "wrong labels": ("predict", zeros, "predict does not give labels_"),
     "an error of another kind": ("fit", raises(IndexError("boolean index")), "boolean index"),
-    "an error that names nothing": ("_validated", unnamed, "names nothing"),
+    "an error that names nothing": ("_opened", unnamed, "names nothing"),
     "something written before an error": ("fit", raises(ValueError("X is bad")), r"left \['labels_'\] behind"),
 }
 

@@ -62,16 +62,21 @@ class Picks:
     points: Floats
 
 
+@dataclass(frozen=True)
 class VisitingOrder:
-    """A random order of the rows for a sweep; ``positions`` says when each of some rows is visited."""
+    """A random order of all rows for a sweep."""
 
-    def __init__(self, permutation: Index):
-        self._position = np.empty_like(permutation)
-        self._position[permutation] = np.arange(len(permutation))
+    permutation: Index
 
-    def positions(self, begin: int, end: int) -> Index:
-        """Positions of the rows ``begin`` … ``end`` − 1."""
-        return self._position[begin:end]
+    def within(self, begin: int, end: int) -> tuple[Index, Index | None]:
+        """The rows ``begin`` … ``end`` − 1 in visiting order, counted from ``begin``, and when they are visited.
+
+        Positions are None where these are all rows: the positions are then 0, 1, ….
+        """
+        if end - begin == len(self.permutation):
+            return self.permutation, None
+        positions = np.flatnonzero((self.permutation >= begin) & (self.permutation < end))
+        return self.permutation[positions] - begin, positions
 
 
 class Bisection(Protocol):

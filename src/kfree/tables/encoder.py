@@ -71,7 +71,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     plan: 3 levels, each 1 apart from the others
     >>> model = DPMeans(lam=1.0).fit(encoder.transform(table))
     >>> encoder.inverse_transform(model.cluster_centers_).round(1).to_dict("list")
-    {'age': [63.7, 23.7], 'plan': ['c', 'a']}
+    {'age': [23.7, 63.7], 'plan': ['a', 'c']}
     """
 
     def __init__(

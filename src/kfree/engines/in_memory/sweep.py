@@ -16,53 +16,65 @@ if TYPE_CHECKING:
 
 
 class InMemorySweep:
-    """Rows against the old sites at once; then the far ones in visiting order, against the newborn as well."""
+    """Rows against the old sites at once; then the far ones in visiting order, against the newborn as well.
+
+    ``_order`` are the rows in visiting order (None: as they lie), and ``_positions`` when they are visited (None: one
+    after the other). All rows of a first sweep may be far, so few arrays of that length are made.
+    """
 
     def __init__(self, part: InMemoryPart, sites: Sites, lam: float, order: VisitingOrder | None):
         self._part, self._lam, self._k = part, lam, len(sites.uids)
         self._labels, self._sq_dist, self._partial, is_far = part.assign(sites, lam)
-        far = np.flatnonzero(is_far if is_far is not None else np.zeros(0, dtype=bool))
-        self._position = None if order is None else order.positions(part.begin, part.begin + part.n_rows)
-        at = part.begin + far if self._position is None else self._position[far]
-        by_visit = np.argsort(at, kind="stable")
-        self._far, self._at = far[by_visit], at[by_visit]
-        self._begin, self._n_seen = 0, 0
+        far = np.zeros(0, dtype=bool) if is_far is None else is_far
+        self._order, self._positions = (None, None) if order is None else order.within(part.begin, self._end)
+        self._far: Index = np.flatnonzero(far) if self._order is None else self._order[far[self._order]]
+        self._n_seen = 0
 
     def upcoming(self) -> int | None:
-        return int(self._at[self._begin]) if self._begin < len(self._at) else None
+        return int(self._positions_of(self._far[:1])[0]) if len(self._far) else None
 
     def go_on(self, newborn: Floats, until: int | None, room: int) -> Births:
         # Rows that have come near to clusters of other parts no longer come into question.
-        self._far, self._at = self._still_far(newborn)
-        end = len(self._at) if until is None else int(np.searchsorted(self._at, until))
-        far, at = self._far[self._begin : end], self._at[self._begin : end]
+        self._far = self._still_far(newborn)
+        n_taken = len(self._far) if until is None else int(np.searchsorted(self._positions_of(self._far), until))
+        far, self._far = self._far[:n_taken], self._far[n_taken:]
         first_label = self._k + len(newborn)
         founders, n_refused = self._part.open_clusters(far, first_label, self._lam, room, self._labels, self._sq_dist)
         # Rows after these have not met what was born just now.
-        self._begin, self._n_seen = end, len(newborn)
-        return Births(self._part.points(far[founders]), at[founders], n_refused, self.upcoming())
+        self._n_seen = len(newborn)
+        rows = far[founders]
+        return Births(self._part.points(rows), self._positions_of(rows), n_refused, self.upcoming())
 
     def end(self, newborn: Floats, born_at: Index) -> tuple[Labels, Partial]:
         if not len(newborn):
             return self._labels, self._partial
-        order = None if self._position is None else np.argsort(self._position)
-        visited = self._part.begin + np.arange(self._part.n_rows) if order is None else self._position_at(order)
-        places = np.searchsorted(visited, born_at, side="right") - 1
-        labels, sq_dist = self._labels, self._sq_dist
-        self._part.join_newborn(order, newborn, places, self._k, labels, sq_dist)
-        return labels, self._part.stats_of(labels, sq_dist, self._k + len(newborn))
+        places = self._places_of(born_at)
+        self._part.join_newborn(self._order, newborn, places, self._k, self._labels, self._sq_dist)
+        return self._labels, self._part.stats_of(self._labels, self._sq_dist, self._k + len(newborn))
 
-    def _position_at(self, order: Index) -> Index:
-        assert self._position is not None
-        return self._position[order]
+    @property
+    def _end(self) -> int:
+        return self._part.begin + self._part.n_rows
 
-    def _still_far(self, newborn: Floats) -> tuple[Index, Index]:
-        """Far rows yet to come, after those near to clusters born elsewhere have joined them."""
+    def _positions_of(self, rows: Index) -> Index:
+        """When some rows, listed in visiting order, are visited."""
+        if self._order is None:
+            return self._part.begin + rows
+        listed = np.zeros(self._part.n_rows, dtype=bool)
+        listed[rows] = True
+        places = np.flatnonzero(listed[self._order])
+        return places if self._positions is None else self._positions[places]
+
+    def _places_of(self, positions: Index) -> Index:
+        """The last of the part's rows that is visited up to each position, as a place in their order; −1 if none is."""
+        if self._order is None:
+            return np.clip(positions, self._part.begin - 1, self._end - 1) - self._part.begin
+        return positions if self._positions is None else np.searchsorted(self._positions, positions, side="right") - 1
+
+    def _still_far(self, newborn: Floats) -> Index:
+        """Far rows yet to come, after those near to clusters that they have not met have joined them."""
         unseen = newborn[self._n_seen :]
-        far, at = self._far[self._begin :], self._at[self._begin :]
-        self._begin = 0
-        if not len(unseen) or not len(far):
-            return far, at
-        self._part.join_listed(far, unseen, self._k + self._n_seen, self._labels, self._sq_dist)
-        is_far = self._part.weights(far) * self._sq_dist[far] > self._lam
-        return far[is_far], at[is_far]
+        if not len(unseen) or not len(self._far):
+            return self._far
+        self._part.join_listed(self._far, unseen, self._k + self._n_seen, self._labels, self._sq_dist)
+        return self._far[self._part.weights(self._far) * self._sq_dist[self._far] > self._lam]
