@@ -132,7 +132,7 @@ def passes(engine, centres, rows, labels):
     """What an engine says about rows and centres, in numbers that do not depend on coordinates."""
     part = engine.parts[0]
     near = engine.nearest(Sites.of(centres))
-    swept = engine.sweep(Sites.of(centres[:1]), 4.0, VisitingOrder(np.arange(60)[::-1].copy()), 5)
+    swept = engine.sweep(Sites.of(centres[:1]), 4.0, VisitingOrder(5, 60), 5)
     chosen, halves = part.choose(rows, labels, centres)
     sq_dist = np.full(60, np.inf)
     part.approach(centres[1], sq_dist)

@@ -64,16 +64,21 @@ class Picks:
 
 @dataclass(frozen=True)
 class VisitingOrder:
-    """A random order of all rows for a sweep."""
+    """A random order of all rows for a sweep: a seed crosses, and the permutation is drawn where the rows are."""
 
-    permutation: Index
+    seed: int
+    n_rows: int
+
+    @cached_property
+    def permutation(self) -> Index:
+        return np.random.RandomState(self.seed).permutation(self.n_rows)
 
     def within(self, begin: int, end: int) -> tuple[Index, Index | None]:
         """The rows ``begin`` … ``end`` − 1 in visiting order, counted from ``begin``, and when they are visited.
 
         Positions are None where these are all rows: the positions are then 0, 1, ….
         """
-        if end - begin == len(self.permutation):
+        if end - begin == self.n_rows:
             return self.permutation, None
         positions = np.flatnonzero((self.permutation >= begin) & (self.permutation < end))
         return self.permutation[positions] - begin, positions

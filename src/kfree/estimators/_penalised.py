@@ -3,6 +3,7 @@
 import time
 import warnings
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -189,12 +190,16 @@ class PenalisedSearch(Watched):
         return Budget(check_random_state(self.random_state), patience, deadline, watch.may_go_on, watch.report)
 
     def _swept(self, engine, objective, watch):
-        rng = check_random_state(self.random_state)
-        order = VisitingOrder(rng.permutation(engine.n_rows)) if self.order == "random" else None
+        order = VisitingOrder(self._order_seed(), engine.n_rows) if self.order == "random" else None
         sweep = Sweep(order, self.max_clusters)
         sites = self._given_sites(engine) or one_cluster(engine, objective)
         state, watched = sweep.start(sites, engine, objective), (watch.may_go_on, watch.report)
         return descend(state, [sweep], engine, objective, self.max_iter, None, *watched)
+
+    def _order_seed(self):
+        """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""
+        given = self.random_state
+        return int(given) if isinstance(given, Integral) else int(check_random_state(given).randint(2**31))
 
     def _given_sites(self, engine):
         """Sites to start from; none unless an estimator has a parameter for them."""
