@@ -315,6 +315,7 @@ def test_a_wished_number_that_no_penalty_has():
         DPMeans(target_k=3).fit(X)
 
 
+@pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")  # nine rows
 def test_penalties_of_a_sweep_are_penalties_of_rows(rng):
     centres = [[0, 0], [9, 0], [0, 9], [9, 9], [20, 20]]
     X = np.repeat(centres, 100, axis=0) + rng.normal(size=(500, 2))

@@ -17,8 +17,8 @@ from kfree.estimators._explained import (
     METRICS,
     Judging,
     column_names,
+    kept_margins,
     labels_of_fit,
-    margins,
     require_rows,
     view_by_distances,
 )
@@ -34,6 +34,9 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.objectives.dp_means import OBJECTIVES
+
+# Distances to two centres are computed for as many rows at a time as make blocks of this many columns small.
+_COLUMNS_OF_A_BLOCK = 32
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order)[found.labels], state.sites.centres
-        certain, spreads = margins(self._distances_in(engine.frame, centres, order, rows), labels, weight)
+        certain, spreads = kept_margins(self._two_nearest(engine.frame, centres[order], rows, labels), labels, weight)
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
@@ -213,6 +216,17 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         for places in blocks(rows.shape[0], len(centres)):
             engine, seen = self._engine_in(frame, centres, rows[places], None)
             yield places, np.sqrt(engine.sq_distances(seen[order]))
+
+    def _two_nearest(self, frame, centres, rows, labels):
+        """Distances of rows to the centres that ``labels`` name and to the nearest other ones, block by block."""
+        for places in blocks(rows.shape[0], _COLUMNS_OF_A_BLOCK):
+            engine, seen = self._engine_in(frame, centres, rows[places], None)
+            part, own, everyone = engine.parts[0], labels[places], np.arange(engine.n_rows)
+            dist = np.sqrt(part.distances_to_own(everyone, own, seen))
+            second_dist = np.full(len(dist), np.inf)
+            if len(seen) > 1:
+                second_dist = np.sqrt(part.second_nearest(everyone, own, seen)[1])
+            yield places, dist, second_dist, len(seen)
 
     def _engine_in(self, frame, centres, rows, weight):
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""

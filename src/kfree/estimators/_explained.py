@@ -156,18 +156,30 @@ class Judging(Explained):
 
 
 def margins(parts, labels, weight):
+    """``kept_margins`` from distances to all clusters, block by block of rows."""
+
+    def two_nearest():
+        for places, distances in parts:
+            dist, _, second_dist, n_clusters = _seen([(slice(None), distances)], labels[places])
+            yield places, dist, second_dist, n_clusters
+
+    return kept_margins(two_nearest(), labels, weight)
+
+
+def kept_margins(parts, labels, weight):
     """What a fit keeps of the distances of its rows: how certain each label is, and how far rows usually lie.
 
-    Rows of no weight have a certainty and are no part of what is usual.
+    ``parts`` are places of rows, their distances to their own cluster and to the nearest other one, and the number of
+    clusters. Rows of no weight have a certainty and are no part of what is usual.
     """
-    certain, kept = np.empty(len(labels), dtype=np.float32), []
+    certain, kept, n_clusters = np.empty(len(labels), dtype=np.float32), [], 0
     size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
     stride = np.maximum(1, size // _ENOUGH_ROWS)
-    for places, distances in parts:
-        dist, _, second_dist, n_clusters = _seen([(slice(None), distances)], labels[places])
+    for places, dist, second_dist, n_seen in parts:
+        n_clusters = n_seen
         certain[places] = confidence(dist, second_dist)
         rows = (places.start or 0) + np.arange(len(dist))
         counts = np.True_ if weight is None else weight[places] > 0

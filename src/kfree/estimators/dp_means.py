@@ -197,6 +197,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self.cluster_ids_ = found.state.sites.uids[self._order_]
         if found.path is not None and self.metric == "euclidean":
             names, inside = getattr(self, "feature_names_in_", None), self.labels_ >= 0
+            if found.path.n_outliers:  # rows far from every cluster say nothing about its shape
+                inside &= self.outlier_score(X) <= 1
             kept = rows if inside.all() else rows[inside]
             advise(kept, names, self.labels_[inside], self.cluster_centers_, found.path, stacklevel=2)
         return self
