@@ -17,7 +17,7 @@ from kfree.estimators._explained import (
     METRICS,
     Judging,
     column_names,
-    kept_margins,
+    kept_spreads,
     labels_of_fit,
     require_rows,
     view_by_distances,
@@ -35,7 +35,7 @@ from kfree.estimators._validation import (
 )
 from kfree.objectives.dp_means import OBJECTIVES
 
-# Distances to two centres are computed for as many rows at a time as make blocks of this many columns small.
+# Distances to own centres are computed for as many rows at a time as make blocks of this many columns small.
 _COLUMNS_OF_A_BLOCK = 32
 
 
@@ -153,13 +153,13 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order)[found.labels], state.sites.centres
-        certain, spreads = kept_margins(self._two_nearest(engine.frame, centres[order], rows, labels), labels, weight)
+        spreads = kept_spreads(self._own_distances(engine.frame, centres[order], rows, labels), labels, weight)
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self._order_, self._rank_ = order, ranks(order)
-        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
+        self.labels_, self._spreads_ = labels, spreads
         self.cluster_centers_ = engine.frame.outward(centres[order])
         self.n_clusters_ = len(order)
         self.inertia_ = state.inertia
@@ -217,16 +217,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             engine, seen = self._engine_in(frame, centres, rows[places], None)
             yield places, np.sqrt(engine.sq_distances(seen[order]))
 
-    def _two_nearest(self, frame, centres, rows, labels):
-        """Distances of rows to the centres that ``labels`` name and to the nearest other ones, block by block."""
+    def _own_distances(self, frame, centres, rows, labels):
+        """Distances of rows to the centres that ``labels`` name, block by block."""
         for places in blocks(rows.shape[0], _COLUMNS_OF_A_BLOCK):
             engine, seen = self._engine_in(frame, centres, rows[places], None)
-            part, own, everyone = engine.parts[0], labels[places], np.arange(engine.n_rows)
-            dist = np.sqrt(part.distances_to_own(everyone, own, seen))
-            second_dist = np.full(len(dist), np.inf)
-            if len(seen) > 1:
-                second_dist = np.sqrt(part.second_nearest(everyone, own, seen)[1])
-            yield places, dist, second_dist, len(seen)
+            everyone = np.arange(engine.n_rows)
+            yield places, np.sqrt(engine.parts[0].distances_to_own(everyone, labels[places], seen)), len(seen)
 
     def _engine_in(self, frame, centres, rows, weight):
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""

@@ -9,7 +9,7 @@ from kfree.engines.kernel.gram import blocks
 from kfree.estimators._validation import is_positive_number, require, require_choice
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
-from kfree.explain.view import confidence, nearest_centres, nearest_other
+from kfree.explain.view import nearest_centres, nearest_other
 from kfree.saving import Savable
 
 
@@ -83,6 +83,21 @@ class Explained(Savable):
         view = self._view(X)
         return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
 
+    def confidence(self, X=None):
+        """How certain the label of each row is: 0 half-way between two clusters, 1 at the centre of its own.
+
+        It is 1 − distance to the own cluster / distance to the nearest other one: a margin, not a probability.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+
+        Returns
+        -------
+        confidence : ndarray of shape (n_samples,)
+        """
+        return self._view(X).confidence
+
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
 
@@ -155,39 +170,36 @@ class Judging(Explained):
         return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
 
 
-def margins(parts, labels, weight):
-    """``kept_margins`` from distances to all clusters, block by block of rows."""
+def spreads_by(parts, labels, weight):
+    """``kept_spreads`` from distances to all clusters, block by block of rows."""
 
-    def two_nearest():
+    def own():
         for places, distances in parts:
-            dist, _, second_dist, n_clusters = _seen([(slice(None), distances)], labels[places])
-            yield places, dist, second_dist, n_clusters
+            dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
+            yield places, dist, n_clusters
 
-    return kept_margins(two_nearest(), labels, weight)
+    return kept_spreads(own(), labels, weight)
 
 
-def kept_margins(parts, labels, weight):
-    """What a fit keeps of the distances of its rows: how certain each label is, and how far rows usually lie.
+def kept_spreads(parts, labels, weight):
+    """How far rows usually lie from their own cluster, which a fit keeps; rows of no weight have no part in it.
 
-    ``parts`` are places of rows, their distances to their own cluster and to the nearest other one, and the number of
-    clusters. Rows of no weight have a certainty and are no part of what is usual.
+    ``parts`` are places of rows, their distances to their own cluster, and the number of clusters.
     """
-    certain, kept, n_clusters = np.empty(len(labels), dtype=np.float32), [], 0
+    kept, n_clusters = [], 0
     size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
     stride = np.maximum(1, size // _ENOUGH_ROWS)
-    for places, dist, second_dist, n_seen in parts:
-        n_clusters = n_seen
-        certain[places] = confidence(dist, second_dist)
-        rows = (places.start or 0) + np.arange(len(dist))
+    for places, dist, n_seen in parts:
+        n_clusters, rows = n_seen, (places.start or 0) + np.arange(len(dist))
         counts = np.True_ if weight is None else weight[places] > 0
         # A row of no weight may be in a cluster that has no other.
         chosen = np.flatnonzero(counts & (rows % stride[np.minimum(labels[places], len(stride) - 1)] == 0))
         kept.append((labels[places][chosen], dist[chosen]))
     some, dist = (np.concatenate(part) for part in zip(*kept, strict=True))
-    return certain, fitted_spreads(some, dist, n_clusters, size)
+    return fitted_spreads(some, dist, n_clusters, size)
 
 
 def require_rows(X, estimator):

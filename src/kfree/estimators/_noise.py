@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.estimators._explained import margins
+from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
 from kfree.explain.spread import outlier_scores
 
@@ -40,7 +40,7 @@ def without_noise(noise, rows, weight, search, distances):
 
 def _farthest(found, distances, weight, left_out, n_out):
     """The rows that count and score highest, the earlier one on ties."""
-    _, spreads = margins(distances(found), found.labels, np.where(left_out, 0.0, weight))
+    spreads = spreads_by(distances(found), found.labels, np.where(left_out, 0.0, weight))
     limits = spreads.limits()
     scores = np.concatenate([outlier_scores(part, limits) for _, part in distances(found)])
     scores[weight <= 0] = -1.0

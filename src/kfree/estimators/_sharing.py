@@ -9,7 +9,7 @@ from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
 from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._explained import column_names, margins, require_rows, view_by_distances
+from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._order import LABEL_ORDERS, ranks
 from kfree.estimators._validation import (
@@ -157,7 +157,7 @@ class SharedClusterer(CentreClusterer):
         np.minimum.at(place, labels[:k], self._rank_)
         order = np.argsort(place, kind="stable")
         seen = self._distances_in(engine.frame, state.sites.centres, order, points)
-        self.confidence_, self._spreads_ = margins(seen, ranks(order)[labels[k:]], None)
+        self._spreads_ = spreads_by(seen, ranks(order)[labels[k:]], None)
         self._order_, self._rank_ = order, ranks(order)
         used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
         np.logical_or.at(used, labels[:k], self._used_)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, require_prior, view_of_models
-from kfree.estimators._explained import Judging, margins
+from kfree.estimators._explained import Judging, spreads_by
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._validation import require_choice, require_count, require_threads
@@ -65,8 +65,6 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the nearest other, in Mahalanobis distance for Gaussians.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
@@ -227,12 +225,12 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         centres = data.centres(objective.model, stats)
         covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
         rows = data.rows if data.frame is None else data.frame.outward(data.rows)
-        certain, spreads = margins(distances_of_models(self.model, rows, centres, covariances), labels, None)
+        spreads = spreads_by(distances_of_models(self.model, rows, centres, covariances), labels, None)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._stats_, self._rank_ = data.frame, objective, stats, ranks(order)
         # The rule keeps the order of the search, on which ties depend.
         self._rule_ = objective.labelling(state.stats) if state.rule is None else state.rule
-        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
+        self.labels_, self._spreads_ = labels, spreads
         self.n_clusters_ = state.n_clusters
         self.free_energy_ = state.cost
         self.free_energy_history_ = np.array(descent.cost_history)

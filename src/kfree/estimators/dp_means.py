@@ -77,8 +77,6 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from birth on; gaps are clusters that died.

@@ -82,8 +82,6 @@ class HardHDP(Watched, SharedClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         The global cluster of each row; after ``partial_fit``, of each row of the last groups.
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     local_labels_ : ndarray of shape (n_samples,), int32
         The same, numbered from 0 within each group.
     groups_ : ndarray of shape (n_groups,)

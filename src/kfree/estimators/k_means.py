@@ -54,8 +54,6 @@ class KMeans(Watched, CentreClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
     n_clusters_ : int
     inertia_, cost_ : float

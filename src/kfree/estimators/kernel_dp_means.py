@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
-from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
+from kfree.estimators._explained import Judging, column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import (
     require_digits,
@@ -73,8 +73,6 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the second nearest: 0 on the border, 1 at the centre.
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from birth on; gaps are clusters that died.
     n_clusters_ : int
@@ -278,13 +276,13 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         order = published_order(self.label_order, found, state.stats.n, weight)
         labels, centres = ranks(order)[found], state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
-        certain, spreads = margins(self._distances_by(kernel, rows, known, coefficients, sq_norms), labels, weight)
+        spreads = spreads_by(self._distances_by(kernel, rows, known, coefficients, sq_norms), labels, weight)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._kernel_, self._rows_ = kernel, known
         self._coefficients_, self._sq_norms_ = coefficients, sq_norms
         # Coordinates of the centres with the distances that they have in feature space.
         self._centre_points_ = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
-        self.labels_, self.confidence_, self._spreads_ = labels, certain, spreads
+        self.labels_, self._spreads_ = labels, spreads
         self.cluster_ids_ = state.sites.uids[order]
         self.n_clusters_ = len(state.sites.uids)
         self.inertia_ = state.inertia

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
 from kfree.engines.kernel.gram import blocks
-from kfree.estimators._explained import Judging, column_names, margins, require_rows, view_by_distances
+from kfree.estimators._explained import Judging, column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order
@@ -65,8 +65,6 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-    confidence_ : ndarray of shape (n_samples,)
-        1 − distance to the own centre / distance to the second nearest, in the embedding.
     n_clusters_ : int
         The number of eigenvalues above ``lam_``, or 1.
     lam_ : float
@@ -310,12 +308,11 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
         n_clusters, spreads = max(1, embedding.shape[1]), None
         if self.affinity != "precomputed":
-            _, spreads = margins(_to_neighbours(rows, rows, labels, n_clusters), labels, None)
+            spreads = spreads_by(_to_neighbours(rows, rows, labels, n_clusters), labels, None)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._affinity_, self._degrees_, self._rows_model_ = affinity, degrees, rows_model
         self._rows_, self._spreads_ = None if spreads is None else rows, spreads
         self.labels_, self.n_clusters_ = labels, n_clusters
-        self.confidence_ = np.ones(len(labels)) if rows_model is None else rows_model.confidence_
         self.lam_ = spectrum.lam
         self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, spectrum.vectors, embedding
         self.relaxed_bound_ = float((spectrum.values - spectrum.lam).sum())
