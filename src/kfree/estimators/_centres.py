@@ -17,9 +17,9 @@ from kfree.estimators._explained import (
     METRICS,
     Judging,
     column_names,
-    kept_spreads,
     labels_of_fit,
     require_rows,
+    rows_for_spreads,
     view_by_distances,
 )
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
@@ -33,10 +33,8 @@ from kfree.estimators._validation import (
     validated_rows,
     validated_weights,
 )
+from kfree.explain.spread import fitted_spreads
 from kfree.objectives.dp_means import OBJECTIVES
-
-# Distances to own centres are computed for as many rows at a time as make blocks of this many columns small.
-_COLUMNS_OF_A_BLOCK = 32
 
 
 @dataclass(frozen=True)
@@ -153,13 +151,16 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order)[found.labels], state.sites.centres
-        spreads = kept_spreads(self._own_distances(engine.frame, centres[order], rows, labels), labels, weight)
+        size, chosen = rows_for_spreads(labels, weight)
+        dist = self._own_distances(engine.frame, centres[order], rows[chosen], labels[chosen])
+        sample = labels[chosen], dist, len(order), size
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self._order_, self._rank_ = order, ranks(order)
-        self.labels_, self._spreads_ = labels, spreads
+        self.labels_, self._spread_sample_ = labels, sample
+        self.__dict__.pop("_spreads_", None)
         self.cluster_centers_ = engine.frame.outward(centres[order])
         self.n_clusters_ = len(order)
         self.inertia_ = state.inertia
@@ -218,11 +219,14 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             yield places, np.sqrt(engine.sq_distances(seen[order]))
 
     def _own_distances(self, frame, centres, rows, labels):
-        """Distances of rows to the centres that ``labels`` name, block by block."""
-        for places in blocks(rows.shape[0], _COLUMNS_OF_A_BLOCK):
-            engine, seen = self._engine_in(frame, centres, rows[places], None)
-            everyone = np.arange(engine.n_rows)
-            yield places, np.sqrt(engine.parts[0].distances_to_own(everyone, labels[places], seen)), len(seen)
+        """Distances of rows to the centres that ``labels`` name."""
+        engine, seen = self._engine_in(frame, centres, rows, None)
+        return np.sqrt(engine.parts[0].distances_to_own(np.arange(engine.n_rows), labels, seen))
+
+    @cached_property
+    def _spreads_(self):
+        """How far rows usually lie from their own centre, worked out when it is first asked for."""
+        return fitted_spreads(*self._spread_sample_)
 
     def _engine_in(self, frame, centres, rows, weight):
         """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""

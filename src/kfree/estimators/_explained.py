@@ -43,7 +43,7 @@ DRAWN = {
     "graph": _draw_graph,
 }
 # Of a cluster with more rows, about as many say how far rows usually lie; so a fit needs little memory for that.
-_ENOUGH_ROWS = 2000
+_ENOUGH_ROWS = 500
 # What a distance is, by metric.
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
@@ -171,35 +171,26 @@ class Judging(Explained):
 
 
 def spreads_by(parts, labels, weight):
-    """``kept_spreads`` from distances to all clusters, block by block of rows."""
-
-    def own():
-        for places, distances in parts:
-            dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
-            yield places, dist, n_clusters
-
-    return kept_spreads(own(), labels, weight)
-
-
-def kept_spreads(parts, labels, weight):
-    """How far rows usually lie from their own cluster, which a fit keeps; rows of no weight have no part in it.
-
-    ``parts`` are places of rows, their distances to their own cluster, and the number of clusters.
-    """
+    """How far rows usually lie from their own cluster, from distances to all clusters, block by block of rows."""
+    size, chosen = rows_for_spreads(labels, weight)
+    is_chosen = np.zeros(len(labels), dtype=bool)
+    is_chosen[chosen] = True
     kept, n_clusters = [], 0
+    for places, distances in parts:
+        dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
+        kept.append(dist[is_chosen[places]])
+    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size)
+
+
+def rows_for_spreads(labels, weight):
+    """The number of rows of each cluster, and some rows of each, enough to know its spread; of positive weight."""
     size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
-    stride = np.maximum(1, size // _ENOUGH_ROWS)
-    for places, dist, n_seen in parts:
-        n_clusters, rows = n_seen, (places.start or 0) + np.arange(len(dist))
-        counts = np.True_ if weight is None else weight[places] > 0
-        # A row of no weight may be in a cluster that has no other.
-        chosen = np.flatnonzero(counts & (rows % stride[np.minimum(labels[places], len(stride) - 1)] == 0))
-        kept.append((labels[places][chosen], dist[chosen]))
-    some, dist = (np.concatenate(part) for part in zip(*kept, strict=True))
-    return fitted_spreads(some, dist, n_clusters, size)
+    stride = np.maximum(1, size // _ENOUGH_ROWS).astype(np.int32)
+    chosen = np.arange(len(labels), dtype=np.int32) % stride[labels] == 0
+    return size, np.flatnonzero(chosen if weight is None else chosen & (weight > 0))
 
 
 def require_rows(X, estimator):
