@@ -141,7 +141,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return centres / np.linalg.norm(centres, axis=1, keepdims=True)
 
     def _publish(self, X, rows, weight, found, left_out=None):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded.
+        """Set all fitted attributes; called only after the fit has succeeded.
 
         Rows that were ``left_out`` get the label −1.
         """

@@ -59,7 +59,7 @@ class PenalisedSearch(Watched):
             not (swept and self.patience),
             "patience",
             self.patience,
-            "0 with search='sweep', which is over when it is over",
+            "0 with search='sweep', which makes no random splits",
         )
         require(
             self.time_budget is None or is_positive_number(self.time_budget),

@@ -109,7 +109,7 @@ class StreamClusterer(CentreClusterer):
         return rows
 
     def _publish(self, X, stream, log, joined, last, labels=None):
-        """Everything that a chunk leaves behind, written at once and only when it has succeeded.
+        """Set all fitted attributes; called only after the chunk has been processed.
 
         ``joined`` is what the stream says of each row, ``last`` what that has become by now; ``labels`` if these are
         not the same.

@@ -58,7 +58,8 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         Divide affinities by the square roots of both rows' sums, as one does to find clusters of any shape (Ng, Jordan
         & Weiss 2002). None does so for ``"rbf"`` and ``"nearest_neighbors"``.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first rows.
+        How clusters are numbered: the largest first, ties in the order of their first rows; or all in the order of
+        their first rows.
     random_state : int, RandomState or None, default=None
         Seed of the proof that no eigenvalue was missed, where that takes a random start; 0 if None.
 
@@ -304,7 +305,7 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
             )
 
     def _publish(self, X, rows, affinity, degrees, matrix, spectrum):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        """Set all fitted attributes; called only after the fit has succeeded."""
         embedding = _unit_rows(spectrum.vectors)
         rows_model = _clustered(embedding, self.label_order) if embedding.shape[1] > 1 else None
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_

@@ -66,7 +66,7 @@ class DirichletProcessMixture:
         return np.asarray(psi(n))
 
     def weights(self, n: Floats) -> Floats:
-        """With what probability the next row falls to each cluster, if it founds none."""
+        """The probability of each cluster for the next row, given that the row opens no new cluster."""
         weights: Floats = n / n.sum()
         return weights
 
