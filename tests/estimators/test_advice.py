@@ -95,7 +95,7 @@ def test_a_path_that_was_too_short(rng):
     assert path_ended(lambda_path(X, max_k=20)) == []
     short = lambda_path(X, max_k=6)
     assert short.suggest().k == 6
-    assert "the largest that was looked at" in path_ended(short)[0]
+    assert "the largest that was considered" in path_ended(short)[0]
 
 
 def test_a_fit_warns_once_for_each_and_names_columns_of_frames(rng):

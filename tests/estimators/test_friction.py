@@ -141,7 +141,7 @@ def test_edges_by_number_from_a_frame_and_bad_weights():
     assert model.node_names_.tolist() == [5, 10, 30]
     square = pandas.DataFrame(np.ones((3, 3)) - np.eye(3))
     assert GraphDPMeans(lam=-0.5).fit(square).n_features_in_ == 3
-    with pytest.raises(ValueError, match="third column of a list of edges holds weights"):
+    with pytest.raises(ValueError, match="third column of a list of edges must hold weights"):
         GraphDPMeans().fit(np.array([("a", "b", "much"), ("b", "c", "little")]))
 
 

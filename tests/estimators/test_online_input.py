@@ -64,7 +64,7 @@ def test_bad_parameters(parameters, message):
 def test_settings_may_not_change_in_midstream():
     model = OnlineDPMeans(1.0).partial_fit([[0.0]]).set_params(lam=2.0)
     for go_on in (lambda: model.partial_fit([[1.0]]), model.merge):
-        with pytest.raises(ValueError, match="lam=2.0 is not allowed; give 1.0, with which this stream began"):
+        with pytest.raises(ValueError, match="lam=2.0 is not allowed; give 1.0, the value at the start of this stream"):
             go_on()
     assert model.fit([[0.0]]).partial_fit([[5.0]]).lam_ == 2.0
 

@@ -190,7 +190,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X, allow_new=False):
-        """Give each row the label of its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
+        """Label each row by its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
