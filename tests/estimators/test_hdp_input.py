@@ -73,7 +73,7 @@ def test_odd_groups_that_are_fine(search, penalties):
 
 def test_known_and_new_groups_in_predict():
     model = HardHDP(0.5, 1.0).fit(X, groups=["a", "a", "b", "b", "b"])
-    with pytest.raises(ValueError, match="this model knows 2 groups by name, such as .*a.*; give groups"):
+    with pytest.raises(ValueError, match="this model was fitted with 2 named groups, such as .*a.*; give groups"):
         model.predict(X)
     assert model.predict(X, groups=["a", "x", "b", "y", "y"]).tolist() == model.labels_.tolist()
     unnamed = HardHDP(0.5, 1.0).fit(X)
@@ -95,7 +95,7 @@ def test_further_groups_must_be_new():
         model.partial_fit(X[:, :1], groups=[2] * 5)
     assert vars(model).keys() == vars(before).keys()
     assert model.cost_ == before.cost_
-    with pytest.raises(ValueError, match="knows 2 groups by name, such as .*a.*; give groups"):
+    with pytest.raises(ValueError, match="fitted with 2 named groups, such as .*a.*; give groups"):
         HardHDP(0.5, 1.0).fit(X, groups=list("aabbb")).partial_fit(X)
     assert model.partial_fit([X, X[:2]]).groups_.tolist() == [0, 1, 2, 3]
     assert model.partial_fit(sp.csr_array(X), groups=[7] * 5).groups_.tolist() == [0, 1, 2, 3, 7]

@@ -133,7 +133,7 @@ def test_rows_of_no_weight_leave_no_trace(engine, half_life, rng):
     begin = OnlineDPMeans(4.0, half_life=half_life, engine=engine)
     model = clone(begin).partial_fit(X[:10], sample_weight=weight[:10])
     assert (model.n_clusters_, model.n_rows_seen_, model.labels_.tolist()) == (0, 10, [-1] * 10)
-    with pytest.raises(ValueError, match="no row of positive weight has come yet"):
+    with pytest.raises(ValueError, match="no row of positive weight was given yet"):
         model.predict(X)
     model.partial_fit(X[10:], sample_weight=weight[10:])
     counted = clone(begin).partial_fit(X[weight > 0], sample_weight=weight[weight > 0])

@@ -63,7 +63,7 @@ class SharedClusterer(CentreClusterer):
         done = self._assigned(X, groups, sample_weight)[1]
         if self._space_ is not None and not self._space_.knows_lengths:
             raise ValueError(
-                "score needs κ(x, x) of every row, which kernel='precomputed' does not give. Use a named kernel or a function."
+                "score needs κ(x, x) of every row, which kernel='precomputed' lacks. Use a named kernel or a function."
             )
         return -self._objective_.cost(done.stats)
 
@@ -100,8 +100,8 @@ class SharedClusterer(CentreClusterer):
 
     def _ask_for_groups(self):
         raise ValueError(
-            f"this model was fitted with {len(self.groups_)} named groups, such as {shown(self.groups_[0])}; give groups, one "
-            "name per row of X. Names that were not fitted are new groups."
+            f"this model was fitted with {len(self.groups_)} named groups, such as {shown(self.groups_[0])}; give "
+            "groups, one name per row of X. Names that were not fitted are new groups."
         )
 
     def _assigned(self, X, groups, sample_weight):
