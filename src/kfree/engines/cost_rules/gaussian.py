@@ -19,7 +19,8 @@ TREE_FEATURES, TREE_ROWS = 4, 2000
 
 
 class GaussianRows:
-    """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or its NumPy twin."""
+    """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or the reference
+    implementation."""
 
     def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None):
         self.n_rows, self.n_features = z.shape

@@ -1,4 +1,4 @@
-"""What the compiled passes over groups mean (hdp.cpp): the same functions in NumPy, same names and arguments.
+"""Reference implementation of the compiled passes over groups (hdp.cpp) in NumPy: same names and arguments.
 
 Rows ``member`` come in groups: those of group g are member[begin[g]:begin[g + 1]]. ``used`` (number of groups, k) says
 which of the shared sites a group uses, each at the penalty ``lam_local``.

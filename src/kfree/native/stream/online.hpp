@@ -42,7 +42,7 @@ class Stream {
 
   // out joined (n,): the id of the cluster that each row joined or opened; −1 for a row of no weight before any cluster
   std::vector<Event> advance(const Rows& rows, int64_t* joined);
-  // Algorithm 4 at the present penalty.
+  // Algorithm 4 at the current penalty.
   std::vector<Event> merge();
 
  private:

@@ -96,8 +96,8 @@ def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Engi
 def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float) -> tuple[Floats, Stats]:
     """K-means within every cluster, from two sites each; a cluster in which hardly a row changes sides is left alone.
 
-    So is one whose cost no longer falls: with rounding, rows could change sides for ever.
-    Returns the sites that the rows were last assigned to, and statistics about those.
+    So is one whose cost no longer falls: with rounding, rows could change sides without end. Returns the sites that the
+    rows were last assigned to, and statistics about those.
     """
     active = np.ones(len(pairs) // 2, dtype=bool)
     stats, _ = rows.choose(pairs, active)

@@ -21,7 +21,7 @@ _FINEST_SHARE = 0.05
 _RUNGS = 8
 # How often the two gaps around the best penalty so far are halved.
 _HALVINGS = 3
-# Graphs with no more links are searched with random attempts at every penalty, until so many in a row were in vain.
+# Graphs with no more links are searched with random perturbations at every penalty, until this many in a row fail.
 _FEW_LINKS, _PATIENCE = 2_000, 8
 # There no step is left out, up to so many clusters.
 _FEW_CLUSTERS = 16

@@ -1,4 +1,4 @@
-"""The staircase k(lam) of a graph's penalised cut, and which of its steps the links speak for."""
+"""The staircase k(lam) of a graph's penalised cut, and the step with the highest evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfree.search.path.staircase import Staircase, Step, penalties_of
 
 
 class CutStaircase(Staircase):
-    """How many clusters are best for each penalty ``lam`` < 0 of a cluster, and which number the links speak for.
+    """The best number of clusters for each penalty ``lam`` < 0, and the number with the highest evidence.
 
     Made by :class:`kfree.GraphDPMeans` with ``lam="auto"``. All arrays run over k, from one cluster per connected
     component on.

@@ -120,7 +120,7 @@ def search(
     in_time: Clock = always,
     report: Callable[[Descent[CutState]], None] | None = None,
 ) -> Descent[CutState]:
-    """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were nearly in vain.
+    """Descend from ``start`` until no move lowers J and ``patience`` random perturbations in a row fail to.
 
     No move is begun when ``in_time()`` is false. ``report`` is called after every move.
     """

@@ -37,7 +37,7 @@ def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> SharedSites
 def shared_split_merge(
     engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
-    """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
+    """Search from ``sites``, or from one cluster, which is first over-split."""
     start = shared_by_all(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)

@@ -1,4 +1,4 @@
-"""Which penalties do groups speak for? Those that suit the clusters they lead to.
+"""Automatic penalties for groups: those that are consistent with the clusters they lead to.
 
 The penalties of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the
 penalties. Where to begin is found by a walk from coarse to fine: of clusterings for falling penalties, the one with the
