@@ -18,7 +18,7 @@ class Work:
         self.options, self.console = options, console
         allowed = ("error", "nearest") if options.encode else ("error", "drop", "mean")
         if options.missing not in allowed:
-            raise UsageError("--missing nearest goes with --encode, and drop and mean go without it")
+            raise UsageError("--missing nearest needs --encode; --missing drop and mean do not allow it")
         if options.encode and options.standardize:
             raise UsageError("--encode scales columns itself; leave --standardize out")
         self.output, self.format = output_of(options.input, options.output, options.format)

@@ -1,4 +1,4 @@
-"""What all pictures share: colours and markers of clusters, axes, and matplotlib, imported when it is needed."""
+"""Shared by all plots: colours and markers of clusters, axes, and the lazy import of matplotlib."""
 
 from importlib import import_module
 
@@ -28,7 +28,7 @@ def axes(new_figure=None):
 
 
 def given_or_new(ax):
-    """These axes, or those of a new figure, without the lines that say nothing."""
+    """These axes, or those of a new figure, without spines that carry no information."""
     ax = axes(matplotlib("pyplot").figure) if ax is None else ax
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -50,4 +50,4 @@ def matplotlib(module):
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "kfree[plot]"') from error
+        raise ImportError('plots need matplotlib: pip install "kfree[plot]"') from error

@@ -1,4 +1,4 @@
-"""Cluster rows as they come, in one pass and without keeping any; each row gets the number of the cluster it joins."""
+"""Cluster rows in one pass, without keeping any; each row gets the number of the cluster it joins."""
 
 from kfree.cli import options as shared
 

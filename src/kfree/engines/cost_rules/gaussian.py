@@ -1,4 +1,4 @@
-"""Dense rows under quadratic costs: all of them one by one, or boxes of a kd-tree at once."""
+"""Dense rows under quadratic costs: assigned one by one, or by boxes of a kd-tree."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InMemorySweep:
-    """Rows against the old sites at once; then the far ones in visiting order, against the newborn as well."""
+    """Compares rows with the old sites in one pass; then the far ones in visiting order with the newborn sites."""
 
     def __init__(self, part: InMemoryPart, sites: Sites, lam: float, order: VisitingOrder | None):
         self._part, self._lam, self._k = part, lam, len(sites.uids)
@@ -32,13 +32,13 @@ class InMemorySweep:
         return int(self._at[self._begin]) if self._begin < len(self._at) else None
 
     def go_on(self, newborn: Floats, until: int | None, room: int) -> Births:
-        # Rows that have come near to clusters of other parts no longer come into question.
+        # Rows near to clusters of other parts are no longer candidates.
         self._far, self._at = self._still_far(newborn)
         end = len(self._at) if until is None else int(np.searchsorted(self._at, until))
         far, at = self._far[self._begin : end], self._at[self._begin : end]
         first_label = self._k + len(newborn)
         founders, n_refused = self._part.open_clusters(far, first_label, self._lam, room, self._labels, self._sq_dist)
-        # Rows after these have not met what was born just now.
+        # Rows after these have not been compared with the newest clusters.
         self._begin, self._n_seen = end, len(newborn)
         return Births(self._part.points(far[founders]), at[founders], n_refused, self.upcoming())
 
