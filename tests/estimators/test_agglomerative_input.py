@@ -78,5 +78,5 @@ def test_duplicates_are_one_cluster():
 
 
 def test_one_row_has_no_picture():
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="no merges to draw"):
         AgglomerativeBayes().fit([[1.0]]).plot_dendrogram()

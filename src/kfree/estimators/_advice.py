@@ -63,7 +63,7 @@ def unlike_scales(rows, named):
     large = [j for j in varying if scale[j] > _SCALES * typical]
     small = [j for j in varying if scale[j] * _SCALES < typical and _n_distinct(rows[:, j]) > len(rows) / 2]
     said = [f"{_some(large, named)} decide(s) the clusters"] if large else []
-    said += [f"{_some(small, named)} has no influence"] if small else []
+    said += [f"{_some(small, named)} cannot influence them"] if small else []
     if not said:
         return []
     return [

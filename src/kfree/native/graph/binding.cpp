@@ -1,4 +1,4 @@
-// The Python face of graphs under a penalised cut; its twin is reference/cut.py.
+// The Python binding of graphs under a penalised cut; reference implementation: reference/cut.py.
 #include "core/binding.hpp"
 #include "graph/cut.hpp"
 
