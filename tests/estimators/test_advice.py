@@ -67,7 +67,10 @@ def strips(rng, pieces):
 
 ADVISED = {
     "other units": (with_column(lambda rng: 1000 * rng.normal(size=500)), "column 3 decide.*kfree.TableEncoder"),
-    "tiny units": (with_column(lambda rng: rng.normal(size=500) / 1000), "column 3 cannot influence them.*kfree.TableEncoder"),
+    "tiny units": (
+        with_column(lambda rng: rng.normal(size=500) / 1000),
+        "column 3 cannot influence them.*kfree.TableEncoder",
+    ),
     "row numbers": (with_column(lambda rng: rng.permutation(500) + 7.0), "column 3 has another whole number .* Drop"),
     "yes/no, standardised": (with_column(lambda rng: 2.0 * (rng.random(500) < 0.5)), "column 3 take.s. few values"),
     "Likert only": (

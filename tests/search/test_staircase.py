@@ -151,7 +151,7 @@ def test_repr_lists_steps_by_plausibility():
     assert "suggested: k=3 for lam between 10 and 100, say 31.62" in text
     assert "density dips between 50% of neighbours, the weakest -3.0 sd; evidence 1.0 sd" in text
     assert text.index("less plausible: k=4") < text.index("less plausible: k=2")
-    assert "rows set aside as outliers: 2" in text
+    assert "rows left out as outliers: 2" in text
     assert "outliers" not in repr(judged())
 
 

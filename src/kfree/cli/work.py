@@ -62,7 +62,7 @@ class Work:
         write_beside(self.table, gapped, self.output, self.format)
 
     def save(self, model):
-        """Write the model where it was asked for, with the preparation of its rows."""
+        """Write the model to the path of --save, with the preparation of its rows."""
         model.preparation_ = self.plan
         if self.options.save:
             save_model(model, self.options.save)

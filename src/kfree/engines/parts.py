@@ -1,8 +1,8 @@
 """The contract of a part: rows with consecutive global numbers, held in one place.
 
-A part is asked for the same passes as an engine (``engines/contract.py``). Its sums are nodes of the tree over block
-numbers (``core/sum_tree.py``), so that the engine that joins parts has the bits of one that holds all rows. A handle
-identifies an assignment to the part; only the part reads it.
+A part has the same passes as an engine (``engines/contract.py``). Its sums are nodes of the tree over block numbers
+(``core/sum_tree.py``), so that the engine that joins parts has the bits of one that holds all rows. A handle identifies
+an assignment to the part; only the part reads it.
 """
 
 from __future__ import annotations

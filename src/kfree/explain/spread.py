@@ -15,7 +15,7 @@ _FEWEST = 5
 _ENOUGH = 50
 # A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
 _SMALL, _WIDE = 0.1, 2.0
-# Shapes that are looked at, and the ratio of median to lower quartile for each, which falls with the shape.
+# Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
 _SHAPES = np.geomspace(0.25, 200.0, 400)
 _RATIOS = gamma.ppf(0.5, _SHAPES) / gamma.ppf(0.25, _SHAPES)
 

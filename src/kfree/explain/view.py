@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-# Distances between centres that are computed at once.
+# Distances between centres per block.
 _BLOCK = 1 << 21
 
 Floats = NDArray[np.float64]

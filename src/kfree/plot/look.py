@@ -4,11 +4,11 @@ from importlib import import_module
 
 import numpy as np
 
-# Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
+# Neighbouring numbers are far apart in hue, so that clusters with consecutive numbers are easy to distinguish.
 _GOLDEN_ANGLE = 0.381966
 # Lightness alternates, so that neighbouring numbers also differ in grey; all stand out from white and from black.
 _SATURATION, _VALUE = np.array([0.75, 0.62, 0.6]), np.array([0.8, 0.82, 0.62])
-# Markers tell clusters apart where colours do not.
+# Markers distinguish clusters of similar colours.
 MARKERS = "os^DvPX<>p"
 # Rows of no cluster.
 NOISE = "0.5"

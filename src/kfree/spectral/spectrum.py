@@ -11,7 +11,7 @@ from kfree.core.stats import Floats
 from kfree.spectral.counts import Certificate
 from kfree.spectral.matrices import Blocks, Matrix
 
-# Eigenvalues looked at to begin with.
+# Number of eigenvalues computed at first.
 _FIRST_LOOK = 20
 # Maximum number of further searches for eigenvalues that a solver missed.
 _TRIALS = 4

@@ -131,7 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         rows : ndarray of shape (n_samples, n_features_out), float64
-            Or what ``set_output`` asks for.
+            Or the container chosen by ``set_output``.
         """
         check_is_fitted(self)
         self._check_parameters()

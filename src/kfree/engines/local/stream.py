@@ -109,7 +109,7 @@ class RowStream:
 
 
 def _blocks(X: Any, order: Index | None) -> Iterator[tuple[Any, Any]]:
-    """Rows in order of visit, dense, and where they stand in X; all at once where nothing must be copied."""
+    """Rows in order of visit, dense, and their places in X; in one piece if nothing must be copied."""
     n_rows, n_features = X.shape
     if order is None and not sp.issparse(X):
         yield slice(None), X

@@ -5,7 +5,7 @@
 namespace kfree::binding {
 namespace {
 
-// Runs without the interpreter lock and hands over a question to be asked now and then.
+// Runs without the interpreter lock and passes a callback that is called now and then.
 template <class Work>
 int64_t interruptible(Work work) {
   return unlocked([&] {

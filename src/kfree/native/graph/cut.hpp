@@ -17,7 +17,7 @@ struct Graph {
   const double* volume;      // (n,) > 0; a cut is divided by it: degree for the normalised, size for the ratio cut
 };
 
-// Asked now and then; false means stop, upon which Interrupted is thrown.
+// Called now and then; if it returns false, Interrupted is thrown.
 using GoOn = std::function<bool()>;
 
 struct MoveRules {

@@ -71,7 +71,7 @@ class State:
         return math.fsum(self.stats.sse)
 
     def same_partition(self, later: State) -> bool:
-        """Whether ``later`` holds the same rows in the same clusters, those aside that had no weight and died."""
+        """Whether ``later`` holds the same rows in the same clusters, apart from removed clusters of no weight."""
         alive = self.stats.n > 0
         if not np.array_equal(self.sites.uids[alive], later.sites.uids):
             return False

@@ -88,7 +88,7 @@ class CutStaircase(Staircase):
         return int(np.flatnonzero(self.lam_low <= lam)[0])
 
     def _end(self) -> str:
-        return f"the {self.k[-1]} clusters that this staircase goes to; ask for at most that many."
+        return f"the {self.k[-1]} clusters at which this staircase ends; give at most that many."
 
     @staticmethod
     def _middle(low: float, high: float) -> float:

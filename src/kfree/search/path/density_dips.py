@@ -63,7 +63,7 @@ class DensityDips:
     """``share`` of the pairs of neighbours have a dip between them; together these exceed chance by ``z`` sigma.
 
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
-    rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
+    rows for the test. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
     below zero for every unimodal density, and minus infinity where dips are too few to ask. ``closely`` says that a
     second look was taken.
@@ -92,7 +92,7 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
 
 
 def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
-    """What one look shows; whether the density is unimodal is asked only where there is so much evidence of dips."""
+    """The result of one test; unimodality is tested only if there is enough evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
     for trial in trials:
         for segment in neighbours(trial.sq_gap, look.n_nearest):

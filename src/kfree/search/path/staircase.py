@@ -215,7 +215,7 @@ class Staircase:
         lines = [f"Staircase of 1 to {len(self.k)} clusters", f"suggested: {self._described(best)}"]
         lines += [f"less plausible: {self._described(j)}" for j in others[:3]]
         if self.n_outliers:
-            lines.append(f"rows set aside as outliers: {self.n_outliers}")
+            lines.append(f"rows left out as outliers: {self.n_outliers}")
         return "\n".join(lines)
 
     def _described(self, j: int) -> str:
@@ -238,7 +238,7 @@ class Staircase:
 
     def _end(self) -> str:
         if self.complete:
-            return f"the {len(self.k)} distinct rows of X; ask for at most that many clusters."
+            return f"the {len(self.k)} distinct rows of X; give at most that many clusters."
         return f"the {len(self.k)} clusters that this staircase goes to; ask lambda_path for more with max_k."
 
     @staticmethod
