@@ -57,7 +57,7 @@ def test_what_cannot_be_answered_is_said():
         path.at()
     with pytest.raises(TypeError, match="either k=.* or lam="):
         path.at(k=2, lam=1.0)
-    with pytest.raises(ValueError, match="k=4 is more than the 3 clusters that this staircase goes to.*max_k"):
+    with pytest.raises(ValueError, match="k=4 is more than the 3 clusters at which this staircase ends.*max_k"):
         path.at(k=4)
     with pytest.raises(ValueError, match="k=4 is more than the 3 distinct rows"):
         whole.at(k=4)

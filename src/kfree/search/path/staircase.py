@@ -239,7 +239,7 @@ class Staircase:
     def _end(self) -> str:
         if self.complete:
             return f"the {len(self.k)} distinct rows of X; give at most that many clusters."
-        return f"the {len(self.k)} clusters that this staircase goes to; ask lambda_path for more with max_k."
+        return f"the {len(self.k)} clusters at which this staircase ends; give lambda_path a larger max_k."
 
     @staticmethod
     def _middle(low: float, high: float) -> float:
