@@ -39,7 +39,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         share suffices: very small clusters) and 0 (all links: connected components only). At −2 and below single nodes
         are optimal, at 0 and above one cluster is. For ``cut="ratio"`` −lam is the number of links per node that a
         cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` uses the step of the staircase k(lam)
-        whose clusters have the highest likelihood of the links (``path_``).
+        whose clusters have the highest evidence (``path_``).
     target_k : int or None, default=None
         The number of clusters to aim at, nodes without links included. With ``lam="auto"``, ``fit`` looks for a penalty
         at which the search ends with this number. It warns if it finds none.

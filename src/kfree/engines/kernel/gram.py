@@ -27,8 +27,8 @@ _DIAGONAL = 64
 class Kernel:
     """A kernel of scikit-learn by name, or a function of two rows, with its ``params``.
 
-    ``"precomputed"`` takes rows as kernel values. A ``frame`` gives the coordinates of rows for kernels that depend on
-    differences of rows only.
+    ``"precomputed"`` takes rows as kernel values. A ``frame`` gives the coordinates of rows for kernels whose distances
+    in feature space do not change if all rows are shifted.
     """
 
     name: str | Callable[[Floats, Floats], float]

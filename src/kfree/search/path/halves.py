@@ -9,7 +9,7 @@ import numpy as np
 from kfree.core.stats import Index
 from kfree.engines.contract import SampleEngine
 
-# Reference rows: rows with equal distances to these are compared for equality.
+# Number of reference rows: rows with equal distances to all of these count as equal.
 _REFERENCES = 3
 
 
