@@ -82,7 +82,7 @@ OD_TABLES = (
 )
 OD_TABLE_5 = (
     "BD and OD give the paper's numbers. SD and SMD as printed end with other numbers than published, and mostly at a "
-    "lower cost (Tables 1 to 3); kfree's default is held against the paper's grid search over k."
+    "lower cost (Tables 1 to 3); kfree's default is compared with the paper's grid search over k."
 )
 OD_FIGURE_3 = "The paper prints no numbers for this figure; the data are five Gaussians in two groups of two and three."
 

@@ -1,4 +1,4 @@
-"""kfree: clustering when nobody knows k.
+"""kfree: clustering with an unknown number of clusters.
 
 Public names are imported when they are first used, so that ``import kfree`` is fast.
 """

@@ -1,8 +1,8 @@
-"""Warnings of kfree that users may want to silence by their class."""
+"""Warning categories of kfree, which can be filtered by class."""
 
 
 class DataAdvice(UserWarning):
-    """The data are such that the answer may not be what was wanted; the message names the column and the remedy.
+    """Warns about data for which the result may mislead; the message names the column and the remedy.
 
     Silence it with ``warnings.filterwarnings("ignore", category=kfree.exceptions.DataAdvice)``.
 

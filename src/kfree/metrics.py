@@ -39,8 +39,8 @@ def dendrogram_purity(linkage: ArrayLike, y: ArrayLike) -> float:
     merges, classes = _validated(linkage, y)
     class_size = Counter(classes)
     n_drawn = sum(size for size in class_size.values() if size > 1)
-    # By node: how many leaves of each class it holds. What knows more classes takes over what knows fewer, so that a
-    # count is moved at most log n times.
+    # By node: how many leaves of each class it holds. The smaller table is merged into the larger one, so that a count
+    # is moved at most log n times.
     inside = [Counter([c]) for c in classes]
     shares = []
     for left, right, _, size in merges:

@@ -74,7 +74,7 @@ def test_predict_takes_models_that_know_no_table(blobs_csv, capsys):
     kfree.AgglomerativeBayes().fit(X).save("m.kfree")
     status, _, err = outcome(["predict", "m.kfree", "data.csv"], capsys)
     assert status == 1
-    assert "AgglomerativeBayes, which has no clusters for further rows" in err
+    assert "AgglomerativeBayes, which cannot label further rows" in err
 
 
 def test_path_tells_the_steps(blobs_csv, capsys, here):

@@ -67,7 +67,10 @@ def strips(rng, pieces):
 
 ADVISED = {
     "other units": (with_column(lambda rng: 1000 * rng.normal(size=500)), "column 3 decide.*kfree.TableEncoder"),
-    "tiny units": (with_column(lambda rng: rng.normal(size=500) / 1000), "column 3 cannot matter.*kfree.TableEncoder"),
+    "tiny units": (
+        with_column(lambda rng: rng.normal(size=500) / 1000),
+        "column 3 cannot influence them.*kfree.TableEncoder",
+    ),
     "row numbers": (with_column(lambda rng: rng.permutation(500) + 7.0), "column 3 has another whole number .* Drop"),
     "yes/no, standardised": (with_column(lambda rng: 2.0 * (rng.random(500) < 0.5)), "column 3 take.s. few values"),
     "Likert only": (
@@ -78,7 +81,7 @@ ADVISED = {
         lambda rng: ((age := rng.normal(45, 12, 800).round())[:, None], np.unique(age, return_inverse=True)[1]),
         "column 0 take.s. few values",
     ),
-    "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans learns shapes"),
+    "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans for elliptic clusters"),
     "strips in pieces": (lambda rng: strips(rng, 8), "without a gap to their neighbours.*BayesianKMeans"),
 }
 
@@ -95,7 +98,7 @@ def test_a_path_that_was_too_short(rng):
     assert path_ended(lambda_path(X, max_k=20)) == []
     short = lambda_path(X, max_k=6)
     assert short.suggest().k == 6
-    assert "the largest that was looked at" in path_ended(short)[0]
+    assert "the largest that was considered" in path_ended(short)[0]
 
 
 def test_a_fit_warns_once_for_each_and_names_columns_of_frames(rng):

@@ -13,7 +13,7 @@ REFUSED = {
     "prior": ({"prior": "uninformative"}, "'neighbours', 'data' or a dict: single rows need a proper prior"),
     "prior key": ({"prior": {"xi": 1.0}}, "some of the keys xi0, m0, eta0, B0, phi0"),
     "prior not positive definite": ({"prior": {"B0": [[1.0, 2.0], [2.0, 1.0]]}}, "smallest eigenvalue is -1"),
-    "prior far too narrow": ({"prior": {"B0": 1e-100 * np.eye(2)}}, "times as wide as B0 says"),
+    "prior far too narrow": ({"prior": {"B0": 1e-100 * np.eye(2)}}, "times as wide as a cluster under B0"),
     "closest pairs": ({"closest_pairs": "conga"}, "did you mean 'conga-line'"),
     "engine": ({"engine": "gpu"}, "'auto', 'native', 'reference'"),
     "threads": ({"n_threads": 0}, "a whole number ≥ 1"),
@@ -78,5 +78,5 @@ def test_duplicates_are_one_cluster():
 
 
 def test_one_row_has_no_picture():
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="no merges to draw"):
         AgglomerativeBayes().fit([[1.0]]).plot_dendrogram()

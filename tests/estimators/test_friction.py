@@ -98,7 +98,7 @@ def test_one_thread_is_one_thread(X):
 
 def test_groups_are_not_taken_for_y(X):
     shop = np.repeat(["north", "south"], 75)
-    with pytest.raises(ValueError, match="y holds names, such as north.*groups="):
+    with pytest.raises(ValueError, match="y holds names, such as north.*the parameter groups"):
         HardHDP(9.0, 9.0).fit(X, shop)
     with pytest.raises(ValueError, match="y holds names"):
         HardHDP(9.0, 9.0).partial_fit(X, shop.tolist())
@@ -141,7 +141,7 @@ def test_edges_by_number_from_a_frame_and_bad_weights():
     assert model.node_names_.tolist() == [5, 10, 30]
     square = pandas.DataFrame(np.ones((3, 3)) - np.eye(3))
     assert GraphDPMeans(lam=-0.5).fit(square).n_features_in_ == 3
-    with pytest.raises(ValueError, match="third column of a list of edges holds weights"):
+    with pytest.raises(ValueError, match="third column of a list of edges must hold weights"):
         GraphDPMeans().fit(np.array([("a", "b", "much"), ("b", "c", "little")]))
 
 

@@ -294,7 +294,7 @@ def test_a_new_node_may_join_one_that_had_no_links():
 
 
 def test_nodes_are_named_in_one_way():
-    with pytest.raises(ValueError, match="some nodes by numbers and some by texts.*name all in one way"):
+    with pytest.raises(ValueError, match="some nodes by numbers and some by texts.*Use one type for all names"):
         GraphDPMeans().fit([(1, "1"), (1, 2), ("1", 3)])
 
 

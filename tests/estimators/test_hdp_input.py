@@ -20,7 +20,7 @@ BAD_ROWS = {
     "NaN": ((X, None, [0, 0, 1, np.nan, np.nan]), r"2 missing value\(s\) \(NaN or None\), the first for row 3"),
     "None": ((X, None, ["a", None, "a", "b", "b"]), r"1 missing value\(s\) \(NaN or None\), the first for row 1"),
     "names of two kinds": ((X, None, np.array(["a", 1, 1, 1, 1], dtype=object)), "cannot be compared .*all strings"),
-    "list and groups": (([X, X], None, GROUPS), "a list of arrays, each of which is a group, and groups was given"),
+    "list and groups": (([X, X], None, GROUPS), "a list of arrays, one per group, and groups was given"),
     "other columns": (([X, X[:, :1]],), "array 0 has 2, array 1 has 1; groups share clusters only if they share col"),
     "NaN in a group": (([X, X * np.nan],), r"10 NaN or inf value\(s\)"),
     "an empty group": (([X, X[:0]],), "minimum of 1 is required"),
@@ -73,7 +73,7 @@ def test_odd_groups_that_are_fine(search, penalties):
 
 def test_known_and_new_groups_in_predict():
     model = HardHDP(0.5, 1.0).fit(X, groups=["a", "a", "b", "b", "b"])
-    with pytest.raises(ValueError, match="this model knows 2 groups by name, such as .*a.*; give groups"):
+    with pytest.raises(ValueError, match="this model was fitted with 2 named groups, such as .*a.*; give groups"):
         model.predict(X)
     assert model.predict(X, groups=["a", "x", "b", "y", "y"]).tolist() == model.labels_.tolist()
     unnamed = HardHDP(0.5, 1.0).fit(X)
@@ -85,7 +85,7 @@ def test_further_groups_must_be_new():
     model = HardHDP(0.5, 1.0).fit(X, groups=GROUPS)
     before = clone(model).fit(X, groups=GROUPS)
     for groups, message in [
-        ([1, 1, 2, 2, 2], r"1 group\(s\) that were fitted already, such as 1"),
+        ([1, 1, 2, 2, 2], r"1 group\(s\) that were already fitted, such as 1"),
         (["a"] * 5, "names of type <U1 and the groups so far have int64"),
         ([2] * 4, r"groups has shape \(4,\)"),
     ]:
@@ -95,7 +95,7 @@ def test_further_groups_must_be_new():
         model.partial_fit(X[:, :1], groups=[2] * 5)
     assert vars(model).keys() == vars(before).keys()
     assert model.cost_ == before.cost_
-    with pytest.raises(ValueError, match="knows 2 groups by name, such as .*a.*; give groups"):
+    with pytest.raises(ValueError, match="fitted with 2 named groups, such as .*a.*; give groups"):
         HardHDP(0.5, 1.0).fit(X, groups=list("aabbb")).partial_fit(X)
     assert model.partial_fit([X, X[:2]]).groups_.tolist() == [0, 1, 2, 3]
     assert model.partial_fit(sp.csr_array(X), groups=[7] * 5).groups_.tolist() == [0, 1, 2, 3, 7]

@@ -98,7 +98,7 @@ BAD_PARAMETERS = [
     (DPMeans, {"target_k": 5, "max_clusters": 4}, "max_clusters=4 is not allowed; give None or at least target_k=5"),
     (DPMeans, {"target_k": 11, "lam": "farthest-first"}, "cannot find 11 clusters"),
     (DPMeans, {"target_k": 3, "lam": 1.0}, "target_k=3 is not allowed; give None with a lam that is a number"),
-    (DPMeans, {"lam": "farthest-first"}, "target_k=None is not allowed; give the wished number of clusters"),
+    (DPMeans, {"lam": "farthest-first"}, "target_k=None is not allowed; give the number of clusters to aim at"),
     (DPMeans, {"search": "sweeps"}, r"search='sweeps' is not allowed; .* \(did you mean 'sweep'\?\)"),
     (DPMeans, {"order": "shuffled"}, "order='shuffled' is not allowed; give one of 'given', 'random'"),
     (DPMeans, {"metric": "cosin"}, "did you mean 'cosine'"),

@@ -64,7 +64,7 @@ def test_bad_parameters(parameters, message):
 def test_settings_may_not_change_in_midstream():
     model = OnlineDPMeans(1.0).partial_fit([[0.0]]).set_params(lam=2.0)
     for go_on in (lambda: model.partial_fit([[1.0]]), model.merge):
-        with pytest.raises(ValueError, match="lam=2.0 is not allowed; give 1.0, with which this stream began"):
+        with pytest.raises(ValueError, match="lam=2.0 is not allowed; give 1.0, the value at the start of this stream"):
             go_on()
     assert model.fit([[0.0]]).partial_fit([[5.0]]).lam_ == 2.0
 
@@ -133,7 +133,7 @@ def test_rows_of_no_weight_leave_no_trace(engine, half_life, rng):
     begin = OnlineDPMeans(4.0, half_life=half_life, engine=engine)
     model = clone(begin).partial_fit(X[:10], sample_weight=weight[:10])
     assert (model.n_clusters_, model.n_rows_seen_, model.labels_.tolist()) == (0, 10, [-1] * 10)
-    with pytest.raises(ValueError, match="no row of positive weight has come yet"):
+    with pytest.raises(ValueError, match="no row of positive weight was given yet"):
         model.predict(X)
     model.partial_fit(X[10:], sample_weight=weight[10:])
     counted = clone(begin).partial_fit(X[weight > 0], sample_weight=weight[weight > 0])

@@ -145,7 +145,7 @@ def test_what_cannot_be_drawn(X, ax):
     model = DPMeans(lam=150.0).fit(X)
     for kind, said in {
         "staircase": "has no path",
-        "dendrogram": "grows no tree",
+        "dendrogram": "has no tree",
         "graph": "has no graph",
         "voronoi": "two columns; X has 3",
         "scater": "did you mean 'scatter'",

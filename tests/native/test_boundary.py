@@ -176,7 +176,7 @@ def test_counts(function, case):
 @pytest.mark.parametrize("make", [AgglomerativeBayes, BayesianKMeans])
 def test_counts_too_large_to_add(make):
     P = np.random.default_rng(0).poisson(3.0, size=(20, 4)).astype(float)
-    with pytest.raises(ValueError, match=r"X holds counts that add up to 2\.\d+e\+19, and beyond 2\*\*53"):
+    with pytest.raises(ValueError, match=r"X holds counts with a total of 2\.\d+e\+19; .* only up to 2\*\*53"):
         make("multinomial").fit(P * 1e17)
     make("multinomial").fit(P * 2.0**40)
 

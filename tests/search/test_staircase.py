@@ -57,7 +57,7 @@ def test_what_cannot_be_answered_is_said():
         path.at()
     with pytest.raises(TypeError, match="either k=.* or lam="):
         path.at(k=2, lam=1.0)
-    with pytest.raises(ValueError, match="k=4 is more than the 3 clusters that this staircase goes to.*max_k"):
+    with pytest.raises(ValueError, match="k=4 is more than the 3 clusters at which this staircase ends.*max_k"):
         path.at(k=4)
     with pytest.raises(ValueError, match="k=4 is more than the 3 distinct rows"):
         whole.at(k=4)
@@ -151,7 +151,7 @@ def test_repr_lists_steps_by_plausibility():
     assert "suggested: k=3 for lam between 10 and 100, say 31.62" in text
     assert "density dips between 50% of neighbours, the weakest -3.0 sd; evidence 1.0 sd" in text
     assert text.index("less plausible: k=4") < text.index("less plausible: k=2")
-    assert "rows set aside as outliers: 2" in text
+    assert "rows left out as outliers: 2" in text
     assert "outliers" not in repr(judged())
 
 

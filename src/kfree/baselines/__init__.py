@@ -1,4 +1,4 @@
-"""What the papers compare with: samplers, and searches by other criteria, all with scikit-learn's contract."""
+"""Baselines of the papers: samplers and searches by other criteria, as scikit-learn estimators."""
 
 from kfree.baselines.collapsed_gibbs import CollapsedGibbsDPMixture
 from kfree.baselines.g_means import GMeans

@@ -1,4 +1,4 @@
-"""What the two samplers share: the loop over sweeps, traces, and α under a Gamma prior (Escobar & West 1995)."""
+"""Shared by the two samplers: the loop over sweeps, traces, and α under a Gamma prior (Escobar & West 1995)."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What mixtures under Kurihara & Welling's split-and-merge strategy share: a fit, its attributes, predictions."""
+"""Shared by mixtures under Kurihara & Welling's split-and-merge strategy: fit, attributes, predictions."""
 
 import warnings
 
@@ -17,7 +17,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     """A subclass has a ``_family`` of the rows; its parameters have ``rule``, ``log_weight``, means and covariances."""
 
     def fit(self, X, y=None):
-        """Fit a mixture with as many clusters as the criterion asks for.
+        """Fit a mixture with the number of clusters that minimises the criterion.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ class CollapsedGibbsDPMixture(Sampler):
 
     Means and covariances are integrated out; a sweep draws the label of each row given all other labels (Neal 2000,
     Algorithm 3). The model is that of :class:`kfree.BayesianKMeans` with ``mixture="dirichlet-process"``. There are no
-    split-merge moves: the sampler is here to be compared with.
+    split-merge moves; the sampler is a baseline for comparison.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class CollapsedGibbsDPMixture(Sampler):
         self.random_state = random_state
 
     def predict(self, X):
-        """Give each row the label of the cluster that it most probably falls to, given ``labels_``.
+        """Label each row by its most probable cluster, given ``labels_``.
 
         Parameters
         ----------

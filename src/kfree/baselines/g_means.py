@@ -16,16 +16,16 @@ from kfree.estimators.k_means import KMeans
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
 # the last is that of Hamerly & Elkan.
 CRITICAL = {0.1: 0.631, 0.05: 0.752, 0.025: 0.873, 0.01: 1.035, 0.005: 1.159, 0.0001: 1.8692}
-# Fewer rows than this say nothing about a distribution.
+# Clusters with fewer rows than this are not tested.
 _FEWEST = 8
 
 
 class GMeans(ClusterMixin, BaseEstimator):
-    """K-means with a cluster more wherever the rows of one are not Gaussian.
+    """G-means: k-means that splits every cluster whose rows are not Gaussian.
 
-    From one cluster on, each is split by 2-means along its principal axis. If the rows, projected to the line between
-    the two centres, fail the test of Anderson & Darling for a normal distribution, the split is kept (Hamerly & Elkan
-    2003).
+    Starting from one cluster, each cluster is split by 2-means along its principal axis. The split is kept if the rows,
+    projected to the line between the two centres, fail the Anderson-Darling test for a normal distribution (Hamerly &
+    Elkan 2003).
 
     Parameters
     ----------

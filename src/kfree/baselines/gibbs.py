@@ -23,7 +23,7 @@ class GibbsDPMixture(Sampler):
 
     x ~ N(μ_z, σI), μ ~ N(prior_mean, ρI), labels by a Dirichlet process of concentration α. A sweep draws the label of
     each row given the means, and then the means (Neal 2000, Algorithm 2). Kulis & Jordan (2012) derive DP-means from it
-    for σ → 0. There are no split-merge moves: the sampler is here to be compared with.
+    for σ → 0. There are no split-merge moves; the sampler is a baseline for comparison.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class GibbsDPMixture(Sampler):
         self.random_state = random_state
 
     def predict(self, X):
-        """Give each row the label of the cluster that it most probably falls to, given ``labels_``.
+        """Label each row by its most probable cluster, given ``labels_``.
 
         Parameters
         ----------

@@ -17,15 +17,15 @@ from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
 
 
 class KMeansBIC(SplitMergeMixture):
-    """K-means whose number of clusters the Bayesian information criterion decides (after Pelleg & Moore 2000).
+    """K-means with the number of clusters by the Bayesian information criterion (after Pelleg & Moore 2000).
 
-    Clusters are spherical Gaussians of one common variance. What is minimised is −log likelihood of rows and labels
-    + ½·p·log n, with p = k·d + (k − 1) + 1 parameters, by splits and merges as in Kurihara & Welling (2009).
+    Clusters are spherical Gaussians of one common variance. ``fit`` minimises −log likelihood of rows and labels +
+    ½·p·log n, with p = k·d + (k − 1) + 1 parameters, by splits and merges as in Kurihara & Welling (2009).
 
     Parameters
     ----------
     max_iter : int, default=300
-        Most splits and merges that are tried.
+        Maximum number of splits and merges to try.
     max_clusters : int or None, default=None
 
     Attributes
@@ -73,7 +73,7 @@ class KMeansBIC(SplitMergeMixture):
 
 
 class GaussianMixtureBIC(SplitMergeMixture):
-    """A mixture of Gaussians by EM whose number of clusters the Bayesian information criterion decides.
+    """A mixture of Gaussians by EM, with the number of clusters by the Bayesian information criterion.
 
     Fits are those of :class:`sklearn.mixture.GaussianMixture`, from splits and merges as in Kurihara & Welling (2009).
 
@@ -82,7 +82,7 @@ class GaussianMixtureBIC(SplitMergeMixture):
     reg_covar : float, default=1e-6
         Added to the variances, as a share of the mean variance of the columns.
     max_iter : int, default=300
-        Most splits and merges that are tried.
+        Maximum number of splits and merges to try.
     max_clusters : int or None, default=None
 
     Attributes
@@ -168,7 +168,7 @@ class EMFamily:
             len(stats.n),
             reg_covar=self.reg_covar,
             max_iter=300,
-            # All that these would choose is given below.
+            # The parameters that init_params would compute are given below.
             init_params="random",
             random_state=0,
             weights_init=stats.n / stats.n.sum(),
@@ -182,7 +182,7 @@ class EMFamily:
             except ValueError as error:
                 if "ill-defined" not in str(error):
                     raise
-                return SoftClustering(r, math.inf, None)  # a cluster has collapsed: the split is refused
+                return SoftClustering(r, math.inf, None)  # a cluster has collapsed: the split is rejected
         return SoftClustering(model.predict_proba(rows), model.bic(rows) / 2, _em_parameters(model))
 
     def criteria(self, rows, state):

@@ -19,7 +19,7 @@ from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
 class VariationalMixture(SplitMergeMixture):
     """A mixture of Gaussians by variational Bayes, its number of clusters by splits and merges.
 
-    The model is that of :class:`kfree.BayesianKMeans`, but a row belongs to clusters in part. What is minimised is the
+    The model is that of :class:`kfree.BayesianKMeans`, but a row belongs to clusters in part. ``fit`` minimises the
     variational free energy, an upper bound of −log p(X | K): F of the statistics of soft labels, minus their entropy.
 
     Parameters
@@ -30,7 +30,7 @@ class VariationalMixture(SplitMergeMixture):
     tol : float, default=1e-6
         Updates stop when one lowers the free energy by less than this share of it.
     max_iter : int, default=300
-        Most splits and merges that are tried.
+        Maximum number of splits and merges to try.
     max_clusters : int or None, default=None
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None.

@@ -6,7 +6,7 @@ import sys
 
 
 class Console:
-    """Prints as ``--quiet`` and ``--json`` ask for."""
+    """Prints according to ``--quiet`` and ``--json``."""
 
     def __init__(self, options):
         self._quiet = getattr(options, "quiet", False)

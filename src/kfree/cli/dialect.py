@@ -1,4 +1,4 @@
-"""How a text table is written: encoding, delimiter, decimal mark and header, found from its beginning."""
+"""The dialect of a text table: encoding, delimiter, decimal mark and header, inferred from its beginning."""
 
 import codecs
 import csv
@@ -33,7 +33,7 @@ class Dialect:
 
 
 def found_dialect(name, sample, whole, *, encoding=None, delimiter=None, header=None):
-    """The dialect of a table from its first bytes; what is given is not looked for.
+    """The dialect of a table from its first bytes; given values are not inferred.
 
     ``whole`` says that ``sample`` is the whole file.
     """

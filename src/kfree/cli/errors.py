@@ -1,12 +1,12 @@
-"""What a command says when it cannot go on."""
+"""Errors of the command line."""
 
 
 class CommandError(Exception):
-    """A fault of the data or the file system; the command ends with status 1."""
+    """An error in the data or the file system; the command ends with status 1."""
 
 
 class UsageError(Exception):
-    """A fault of the command line itself; the command ends with status 2."""
+    """An error in the command line itself; the command ends with status 2."""
 
 
 def quoted(names, most=8):

@@ -49,7 +49,7 @@ def written(path):
 
 @contextmanager
 def reported(path):
-    """Turn what the file system says about ``path`` into an error of the command."""
+    """Turn an OSError about ``path`` into an error of the command."""
     try:
         yield
     except BrokenPipeError:

@@ -37,6 +37,6 @@ def draw_graph(model, path):
 def _write(ax, path):
     ending = Path(path).suffix.lower()
     if ending not in _ENDINGS:
-        raise UsageError(f"--plot {path}: the ending says which kind of picture; use one of {', '.join(_ENDINGS)}")
+        raise UsageError(f"--plot {path}: the ending sets the format; use one of {', '.join(_ENDINGS)}")
     with written(path) as file:
         ax.figure.savefig(file, format=ending[1:], dpi=120)

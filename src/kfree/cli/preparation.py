@@ -1,4 +1,4 @@
-"""From a table to a matrix: which columns, in what scale, and what is done about text and missing values."""
+"""From a table to a matrix: the choice and scale of columns, text and missing values."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -119,7 +119,7 @@ def _matrix(table, columns):
 
 
 def _without_missing(plan, table, X):
-    """Rows without missing values, by the choice of the user; and a mask of these rows."""
+    """Rows without missing values, by the option --missing; and a mask of these rows."""
     missing = np.isnan(X)
     per_column = missing.sum(axis=0)
     if not per_column.any():

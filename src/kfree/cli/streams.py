@@ -1,4 +1,4 @@
-"""Rows of a text table in chunks, as they come, none of them kept."""
+"""Rows of a text table in chunks, none of them kept."""
 
 import csv
 import sys
@@ -10,7 +10,7 @@ from kfree.cli.dialect import found_dialect, is_missing, is_number
 from kfree.cli.errors import CommandError, quoted
 from kfree.cli.tables import Table, require_readable, require_unique
 
-# The dialect of a stream is found from so many lines, for which it waits.
+# The dialect of a stream is inferred from this many lines.
 _FIRST_LINES = 20
 
 

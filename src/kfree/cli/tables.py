@@ -19,7 +19,7 @@ _ENDINGS = {
     ".ipc": ARROW,
     ".npy": NPY,
 }
-# What files are by their first bytes, whatever they are called.
+# The type of a file by its first bytes, whatever its name.
 _SIGNATURES = {b"PAR1": PARQUET, b"ARROW1": ARROW, b"\x93NUMPY": NPY}
 _NEEDS_PYARROW = 'needs pyarrow: pip install "kfree[files]"'
 
@@ -109,11 +109,11 @@ class Table:
         return len(np.unique(self._columns[name]))
 
     def drop(self, name):
-        """Forget a column that is not needed any more."""
+        """Drop a column that is no longer needed."""
         del self._columns[name]
 
     def release(self):
-        """Give the memory of columns that were dropped back to the system."""
+        """Return the memory of dropped columns to the system."""
 
     def require(self, names, option):
         """Raise unless these columns exist."""

@@ -18,7 +18,7 @@ class Work:
         self.options, self.console = options, console
         allowed = ("error", "nearest") if options.encode else ("error", "drop", "mean")
         if options.missing not in allowed:
-            raise UsageError("--missing nearest goes with --encode, and drop and mean go without it")
+            raise UsageError("--missing nearest needs --encode; --missing drop and mean do not allow it")
         if options.encode and options.standardize:
             raise UsageError("--encode scales columns itself; leave --standardize out")
         self.output, self.format = output_of(options.input, options.output, options.format)
@@ -62,7 +62,7 @@ class Work:
         write_beside(self.table, gapped, self.output, self.format)
 
     def save(self, model):
-        """Write the model where it was asked for, with the preparation of its rows."""
+        """Write the model to the path of --save, with the preparation of its rows."""
         model.preparation_ = self.plan
         if self.options.save:
             save_model(model, self.options.save)

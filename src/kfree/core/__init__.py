@@ -1,1 +1,1 @@
-"""What every layer writes its formulas in: statistics of clusters, distances, costs of rows."""
+"""Shared by all layers: statistics of clusters, distances, costs of rows."""

@@ -1,4 +1,5 @@
-"""Draws in proportion to numbers that rows have, by a descent of the tree over block numbers: parts leave no trace."""
+"""Draws in proportion to numbers that rows have, by a descent of the tree over block numbers, so that the result does
+not depend on parts."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ class Masses:
     """Non-negative numbers, one per row of a part, which begins with block number ``first_block``.
 
     ``_levels[l]`` holds the masses of the nodes of level l from number ``_first[l]`` on; those that reach beyond the
-    part know their share of it only, and are not used.
+    part hold a partial sum and are not used.
     """
 
     def __init__(self, mass: Floats, first_block: int, block: int):

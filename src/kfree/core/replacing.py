@@ -14,7 +14,7 @@ from typing import IO
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of ``path`` when the block ends without an error.
 
-    After an error, a full disk included, the old file is as it was. Devices and pipes are written directly.
+    After an error, such as a full disk, the old file is unchanged. Devices and pipes are written directly.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What one row more or less does to the cost of a cluster, under means and under mean directions.
+"""The change of a cluster's cost by adding or removing one row, under means and under mean directions.
 
 A row of weight w at squared distance d² from the centre adds ``joining`` to the cost by joining the cluster, and takes
 ``leaving`` from it by leaving; the move of the centre is counted in both. Arrays or numbers in, the same out.

@@ -12,7 +12,7 @@ from kfree.core.stats import Floats, Index, Stats
 
 @dataclass(frozen=True)
 class Sites:
-    """Centres (k, d), oldest first, and the ids that stay with them for life; a search never uses an id twice."""
+    """Centres (k, d), oldest first, and their ids, which never change; a search never uses an id twice."""
 
     centres: Floats
     uids: Index

@@ -1,6 +1,6 @@
-"""Where clusters live: the inner product behind squared norms and distances between points that are written as rows.
+"""Spaces: the inner product for squared norms and distances between points that are written as rows.
 
-Means, sums and differences of points are the same in every space, so a search needs to know no more than this.
+Means, sums and differences of points are the same in every space, so a search needs only this.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ EUCLIDEAN, DUAL = Euclidean(), Dual()
 
 
 def spanned(gram: Floats) -> tuple[Floats, Floats]:
-    """An orthonormal basis of what points with these inner products span, and the coordinates of the points in it.
+    """An orthonormal basis of the span of points with these inner products, and the coordinates of the points in it.
 
     The basis is given by combinations (k, r) of the points. Directions at the limit of rounding are left out.
     """

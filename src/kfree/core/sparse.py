@@ -11,8 +11,8 @@ import scipy.sparse as sp
 def require_structure(X: Any, name: str) -> None:
     """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
 
-    SciPy checks that when a matrix is made, and never again; its own conversions read beyond arrays that were changed
-    later. Two passes over the stored indices, in NumPy. LIL and DOK are checked after their conversion.
+    SciPy checks that only when a matrix is made; its conversions read beyond arrays that were changed later. Two passes
+    over the stored indices, in NumPy. LIL and DOK are checked after their conversion.
     """
     if X.format in ("csr", "csc", "bsr"):
         _require_compressed(X, name)
@@ -25,7 +25,7 @@ def require_structure(X: Any, name: str) -> None:
 def canonical_csr(X: Any) -> Any:
     """Sorted columns, each once, with index arrays of one type, in an object of its own; X itself is not changed.
 
-    Whether columns are sorted is looked at, not asked: SciPy remembers an answer that later changes make wrong.
+    Whether columns are sorted is computed, because SciPy caches an answer that later changes make wrong.
     """
     arrays = np.ascontiguousarray(X.data), X.indices, X.indptr
     if X.indices.dtype != X.indptr.dtype or X.indices.dtype not in (np.int32, np.int64):
@@ -80,5 +80,5 @@ def _require(ok: Any, X: Any, name: str, found: str) -> None:
     if not ok:
         raise ValueError(
             f"{name} is a sparse matrix in format {X.format!r} with a broken structure: it has {found}. Its arrays "
-            "were changed after it was made; make it anew, and see what is wrong with check_format()."
+            "were changed after it was made; build it again, and use check_format() to find the error."
         )

@@ -27,8 +27,8 @@ def totals(labels: NDArray[Any], values: Floats, n_clusters: int = 0) -> Floats:
 class Stats:
     """Per cluster: total weight ``n`` (k,), weighted ``sum`` of coordinates (k, d), and ``sse`` (k,).
 
-    ``sse`` is the weighted sum of squared distances to the site that the rows were held against, which is the
-    mean only once the mean has stopped moving.
+    ``sse`` is the weighted sum of squared distances to the site that the rows were assigned to, which is the mean only
+    at convergence.
     """
 
     n: Floats
@@ -160,7 +160,8 @@ class CountStats:
 
 @dataclass(frozen=True)
 class GroupStats(Stats):
-    """The same of clusters that groups share: ``used`` (k, number of groups) says whose rows of weight are where."""
+    """The same of clusters that groups share: ``used`` (k, number of groups) says which groups have rows of positive
+    weight in which cluster."""
 
     used: NDArray[np.bool_]
 
@@ -184,7 +185,8 @@ class GroupStats(Stats):
         return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, shared(other).used]))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
-        """``merge_cost`` may count what groups save that use both, so that sse is no longer one of distances alone."""
+        """``merge_cost`` may include the saving of groups that use both, so that sse is not a sum of distances
+        alone."""
         super().absorb(a, b, merge_cost)
         self.used[a] |= self.used[b]
         self.used[b] = False

@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 
 # Standard deviations are drawn up to this, while centres fill a cube of side 1.
 _LARGEST_STD = 0.2
-# So many vain attempts to place a cluster show that the cube is too small for them; then it grows by a tenth.
+# After this many failed attempts to place a cluster, the side of the cube grows by a tenth.
 _ATTEMPTS = 1000
 # The side of the triangle at which DP-means agrees with the three Gaussians as well as in the paper: NMI 0.89.
 _TRIANGLE_SIDE = 4.45
@@ -77,7 +77,7 @@ def _round_gaussians(centres, n_rows, random_state, std=1.0):
 
 
 def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, random_state=None):
-    """Rows from Gaussians of random shape, no two closer than wished (after Kurihara & Welling 2009, §11.1).
+    """Rows from Gaussians of random shape with a minimum separation (after Kurihara & Welling 2009, §11.1).
 
     Centres are uniform in a cube and standard deviations between 0 and a fifth of its side, such that no two clusters
     are closer than ``separation`` times the mean of their standard deviations. Then the rows of each cluster are

@@ -1,4 +1,4 @@
-"""What the papers do to their data before they cluster: arrays in, rows to cluster out."""
+"""The preprocessing of the papers: arrays in, rows to cluster out."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Engines hold the rows: who is nearest, and sufficient statistics of the answer."""
+"""Engines hold the rows: nearest sites, and sufficient statistics of the assignment."""

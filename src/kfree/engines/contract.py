@@ -1,8 +1,8 @@
 """The engine contract: the engine keeps everything that is as long as the rows; a search sees clusters.
 
 Rows, weights, labels, sides and distances of rows stay where the rows are. What crosses is as large as the clusters:
-statistics, centres, costs, counts, a few picked rows; labels cross once, when they are published. Anything that can run
-these passes can run every algorithm of kfree, with the same bits. ``engines/chunked`` fulfils the contract over parts
+statistics, centres, costs, counts, a few picked rows; labels cross once, when they are published. Any engine with these
+passes runs every algorithm of kfree, with the same bits. ``engines/chunked`` fulfils the contract over parts
 (``engines/parts.py``), of which memory, files, workers and GPUs are places.
 """
 
@@ -41,7 +41,8 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Pass:
-    """What one pass over the rows found: ``assignment`` of the rows to ``centres`` (k, d), and statistics about those.
+    """The result of one pass over the rows: ``assignment`` of the rows to ``centres`` (k, d), and statistics about
+    those.
 
     ``n_refused`` rows would have opened a cluster but found no room.
     """
@@ -54,7 +55,8 @@ class Pass:
 
 @dataclass(frozen=True)
 class Picks:
-    """A few rows: their global numbers, the clusters they are in, what makes them worth picking, coordinates (m, d)."""
+    """A few rows: their global numbers, the clusters they are in, the gain for which they were picked, coordinates (m,
+    d)."""
 
     row: Index
     cluster: Index
@@ -101,7 +103,7 @@ class Bisection(Protocol):
     def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Stats, Floats]:
         """Each row of an ``active`` pair (m,) goes to the nearer site of ``pairs`` (2m, d), the first one on ties.
 
-        Statistics (2m,) about the sites, of which those of other pairs mean nothing, and how many rows of positive
+        Statistics (2m,) about the sites, of which those of other pairs are not defined, and how many rows of positive
         weight changed sides, (m,); the first time all did. Once a pair is not active, it stays so.
         """
 
@@ -110,7 +112,7 @@ class Bisection(Protocol):
 
 
 class Closings(Protocol):
-    """What it would cost to close each cluster, its rows going to other clusters. Remembers what need not be redone."""
+    """What it would cost to close each cluster, its rows going to other clusters. Caches intermediate results."""
 
     def turn_to(self, assignment: Assignment, sites: Sites) -> None: ...
 
@@ -167,7 +169,7 @@ class Engine(Protocol):
     def nearest(self, sites: Sites) -> Pass:
         """Every row goes to its nearest site, the oldest one on ties.
 
-        An engine may remember what it saw in earlier passes to compute less; sites with the same uid are the same site,
+        An engine may cache results of earlier passes to compute less; sites with the same uid are the same site,
         wherever they have moved.
         """
 
@@ -186,7 +188,7 @@ class Engine(Protocol):
         """The rows of the clusters whose ``place`` (k,) is the number of a pair, not −1."""
 
     def closings(self) -> Closings:
-        """What it costs to close clusters: one object per search, which remembers rows' second-nearest sites."""
+        """What it costs to close clusters: one object per search, which caches the second-nearest sites of rows."""
 
     def dearest(
         self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least: float
@@ -208,10 +210,11 @@ class Engine(Protocol):
     def exchange(
         self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least_gain: float
     ) -> Assignment | None:
-        """Rows move one by one to where they cost least, until none of those that may gain moves; None if none did.
+        """Move rows one by one to where they cost least, until no candidate moves; None if none did.
 
         A row moves if that saves more than ``least_gain``, what leaving and joining do to both centres included; the
-        centres follow at once (Hartigan 1975). The last row of a cluster stays. ``centres`` are those of ``stats``.
+        centres are updated after every move (Hartigan 1975). The last row of a cluster stays. ``centres`` are those of
+        ``stats``.
         """
 
     def potential(self) -> Potential: ...
@@ -227,8 +230,8 @@ class Engine(Protocol):
     ) -> SampleEngine | None:
         """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
 
-        The order of rows does not show where all are taken: they are shuffled after they were sorted by their distance
-        to the one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
+        If all are taken, their order has no effect: they are shuffled after they were sorted by their distance to the
+        one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
         """
 
     def labels(self, assignment: Assignment) -> Any:

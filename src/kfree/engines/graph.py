@@ -59,10 +59,10 @@ class Graph:
         block: Labels | None = None,
         thorough: bool = False,
     ) -> Labels:
-        """Labels after nodes have moved, in their order or a given one, as long as each gains by it.
+        """Labels after nodes have moved, in their order or a given one, while each move lowers J.
 
-        Nodes of different blocks never share a cluster. A thorough search offers them clusters to which they have no
-        link as well, and ends only when no node gains.
+        Nodes of different blocks never share a cluster. A thorough search also considers clusters without a link to a
+        node, and ends only when no move lowers J.
         """
         labels = labels.copy()
         order = np.arange(self.n_nodes) if order is None else order

@@ -1,8 +1,8 @@
 """The contract of a part: rows with consecutive global numbers, held in one place.
 
-A part is asked for the same passes as an engine (``engines/contract.py``). Its sums are nodes of the tree over block
-numbers (``core/sum_tree.py``), so that the engine that joins parts has the bits of one that holds all rows. A handle is
-whatever the part remembers an assignment by; only the part looks into it.
+A part has the same passes as an engine (``engines/contract.py``). Its sums are nodes of the tree over block numbers
+(``core/sum_tree.py``), so that the engine that joins parts has the bits of one that holds all rows. A handle identifies
+an assignment to the part; only the part reads it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Births:
-    """What a part did during its turn of a sweep: newborn ``points`` (b, d) and when they were born, ``at`` (b,).
+    """The result of a part's turn in a sweep: newborn ``points`` (b, d) and when they were born, ``at`` (b,).
 
     ``upcoming`` is the position of the next row that may open a cluster, or None.
     """

@@ -1,1 +1,1 @@
-"""The scikit-learn face: validate, build, search, publish. No formulas."""
+"""The scikit-learn interface: validate, build, search, publish. No formulas."""

@@ -1,4 +1,4 @@
-"""Advice about data for which an automatic number of clusters may mislead: it names the column and the remedy."""
+"""Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from kfree.exceptions import DataAdvice
 
-# Rows that are looked at, spread over the table; and fewer than which no number of clusters can be told.
+# Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20
 # Standard deviations of columns may differ by this factor.
 _SCALES = 100.0
@@ -37,18 +37,18 @@ def advise(rows, names, labels, centres, path, stacklevel):
 
 
 def few_rows(n_rows):
-    """Fewer than twenty rows say little about the number of clusters."""
+    """Fewer than twenty rows, too few for a reliable number of clusters."""
     if n_rows >= _FEW_ROWS:
         return []
-    return [f"X has {n_rows} rows, too few to tell how many clusters there are; give lam or target_k, or more rows."]
+    return [f"X has {n_rows} rows, too few for a reliable number of clusters; give lam or target_k, or more rows."]
 
 
 def path_ended(path):
-    """The best number of clusters is the largest that was looked at."""
+    """The best number of clusters is the largest that was considered."""
     if path is None or path.complete or path.suggest().k < len(path):
         return []
     return [
-        f"the best number of clusters is {len(path)}, the largest that was looked at; there may be more. Look further "
+        f"the best number of clusters is {len(path)}, the largest that was considered; there may be more. Try more "
         f"with kfree.lambda_path(X, max_k={2 * len(path)}).suggest().lam."
     ]
 
@@ -63,7 +63,7 @@ def unlike_scales(rows, named):
     large = [j for j in varying if scale[j] > _SCALES * typical]
     small = [j for j in varying if scale[j] * _SCALES < typical and _n_distinct(rows[:, j]) > len(rows) / 2]
     said = [f"{_some(large, named)} decide(s) the clusters"] if large else []
-    said += [f"{_some(small, named)} cannot matter"] if small else []
+    said += [f"{_some(small, named)} cannot influence them"] if small else []
     if not said:
         return []
     return [
@@ -118,8 +118,8 @@ def long_clusters(rows, labels, centres):
         return []
     seen = f"{longest:.1f} times as long as wide" if longest >= _LONG else "without a gap to their neighbours"
     return [
-        f"clusters are {seen}: DPMeans looks for round ones, and cuts long ones in pieces. kfree.BayesianKMeans learns "
-        "shapes, kfree.SpectralDPMeans finds curved ones."
+        f"clusters are {seen}: DPMeans finds round clusters and over-splits long ones. Use kfree.BayesianKMeans for "
+        "elliptic clusters, kfree.SpectralDPMeans for curved ones."
     ]
 
 

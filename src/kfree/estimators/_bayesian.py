@@ -1,4 +1,4 @@
-"""What the models of Bayesian clustering need of data and user: rows, hyper-parameters, engines. One class a model."""
+"""Rows, hyper-parameters and engines for the models of Bayesian clustering, one class per model."""
 
 import warnings
 
@@ -20,7 +20,7 @@ from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
 
 PRIORS = ["data", "uninformative"]
-# Beyond this size, or below its inverse, squares of squares leave float64.
+# Above this size, or below its inverse, fourth powers overflow or underflow float64.
 _LARGEST = 1e70
 
 
@@ -39,12 +39,12 @@ class GaussianData:
         largest = np.abs(self.rows).max()
         if frame is None and largest > 0 and not 1 / _LARGEST < largest < _LARGEST:
             raise ValueError(
-                f"values of X differ by {largest:g}, and the determinant of their covariance leaves float64. Multiply "
+                f"values of X differ by {largest:g}: the determinant of their covariance overflows float64. Multiply "
                 "X by a constant first."
             )
 
     def model(self, prior, rng, informed=informed_by_data):
-        """The model with the hyper-parameters that ``prior`` asks for, in these coordinates, and φ0."""
+        """The model with the hyper-parameters given by ``prior``, in these coordinates, and φ0."""
         if isinstance(prior, str) and prior == "uninformative":
             return over_box(self.rows), 1.0
         given = {} if isinstance(prior, str) else _checked_keys(prior, ["xi0", "m0", "eta0", "B0", "phi0"])
@@ -96,7 +96,7 @@ class MultinomialData:
         self.frame, self.rows = None, self._validated(X, estimator)
 
     def model(self, prior, rng, informed=None):
-        """The model with the hyper-parameters that ``prior`` asks for, and φ0; "data" has the paper's 0.1 and 1."""
+        """The model with the hyper-parameters given by ``prior``, and φ0; "data" has the paper's 0.1 and 1."""
         uninformative = isinstance(prior, str) and prior == "uninformative"
         given = {} if isinstance(prior, str) else _checked_keys(prior, [self.weight, "phi0"])
         weight = _positive(self.weight, given.get(self.weight, 1.0 if uninformative else 0.1))
@@ -221,7 +221,7 @@ def _mahalanobis(rows, centres, covariances):
 
 
 class TakesModels:
-    """What scikit-learn must know about an estimator whose ``model`` is one of ``DATA``."""
+    """Tags of an estimator whose ``model`` is one of ``DATA``."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

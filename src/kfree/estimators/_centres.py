@@ -1,4 +1,4 @@
-"""What estimators with centres share: parameters, input, predict, transform and publication."""
+"""Shared by estimators with centres: parameters, input, predict, transform and fitted attributes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ from kfree.objectives.dp_means import OBJECTIVES
 
 @dataclass(frozen=True)
 class Found:
-    """What a search ended with: ``state`` is what to publish of ``descent``."""
+    """The result of a search: ``state`` is the state of ``descent`` to publish."""
 
     engine: Any
     objective: Any
@@ -63,7 +63,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return tags
 
     def predict(self, X, allow_new=False):
-        """Give each row the label of its nearest centre; on the data of ``fit`` this is ``labels_``.
+        """Label each row by its nearest centre; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         require_count("max_iter", self.max_iter)
 
     def _opened(self, X, sample_weight):
-        """The rows of a fit and their weights, validated. Nothing of an earlier fit is touched yet."""
+        """The rows of a fit and their weights, validated. Fitted attributes are not changed yet."""
         rows = validated_rows(X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         weight = validated_weights(sample_weight, rows.shape[0])
@@ -142,7 +142,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return centres / np.linalg.norm(centres, axis=1, keepdims=True)
 
     def _publish(self, X, rows, weight, found, left_out=None):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded.
+        """Set all fitted attributes; called only after the fit has succeeded.
 
         Rows that were ``left_out`` get the label −1.
         """
@@ -172,12 +172,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.engine_ = engine.description
 
     def _nearest(self, X, sample_weight=None):
-        """An engine with these rows, and the pass that takes them to their nearest centres."""
+        """An engine with these rows, and the pass that assigns them to their nearest centres."""
         engine, centres = self._fitted_engine(X, sample_weight)
         return engine, engine.nearest(Sites.of(centres))
 
     def _fitted_engine(self, X, weight):
-        """An engine that sees new rows in the coordinates of the fit, and the centres in those."""
+        """An engine with new rows in the coordinates of the fit, and the centres in the same coordinates."""
         check_is_fitted(self)
         self._check_shared_parameters()
         rows = validated_rows(X, self)
@@ -186,7 +186,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self._engine_in(self._frame_, self._sites_.centres, self._seen(rows), weight)
 
     def _seen(self, rows):
-        """New rows as the fit saw its own."""
+        """New rows in the coordinates of the fit."""
         return rows
 
     def _view(self, X):
@@ -213,7 +213,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return distances
 
     def _distances_in(self, frame, centres, order, rows):
-        """The same for rows as the fit saw them and any centres, which come in ``order``."""
+        """The same for rows in the coordinates of the fit and any centres, in this ``order``."""
         for places in blocks(rows.shape[0], len(centres)):
             engine, seen = self._engine_in(frame, centres, rows[places], None)
             yield places, np.sqrt(engine.sq_distances(seen[order]))
@@ -229,7 +229,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return fitted_spreads(*self._spread_sample_)
 
     def _engine_in(self, frame, centres, rows, weight):
-        """An engine that sees rows in the coordinates of ``centres``, and the centres as it sees them."""
+        """An engine with rows in the coordinates of ``centres``, and the centres in those of the engine."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])

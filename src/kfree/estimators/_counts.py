@@ -1,4 +1,4 @@
-"""Rows of counts, or of zeros and ones: what is accepted, and what is said about the rest."""
+"""Validation of rows of counts, or of zeros and ones."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ def validated_counts(X, estimator):
     total = float(rows.sum())
     if total > _LARGEST_TOTAL:
         raise ValueError(
-            f"X holds counts that add up to {total:.3g}, and beyond 2**53 (9.0e15) float64 does not add them exactly. "
+            f"X holds counts with a total of {total:.3g}; float64 adds counts exactly only up to 2**53 (9.0e15). "
             "Divide all counts by a constant and round them."
         )
     return rows
@@ -34,7 +34,7 @@ def validated_binary(X, estimator):
         rows,
         lambda values: (values != 0) & (values != 1),
         "model='bernoulli' takes zeros and ones",
-        "Say what counts as one, for example with X > 0",
+        "Convert X to zeros and ones, for example with X > 0",
     )
     return rows
 

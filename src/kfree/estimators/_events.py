@@ -1,16 +1,16 @@
-"""The log of a stream: births, splits, merges and deaths of clusters, known by their ids, and rises of the penalty."""
+"""The log of a stream: births, splits, merges and deaths of clusters, by their ids, and increases of the penalty."""
 
 import numpy as np
 
 KINDS = np.array(["birth", "split", "merge", "death", "penalty"])
 _MERGE = KINDS.tolist().index("merge")
 EVENT = np.dtype([("row", np.int64), ("kind", KINDS.dtype), ("id", np.int64), ("other", np.int64)])
-# Events that are kept. A stream may go on for ever, its log may not.
+# Maximum number of events that are kept, so that the log of a long stream stays bounded.
 KEPT = 100_000
 
 
 class EventLog:
-    """The newest events, and the number of all there ever were."""
+    """The newest events, and the number of all events."""
 
     def __init__(self):
         self.n_events = 0
@@ -40,7 +40,7 @@ class EventLog:
 
 
 def followed(ids, events):
-    """What clusters have become through the merges among ``events``."""
+    """The ids of clusters after the merges among ``events``."""
     successor = {}
     for _, kind, stays, goes in events[::-1].tolist():
         if kind == _MERGE:

@@ -1,4 +1,4 @@
-"""What every estimator tells about its clusters after a fit: one mixin, on top of one view of the rows."""
+"""Summaries, plots and outlier scores of fitted estimators: one mixin, based on one view of the rows."""
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -16,13 +16,13 @@ from kfree.saving import Savable
 def _draw_path(model, X, ax, **settings):
     path = getattr(model, "path_", None)
     if path is None:
-        raise ValueError(f"this {type(model).__name__} has no path: only lam='auto' without target_k leaves one.")
+        raise ValueError(f"this {type(model).__name__} has no path_. Fit with lam='auto' and target_k=None.")
     return plot.staircase(path, ax, **settings)
 
 
 def _draw_tree(model, X, ax, **settings):
     if not hasattr(model, "linkage_"):
-        raise ValueError(f"{type(model).__name__} grows no tree; use kind='scatter', or AgglomerativeBayes.")
+        raise ValueError(f"{type(model).__name__} has no tree; use kind='scatter', or AgglomerativeBayes.")
     return plot.dendrogram(model.linkage_, model.n_clusters_, labels=model.labels_, ax=ax, **settings)
 
 
@@ -42,7 +42,7 @@ DRAWN = {
     "dendrogram": _draw_tree,
     "graph": _draw_graph,
 }
-# Of a cluster with more rows, about as many say how far rows usually lie; so a fit needs little memory for that.
+# Spreads are estimated from at most about this many rows of a cluster; this bounds time and memory.
 _ENOUGH_ROWS = 500
 # What a distance is, by metric.
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
@@ -128,10 +128,11 @@ class Explained(Savable):
 
 
 class Judging(Explained):
-    """For estimators that can also say how far any row lies from all clusters, by ``_distances(X)`` in blocks."""
+    """For estimators that also have distances of any rows to all clusters, by ``_distances(X)`` in blocks."""
 
     def outlier_score(self, X, false_alarms=FALSE_ALARMS):
-        """How far each row lies beyond what is usual for a cluster: above 1, no cluster accounts for it.
+        """The distance of each row relative to the usual distances in a cluster; above 1, the row belongs to no
+        cluster.
 
         This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
         least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
@@ -151,9 +152,10 @@ class Judging(Explained):
 
         Notes
         -----
-        The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the
-        rows of ``fit`` hardly change it. Clusters of fewer than five rows account for none, nor do clusters that hold
-        less than a tenth of the rows and are more than twice as wide as usual: these consist of outliers themselves.
+        The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the rows
+        of ``fit`` hardly change it. Two kinds of clusters are ignored: those of fewer than five rows, and those that
+        hold less than a tenth of the rows and are more than twice as wide as usual, which consist of outliers
+        themselves.
         """
         ok = is_positive_number(false_alarms) and false_alarms < 1
         require(ok, "false_alarms", false_alarms, "a share of rows between 0 and 1")
@@ -194,7 +196,7 @@ def rows_for_spreads(labels, weight):
 
 
 def require_rows(X, estimator):
-    """Raise if there are no rows to tell something about."""
+    """Raise if X is None."""
     if X is None:
         raise ValueError(f"X=None is not allowed: {type(estimator).__name__} does not keep its rows. Give X.")
 
@@ -208,7 +210,7 @@ def column_names(X, estimator):
 
 
 def labels_of_fit(predicted, fitted):
-    """The labels of ``fit`` if these are its rows, as predictions show: then rows left out as noise are known."""
+    """The labels of ``fit`` if the predictions show that these are its rows, so that noise keeps the label −1."""
     same = len(predicted) == len(fitted) and (fitted < 0).any() and np.all((predicted == fitted) | (fitted < 0))
     return fitted if same else predicted
 
@@ -226,7 +228,7 @@ def _seen(parts, labels):
     dist, second, second_dist = np.empty(n), np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
     for places, distances in parts:
         k = distances.shape[1]
-        # Rows that are left out are seen from the nearest cluster.
+        # Noise is compared with its nearest cluster.
         own = np.where(labels[places] < 0, distances.argmin(axis=1), labels[places])
         dist[places] = distances[np.arange(len(own)), own]
         if k > 1:

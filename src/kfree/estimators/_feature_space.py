@@ -1,4 +1,4 @@
-"""Coordinates in the feature space of a kernel, for searches that need some."""
+"""Coordinates in the feature space of a kernel, for searches that need coordinates."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from kfree.estimators._kernels import (
 
 
 class FeatureSpace:
-    """Coordinates in an orthonormal basis of what the images of some rows span: an exact picture of them.
+    """Coordinates in an orthonormal basis of the span of the images of some rows.
 
     Distances between these rows, and from any row to their means, are those of the feature space; a row that is not
     among them has one coordinate more, its distance from the span. Takes all kernel values between the rows.
@@ -30,11 +30,12 @@ class FeatureSpace:
 
     @property
     def knows_lengths(self):
-        """Whether it can be said how long the image of a new row is."""
+        """Whether the norm of the image of a new row is known."""
         return not self._kernel.precomputed
 
     def of(self, rows):
-        """Coordinates of new rows; if precomputed, of rows with these kernel values, but for what lies off the span."""
+        """Coordinates of new rows; if precomputed, of rows with these kernel values, without their distance from the
+        span."""
         rows = rows.toarray() if self._kernel.precomputed and sp.issparse(rows) else rows
         within = self._kernel.between(rows, self._rows) @ self._basis
         sq_off = self._kernel.with_itself(rows) - (within**2).sum(axis=1) if self.knows_lengths else np.zeros(len(rows))

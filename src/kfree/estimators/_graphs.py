@@ -1,4 +1,4 @@
-"""Graphs as users have them: matrices, lists of edges, networkx, igraph. Out come a symmetric matrix and names."""
+"""Conversion of graphs (matrices, lists of edges, networkx, igraph) to a symmetric matrix and names of nodes."""
 
 import warnings
 from numbers import Real
@@ -135,7 +135,7 @@ def _from_edges(edges):
     if names.dtype.kind == "f":
         if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
             raise ValueError(
-                "the first two columns of a list of edges name nodes, and here they hold fractions or NaN. Give whole "
+                "the first two columns of a list of edges must name nodes, but they hold fractions or NaN. Give whole "
                 "numbers or texts; weights belong in the third column."
             )
         names = names.astype(np.int64)
@@ -150,7 +150,7 @@ def _weights(column):
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"the third column of a list of edges holds weights, and here it holds something else ({error}). Give "
+            f"the third column of a list of edges must hold weights, but it holds other values ({error}). Give "
             "numbers, or two columns."
         ) from None
 
@@ -158,8 +158,8 @@ def _weights(column):
 def _require_names_of_one_kind(ends):
     if len({isinstance(name, str) for names in ends for name in names}) > 1:
         raise ValueError(
-            "the list of edges names some nodes by numbers and some by texts, and 1 and '1' may mean the same "
-            "or not; name all in one way."
+            "the list of edges names some nodes by numbers and some by texts, so that 1 and '1' are ambiguous. "
+            "Use one type for all names."
         )
 
 
@@ -246,7 +246,7 @@ def _symmetric(adjacency):
         return adjacency
     warnings.warn(
         "the graph is directed or its matrix asymmetric: each pair of nodes is linked by the mean of both directions. "
-        "Give (A + A.T) / 2 to say so yourself.",
+        "Give (A + A.T) / 2 to avoid this warning.",
         UserWarning,
         stacklevel=4,
     )

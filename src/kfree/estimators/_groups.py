@@ -1,4 +1,4 @@
-"""Rows that come in groups: what is accepted, and how groups get their numbers."""
+"""Validation of rows in groups, and the numbers of groups."""
 
 import warnings
 
@@ -19,7 +19,7 @@ def stacked(X, groups, estimator):
         return rows, np.zeros(rows.shape[0], dtype=np.int64) if groups is None else _validated(groups, rows.shape[0])
     if groups is not None:
         raise ValueError(
-            "X is a list of arrays, each of which is a group, and groups was given as well; give either a list of "
+            "X is a list of arrays, one per group, and groups was given as well; give either a list of "
             "arrays, or one array X and groups with one name per row."
         )
     parts = [validated_rows(part, estimator) for part in X]
@@ -68,22 +68,22 @@ def require_further(names, known):
     """Raise unless these groups are new and their names of the kind that the known ones have."""
     if names.dtype.kind != known.dtype.kind:
         raise ValueError(
-            f"groups has names of type {names.dtype} and the groups so far have {known.dtype}; name all in one way."
+            f"groups has names of type {names.dtype} and the groups so far have {known.dtype}; use one type for all."
         )
     again = sorted(set(names.tolist()) & set(known.tolist()))
     if again:
         raise ValueError(
-            f"groups contains {len(again)} group(s) that were fitted already, such as {again[0]!r}; partial_fit takes "
-            "further groups. Give these other names, or call fit with all rows of all groups."
+            f"groups contains {len(again)} group(s) that were already fitted, such as {again[0]!r}; partial_fit takes "
+            "new groups only. Rename these, or call fit with all rows of all groups."
         )
 
 
 def refuse_groups_as_y(y, groups):
-    """Raise where y can only be meant as groups, and warn where it may be: y itself is ignored."""
+    """Raise if y holds names, which must be meant as groups, and warn if it may be; y itself is ignored."""
     if y is None or groups is not None:
         return
     names = np.asarray(y)
-    advice = "y is ignored. Give the groups of the rows as groups=…, by this name."
+    advice = "y is ignored. Pass the groups of the rows as the parameter groups."
     if names.dtype.kind in "US" or (names.dtype.kind == "O" and any(isinstance(name, str) for name in names.flat)):
         raise ValueError(f"y holds names, such as {names.ravel()[0]!s}, and {advice}")
     if names.dtype.kind in "iu" and names.ndim == 1 and 1 < len(np.unique(names)) < len(names):
@@ -110,8 +110,8 @@ def _validated(groups, n_rows):
     names = np.asarray(groups)
     if names.ndim != 1 or len(names) != n_rows:
         raise ValueError(
-            f"groups has shape {names.shape} for {n_rows} rows of X; give one name or number per row, those of a group "
-            "being equal."
+            f"groups has shape {names.shape} for {n_rows} rows of X; give one name or number per row, equal within a "
+            "group."
         )
     missing = np.array([name is None or name != name for name in names.tolist()])
     if missing.any():

@@ -1,4 +1,4 @@
-"""What is accepted as a kernel and as a matrix of its values, and what is said about the rest."""
+"""Validation of kernels and of matrices of kernel values."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from kfree.estimators._validation import is_number, is_positive_number, require,
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
 _ROUNDING = 1e-7
-# Squared distances are differences of kernel values; below this share of those nothing but rounding is left.
+# Squared distances are differences of kernel values; below this share of those they are rounding errors.
 _FEWEST_DIGITS = 1e-13
 # Search multiplies a few kernel values with each other; between this and its inverse they are numbers.
 _LARGEST_VALUE = 1e70
@@ -25,12 +25,12 @@ _SMALL = 400
 
 
 def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
-    """The kernel, with a width that fits the rows where nobody gave one."""
+    """The kernel, with a width estimated from the rows if gamma is None."""
     require(name is not None, "kernel", name, "the name of a kernel or a function of two rows")
     require_kernel_settings(name, gamma, degree, coef0, params)
     if callable(name):
         return Kernel(name, dict(params or {}))
-    # A constant added to all rows changes no distance, and costs digits if it is large.
+    # A constant added to all rows changes no distance, but loses digits if it is large.
     frame = Frame.about(rows, weight) if name in _UNMOVED and not sp.issparse(rows) else None
     if gamma is None and name == "rbf":
         gamma = scale_of(rows if frame is None else frame.inward(rows), weight)
@@ -38,7 +38,7 @@ def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
 
 
 def require_kernel_settings(name, gamma, degree, coef0, params):
-    """Raise unless ``name`` is a kernel, or None for none, and all that was given is something that it takes."""
+    """Raise unless ``name`` is a kernel or None, and all given parameters belong to it."""
     if name is not None and not callable(name):
         require_choice("kernel", name, [*kernel_metrics(), "precomputed"])
     require(gamma is None or is_positive_number(gamma), "gamma", gamma, "a finite number > 0 or None")
@@ -69,7 +69,7 @@ def validated_matrix(X, parameter, estimator):
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"{parameter}='precomputed' takes X as a square matrix of values between all rows; X has {X.shape[0]} "
-            f"rows and {X.shape[1]} columns. Precomputed values to new rows belong to predict."
+            f"rows and {X.shape[1]} columns. Give values between new rows and those of fit to predict."
         )
     gap = float(abs(X - X.T).max())
     if gap > _ROUNDING * float(abs(X).max()):
@@ -86,13 +86,13 @@ def require_positive_semidefinite(matrix, what):
     if lowest < -_ROUNDING * max(largest, 0.0) and lowest < 0:
         raise ValueError(
             f"{what} is not positive semi-definite: it has an eigenvalue of {lowest:.4g} (the largest is "
-            f"{largest:.4g}), so that squared distances could be negative. Add {-lowest:.4g} to its diagonal, or use "
+            f"{largest:.4g}), so squared distances could be negative. Add {-lowest:.4g} to its diagonal, or use "
             "another kernel."
         )
 
 
 def require_similar_weights(weight):
-    """Raise if weights differ so much that sums in a feature space, which rows leave again, lose the light ones."""
+    """Raise if weights differ so much that subtracting rows from sums in feature space loses the light ones."""
     counted = np.ones(1) if weight is None else weight[weight > 0]
     if counted.max() > _WIDEST_WEIGHTS * counted.min():
         raise ValueError(
@@ -102,11 +102,11 @@ def require_similar_weights(weight):
 
 
 def require_digits(matrix, rows, what):
-    """Raise if values between unequal rows have no digits left for their distances, or products leave float64."""
+    """Raise if values between unequal rows have no digits left for their distances, or if products overflow float64."""
     largest = float(np.abs(matrix.diagonal()).max())
     if largest > 0 and not 1 / _LARGEST_VALUE < largest < _LARGEST_VALUE:
         raise ValueError(
-            f"{what} has values of up to {largest:.3g}, and their products leave float64. Multiply X by a constant."
+            f"{what} has values of up to {largest:.3g}: their products overflow float64. Multiply X by a constant."
         )
     mean_sq_dist = float(matrix.diagonal().mean() - matrix.mean())
     if mean_sq_dist > _FEWEST_DIGITS * largest or not _spread(rows):

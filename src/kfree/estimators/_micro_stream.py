@@ -1,4 +1,4 @@
-"""A stream kept as micro-clusters, and the clusters that DP-means makes of these whenever somebody asks."""
+"""A stream kept as micro-clusters, and DP-means clusters of these, computed when a result is read."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from kfree.estimators.dp_means import DPMeans
 
 # Micro-clusters begin with this share of the penalty of a cluster; it doubles whenever there are too many of them.
 _FINENESS = 1e-6
-# Clusters are looked at for events when the rows have grown by a tenth, but not before so many, and at least twice in
-# a half-life.
+# Clusters are compared for events when the number of rows has grown by a tenth, but not before this number, and at
+# least twice in a half-life.
 _FIRST_REVIEW, _GROWTH = 1000, 1.1
-# Rows that an automatic penalty needs at least, and looks at most.
+# Fewest and most rows from which an automatic penalty is estimated.
 _FEWEST_ROWS, _SAMPLE = 100, 20_000
-# Moves of the search on micro-clusters: far more than it needs.
+# Maximum number of moves of the search on micro-clusters; it converges long before.
 _MAX_ITER = 10_000
 BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "split", "merge", "death"))
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """What a cluster costs: ``fixed``, or ``per_weight`` times the weight that the stream remembers."""
+    """The penalty of a cluster: ``fixed``, or ``per_weight`` times the weight that the stream remembers."""
 
     fixed: float = 0.0
     per_weight: float = 0.0
@@ -44,7 +44,7 @@ class Penalty:
         n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
         if n_counted < _FEWEST_ROWS:
             raise ValueError(
-                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; begin "
+                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; start "
                 f"with at least {_FEWEST_ROWS}, or give lam as a number."
             )
         total = n_counted if weight is None else float(weight.sum())
@@ -63,7 +63,7 @@ class Clusters:
     micro_labels: np.ndarray  # places among ids
 
     def of_micro(self, micro_ids: np.ndarray) -> np.ndarray:
-        """The ids of the clusters that hold these micro-clusters, −1 for those that are gone."""
+        """The ids of the clusters that hold these micro-clusters, −1 for those that were removed."""
         place = np.searchsorted(self.micro_ids, micro_ids)
         known = np.append(self.micro_ids, -2)[place] == micro_ids
         return np.where(known, self.ids[np.append(self.micro_labels, 0)[place]] if len(self.ids) else -1, -1)
@@ -123,7 +123,7 @@ class MicroStream:
         return np.array([(self.n_rows, *event) for event in events], dtype=np.int64).reshape(-1, 4)
 
     def cluster_ids(self, joined: np.ndarray) -> np.ndarray:
-        """The ids of the clusters that hold these micro-clusters now, −1 for those that are gone."""
+        """The ids of the clusters that hold these micro-clusters now, −1 for those that were removed."""
         return self.clusters.of_micro(joined)
 
     @property

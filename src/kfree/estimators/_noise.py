@@ -1,4 +1,4 @@
-"""Fits that leave a share of the rows out: those farthest from what the rest is like."""
+"""Fits that leave out a share of the rows: those with the highest outlier scores."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
 from kfree.explain.spread import outlier_scores
 
-# Searches at most, each without the rows that the last one found to be farthest off.
+# Maximum number of searches, each without the rows of the highest outlier scores in the last one.
 _ROUNDS = 10
 
 

@@ -1,8 +1,8 @@
-"""In which order clusters are published: a stated rule, or as the search numbered them."""
+"""The order of the public labels: by size, or as the search numbered the clusters."""
 
 import numpy as np
 
-# Rows looked at in one go, so that this needs little memory.
+# Rows per block, which bounds the memory.
 _ROWS_AT_ONCE = 65536
 LABEL_ORDERS = ["size", "found"]
 

@@ -1,4 +1,4 @@
-"""What estimators with a penalty per cluster share: parameters, where the penalty comes from, and both searches."""
+"""Shared by estimators with a penalty per cluster: parameters, the choice of the penalty, and both searches."""
 
 import time
 import warnings
@@ -47,20 +47,18 @@ class PenalisedSearch(Watched):
             self.target_k is not None or self.lam != "farthest-first",
             "target_k",
             self.target_k,
-            "the wished number of clusters with lam='farthest-first'",
+            "the number of clusters to aim at with lam='farthest-first'",
         )
         require_choice("search", self.search, SEARCHES)
         require_choice("order", self.order, ORDERS)
         swept = self.search == "sweep"
-        require(
-            swept or self.order == "given", "order", self.order, "'given' or search='sweep': no other search visits"
-        )
+        require(swept or self.order == "given", "order", self.order, "'given', or search='sweep', which uses an order")
         require_count("patience", self.patience, least=0)
         require(
             not (swept and self.patience),
             "patience",
             self.patience,
-            "0 with search='sweep', which is over when it is over",
+            "0 with search='sweep', which makes no random splits",
         )
         require(
             self.time_budget is None or is_positive_number(self.time_budget),
@@ -79,12 +77,12 @@ class PenalisedSearch(Watched):
         )
 
     def _limits(self, false_alarms):
-        """A given penalty says how far a row may lie from a centre; else the spread of the clusters does."""
+        """The limits for outliers: √lam for a given penalty, else by the spread of each cluster."""
         given = is_positive_number(self.lam)
         return np.full(self.n_clusters_, np.sqrt(self.lam_)) if given else super()._limits(false_alarms)
 
     def _penalty(self, engine, plain):
-        """The penalty to use, the path that it was read from, if it was, and the rows that this kept, if not all.
+        """The penalty, the path that it was chosen from (or None), and the rows that the path kept (None for all).
 
         ``plain`` is the objective without a penalty.
         """
@@ -106,7 +104,8 @@ class PenalisedSearch(Watched):
         step = path.suggest()
         if path.is_doubtful:
             self._warn_of_doubt(path)
-        # A sweep opens a cluster for a single row, so that what a whole cluster is worth would be far too much.
+        # A sweep compares lam with the squared distance of a single row, so the gain of a whole cluster would be too
+        # large.
         by_row = swept and path.cost[0] > 0
         return farthest_first(engine, plain, step.k) if by_row else step.lam, path, kept
 
@@ -116,13 +115,13 @@ class PenalisedSearch(Watched):
             f"{type(self).__name__} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
             f"is a density dip between {found['share']:.0%} of neighbouring clusters, and the weakest differs from "
             f"none by {found['weakest']:.1f} standard deviations. The runner-up is k={found['runner_up']}; "
-            "path_ shows all. Give lam or target_k if you know better.",
+            "path_ shows all. Give lam or target_k to set the number of clusters.",
             UserWarning,
             stacklevel=4,
         )
 
     def _searched(self, engine, objective, path, kept):
-        """The objective, whose penalty a number of clusters may change, where a search ends, and the state to publish.
+        """The objective (``target_k`` may change its penalty), the end of the search, and the state to publish.
 
         The number is ``target_k``, or what ``path`` suggests; where that kept some rows only, these alone are searched.
         """
@@ -146,7 +145,7 @@ class PenalisedSearch(Watched):
         if n_found != self.target_k:
             warnings.warn(
                 f"{type(self).__name__} found no penalty at which target_k={self.target_k} clusters are best; "
-                f"lam_={lam:g} gives {n_found}. KMeans({self.target_k}) takes the number as given.",
+                f"lam_={lam:g} gives {n_found}. Use KMeans({self.target_k}) for exactly this number.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -162,7 +161,7 @@ class PenalisedSearch(Watched):
         if n_found != step.k:
             warnings.warn(
                 f"{type(self).__name__} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
-                f"better clusterings than those the path saw. target_k={step.k} asks for that number.",
+                f"clusterings of lower cost than the path found. Give target_k={step.k} for that number.",
                 UserWarning,
                 stacklevel=4,
             )
@@ -184,7 +183,7 @@ class PenalisedSearch(Watched):
         return split_merge(engine, objective, sites, self.max_iter, self.max_clusters, budget)
 
     def _budget(self, watch):
-        """Time that is left over goes to random cuts, unless the number of clusters matters more."""
+        """Remaining time is spent on random splits, unless a number of clusters is to be reached."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
         return Budget(check_random_state(self.random_state), patience, deadline, watch.may_go_on, watch.report)
@@ -209,7 +208,7 @@ class PenalisedSearch(Watched):
         """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
         state = descent.state
         limit = descent.stop_reason
-        # Once random cuts have begun, which come last, running out of time is what was asked for.
+        # Random splits come last; a time limit reached during them is no failure.
         if limit == "max_iter" or (limit == "time_budget" and not descent.reached_last):
             warnings.warn(
                 f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
@@ -219,13 +218,13 @@ class PenalisedSearch(Watched):
             )
         if state.was_full:
             warnings.warn(
-                f"max_clusters={self.max_clusters} kept clusters from opening that would have been worth "
-                f"lam={objective.lam:g} each. Raise max_clusters, or lam.",
+                f"max_clusters={self.max_clusters} was reached; more clusters would lower the cost at "
+                f"lam={objective.lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
                 stacklevel=4,
             )
         if not searched_all or not state.settled or not np.all(state.stats.n > 0):
             state = settle(state, engine, objective)
-            # Costs of some of the rows are no costs of all of them.
+            # Costs of a sample of the rows are not comparable with costs of all rows.
             descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
         return state

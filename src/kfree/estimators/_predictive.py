@@ -1,4 +1,4 @@
-"""What a fitted Bayesian clustering says about new rows: the posterior predictive distribution."""
+"""The posterior predictive distribution of a fitted Bayesian clustering."""
 
 import numpy as np
 from scipy.special import logsumexp
@@ -28,7 +28,7 @@ class PredictiveMixin(DensityMixin):
         return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
     def score_samples(self, X):
-        """log p(row | rows of the fit and their labels), if the row founds no cluster.
+        """log p(row | rows of the fit and their labels), given that the row opens no new cluster.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class PredictiveMixin(DensityMixin):
         ----------
         n_samples : int, default=1
         n_events : int, default=100
-            Total of each row of counts, which the multinomial model does not know.
+            Total of each row of counts, which the multinomial model does not define.
 
         Returns
         -------

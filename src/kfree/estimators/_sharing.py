@@ -1,4 +1,4 @@
-"""What a model of shared clusters does after its fit: predict, score, describe itself, go on with further groups."""
+"""Methods of a fitted model of shared clusters: predict, score, attributes, further groups."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,7 +62,9 @@ class SharedClusterer(CentreClusterer):
         """
         done = self._assigned(X, groups, sample_weight)[1]
         if self._space_ is not None and not self._space_.knows_lengths:
-            raise ValueError("score needs κ(x, x) of every row, which precomputed kernel values do not tell.")
+            raise ValueError(
+                "score needs κ(x, x) of every row, which kernel='precomputed' lacks. Use a named kernel or a function."
+            )
         return -self._objective_.cost(done.stats)
 
     def __sklearn_tags__(self):
@@ -71,7 +73,7 @@ class SharedClusterer(CentreClusterer):
         return tags
 
     def _seen(self, rows):
-        """New rows as the fit saw its own: as they are, or in coordinates of the kernel's feature space."""
+        """New rows in the coordinates of the fit: unchanged, or in coordinates of the kernel's feature space."""
         return rows if self._space_ is None else self._space_.of(rows)
 
     def _view(self, X, groups=None):
@@ -98,12 +100,12 @@ class SharedClusterer(CentreClusterer):
 
     def _ask_for_groups(self):
         raise ValueError(
-            f"this model knows {len(self.groups_)} groups by name, such as {shown(self.groups_[0])}; give groups, one "
-            "name per row of X. Names that were not fitted are new groups."
+            f"this model was fitted with {len(self.groups_)} named groups, such as {shown(self.groups_[0])}; give "
+            "groups, one name per row of X. Names that were not fitted are new groups."
         )
 
     def _assigned(self, X, groups, sample_weight):
-        """New rows in the hands of an engine, and the pass that says where they belong."""
+        """An engine with new rows, and the pass that assigns them."""
         check_is_fitted(self)
         self._check_shared_parameters()
         rows, names = stacked(X, groups, self)
@@ -128,7 +130,7 @@ class SharedClusterer(CentreClusterer):
         return engine.labelled(labels, centres)
 
     def _grouped_engine(self, rows, group, weight):
-        """An engine that sees rows in the coordinates of the fit, and the centres as it sees them."""
+        """An engine with rows in the coordinates of the fit, and the centres in those of the engine."""
         frame, centres = self._frame_, self._sites_.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
@@ -139,7 +141,7 @@ class SharedClusterer(CentreClusterer):
     def _with_old_clusters(self, rows, group, weight):
         """Further rows together with the old clusters, each of which is one heavy row and a group of its own.
 
-        What these are put together with costs as much as their rows do, but for a constant.
+        Its cost in any cluster differs from that of its rows by a constant.
         """
         old, k = self._frame_.outward(self._sites_.centres), len(self._sites_.centres)
         all_rows = sp.vstack([old, rows], format="csr") if sp.issparse(rows) else np.vstack([old, rows])
@@ -150,7 +152,7 @@ class SharedClusterer(CentreClusterer):
         return engine, SharedSites(centres, self._sites_.uids, self._sites_.next_uid, used)
 
     def _publish_further(self, points, engine, state, descent):
-        """What a search over old clusters and further rows leaves behind. Clusters keep the order that they have."""
+        """Set the fitted attributes after a search over old clusters and further rows. Clusters keep their order."""
         k, labels = len(self._weights_), engine.labels(state.assignment)
         # A cluster takes the place of the first old one that went into it; new ones come last.
         place = np.full(len(state.sites.uids), k)
@@ -173,7 +175,8 @@ class SharedClusterer(CentreClusterer):
         self.n_distances_ = engine.n_distances
 
     def _describe(self, group):
-        """What follows from labels, penalties and who uses what; ``group`` (n,) is that of each labelled row."""
+        """Set the attributes derived from labels, penalties and the clusters that groups use; ``group`` (n,) is per
+        row."""
         objective = self._objective_
         self.lam_local_, self.lam_global_ = objective.lam_local, objective.lam
         self.n_global_clusters_ = len(self.cluster_centers_)

@@ -1,7 +1,7 @@
-"""Few rows of many columns: a search in coordinates of the space that the rows span, and the way back.
+"""Few rows of many columns: a search in coordinates of the span of the rows, and its result in those of the rows.
 
-n rows span n dimensions at most, and all distances between them and their means can be measured there. What a search
-finds is then put right, and its cost computed, in the coordinates of the rows themselves.
+n rows span n dimensions at most, and all distances between them and their means can be measured there. The result of a
+search is then refined, and its cost computed, in the coordinates of the rows themselves.
 """
 
 from dataclasses import replace
@@ -16,18 +16,18 @@ from kfree.engines.local.grouped import SharedSites
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.groups.hdp import at_rest
 
-# Dense rows must have so many times as many columns as there are rows, sparse ones so many, for this to pay.
+# Least ratio of columns to rows at which this is faster, for dense and for sparse rows.
 _DENSE_SHARE, _SPARSE_SHARE = 4, 16
-# And there may be no more than so many rows: coordinates take time as the cube of it.
+# Maximum number of rows: the time for coordinates grows with its cube.
 _MOST_DENSE, _MOST_SPARSE = 1024, 4096
 # Squared distances below this share of the largest squared length have lost half their digits in inner products.
 _LEAST_SQ_GAP = 1e-8
-# Values of X that are looked at together.
+# Values of X per block.
 _VALUES_AT_ONCE = 1 << 24
 
 
 def is_wide(rows):
-    """Whether rows have so many more columns than there are rows that their span is the better place to search."""
+    """Whether rows have so many more columns than there are rows that a search in their span is faster."""
     n_rows, n_features = rows.shape
     share, most = (_SPARSE_SHARE, _MOST_SPARSE) if sp.issparse(rows) else (_DENSE_SHARE, _MOST_DENSE)
     return 1 < n_rows <= most and n_features >= max(share * n_rows, 1024)

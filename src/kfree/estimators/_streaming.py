@@ -1,4 +1,4 @@
-"""What can be read off a stream at any time, and how its rows come in."""
+"""Results of a stream at any time, and the input of its rows."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ _LARGEST = np.finfo(np.float64).max / 4
 
 
 class StreamClusterer(CentreClusterer):
-    """Base of estimators that learn from chunks: results are read from the stream when somebody asks for them."""
+    """Base of estimators that learn from chunks: results are computed from the stream when they are read."""
 
     @property
     def cluster_centers_(self):
@@ -69,7 +69,7 @@ class StreamClusterer(CentreClusterer):
     def _sites_(self):
         sites = self._begun_stream().sites
         if not len(sites.uids):
-            raise ValueError("no row of positive weight has come yet, so there is no cluster. Call partial_fit first.")
+            raise ValueError("no row of positive weight was given yet, so there is no cluster. Call partial_fit first.")
         return sites
 
     @property
@@ -97,22 +97,22 @@ class StreamClusterer(CentreClusterer):
         return self._log_
 
     def _new_rows(self, X):
-        """Validated rows that begin a stream. Nothing of an earlier one is touched yet."""
+        """Validated rows that start a stream. Fitted attributes are not changed yet."""
         rows = _subtractable(validated_rows(X, self))
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         return rows
 
     def _next_rows(self, X):
-        """Validated rows that go on with a stream."""
+        """Validated rows that continue a stream."""
         rows = _subtractable(validated_rows(X, self))
         validate_data(self, X, skip_check_array=True, reset=False)
         return rows
 
     def _publish(self, X, stream, log, joined, last, labels=None):
-        """Everything that a chunk leaves behind, written at once and only when it has succeeded.
+        """Set all fitted attributes; called only after the chunk has been processed.
 
-        ``joined`` is what the stream says of each row, ``last`` what that has become by now; ``labels`` if these are
-        not the same.
+        ``joined`` holds the cluster that each row joined, ``last`` its successor by now; ``labels`` is given if these
+        differ.
         """
         if not hasattr(self, "_stream_") or log is not self._log_:
             validate_data(self, X, skip_check_array=True, reset=True)
@@ -130,7 +130,7 @@ class StreamClusterer(CentreClusterer):
         return self
 
     def _forget_cost(self):
-        """The cost of a fit says nothing once the centres have moved on."""
+        """Delete the cost of a fit, which is not valid for moved centres."""
         for name in ("inertia_", "cost_"):
             self.__dict__.pop(name, None)
 

@@ -1,4 +1,4 @@
-"""What is accepted, and what is said about the rest: what was given, what is allowed, what to do."""
+"""Validation. Errors state what was given, what is allowed and what to do."""
 
 import difflib
 import math
@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, require_structure
 
-# Rows looked at in one go when searching for bad values, so that the search needs little memory.
+# Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-# No machine runs more threads at once, and starting them would take longer than any fit.
+# Maximum number of threads; starting more would take longer than a fit.
 _MOST_THREADS = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
@@ -104,13 +104,13 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     if len(extreme):
         raise ValueError(
             f"sample_weight contains {len(extreme)} value(s) such as {extreme[0]:g}; give zero or numbers between "
-            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, beyond which products of weights are not numbers any more. "
+            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, so that products of weights do not overflow. "
             "Divide all weights, and lam, by a constant."
         )
     if not all_may_be_zero and not weight.any():
         raise ValueError(
-            "Sample weights must contain at least one non-zero number: all values of sample_weight are zero, "
-            "so that no row counts."
+            "Sample weights must contain at least one non-zero number: all values of sample_weight are zero. "
+            "Give at least one row a positive weight."
         )
     return weight
 
@@ -141,7 +141,7 @@ def require(ok, name, value, allowed):
 
 
 def shown(value):
-    """A value as users write it: 0 and not np.int64(0)."""
+    """The repr of a value without NumPy's types: 0 and not np.int64(0)."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
@@ -170,7 +170,7 @@ def require_threads(n_threads):
 
 
 def is_number(value):
-    """Whether ``value`` is a finite number, as float64 knows them (a bool is not a number here)."""
+    """Whether ``value`` is a finite number in float64 (a bool is not a number here)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Searches that are watched: progress on the screen, scikit-learn's callbacks, and Ctrl-C that keeps the best state."""
+"""Progress of a search: a progress line, scikit-learn's callbacks, and Ctrl-C that keeps the best state."""
 
 import signal
 import threading
@@ -24,7 +24,7 @@ INTERRUPTS = ["raise", "keep"]
 
 
 class Watch:
-    """What is told about a search, and whether it may go on. ``stopped_by`` is None, "interrupt" or "callback"."""
+    """Reports of a search, and whether it may continue. ``stopped_by`` is None, "interrupt" or "callback"."""
 
     def __init__(self):
         self.stopped_by = None
@@ -49,7 +49,7 @@ class Watched(CallbackSupportMixin):
 
     @contextmanager
     def _watching(self):
-        """A watch over the searches of a fit, for as long as they run."""
+        """A context that watches the searches of a fit."""
         watch = Watch()
         with ExitStack() as stack:
             if self.verbose:
@@ -76,7 +76,7 @@ def n_clusters_of(state):
 
 
 def _share_done(estimator, descent, begun):
-    """Of the moves, or of the time, that the search may take; it may well end earlier."""
+    """The share of the maximum number of moves, or of the time budget, that is used; the search may end earlier."""
     by_moves = descent.n_iter / estimator.max_iter
     budget = getattr(estimator, "time_budget", None)
     return min(1.0, by_moves if budget is None else max(by_moves, (time.monotonic() - begun) / budget))
@@ -129,7 +129,7 @@ def _callbacks(estimator):
 
 @contextmanager
 def _kept(watch):
-    """Ctrl-C ends the search after the move that is under way; a second one raises KeyboardInterrupt."""
+    """Ctrl-C ends the search after the current move; a second one raises KeyboardInterrupt."""
 
     def stop(number, frame):
         if watch.stopped_by == "interrupt":

@@ -1,4 +1,4 @@
-"""AgglomerativeBayes: a full tree of clusters, and how many the evidence asks for (Kurihara & Welling 2009, §7)."""
+"""AgglomerativeBayes: a full tree of clusters, cut where the evidence is highest (Kurihara & Welling 2009, §7)."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -17,16 +17,16 @@ from kfree.objectives.priors import by_neighbours, for_merging
 from kfree.search.evidence.tree import grow, merging_passes, refined
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
-# How the hyper-parameters of Gaussians are read off the data.
+# How the hyper-parameters of Gaussians are estimated from the data.
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
 class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
-    """A tree of clusters, from single rows to one, that always merges the pair which the evidence likes best.
+    """Bayesian agglomerative clustering: a tree from single rows to one cluster, cut where the evidence is highest.
 
-    Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. Where it is lowest
-    the tree is cut (Kurihara & Welling 2009, §7). Unlike linkage by distances, this needs no threshold, knows clusters
-    of any Gaussian shape, and takes counts and zeros and ones as what they are.
+    Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. The tree is cut
+    where the free energy is lowest (Kurihara & Welling 2009, §7). Unlike linkage by distances, this needs no threshold.
+    It models clusters of any Gaussian shape, counts, and zeros and ones.
 
     Parameters
     ----------
@@ -34,21 +34,22 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         How the rows of a cluster are distributed: by a Gaussian with a full covariance matrix; as counts of events,
         such as words; or as zeros and ones, each column on its own.
     mixture : {"finite", "dirichlet-process"}, default="finite"
-        What is known of cluster sizes before the data.
+        The prior of cluster sizes.
     prior : {"neighbours", "data"} or dict, default="neighbours"
         Hyper-parameters. For Gaussians, ``"neighbours"`` takes the scale from the median distance between nearest rows,
         ``"data"`` from the smallest distances, as the paper does (Eq. 22), which finds worse trees. Both have the
         paper's ψ0 = ω0 = 0.1 for the other models. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian),
         ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"neighbours"``.
     closest_pairs : {"plain", "conga-line"}, default="plain"
-        How the next pair is found: each cluster remembers a partner, or Eppstein's conga lines as in the paper. Same
-        tree, and memory that grows with the number of rows, not of pairs; plain search is faster.
+        How the next pair is found: each cluster stores its best partner, or Eppstein's conga lines as in the paper.
+        Both give the same tree and need memory in proportion to the number of rows. Plain search is faster.
     engine : {"auto", "native", "reference"}, default="auto"
-        Who merges: compiled code, or NumPy code that says what it means and keeps a table of all pairs.
+        The implementation: compiled code, or the reference implementation in NumPy, which keeps a table of all pairs.
     n_threads : int or None, default=None
-        Threads to use, all available ones by default. The answer does not depend on it.
+        Number of threads; None uses all available ones. The result does not depend on it.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first rows.
+        How clusters are numbered: the largest first, ties in the order of their first rows; or all in the order of
+        their first rows.
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours the prior looks for, 0 if None.
 
@@ -63,14 +64,14 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
     free_energy_path_ : ndarray of shape (n_samples,)
         The free energy after 0, 1, … merges: that of k clusters is ``free_energy_path_[-k]``.
     merge_deltas_ : ndarray of shape (n_samples - 1,)
-        What each merge added to it. These may be negative, and need not rise.
+        The change of the free energy by each merge. It may be negative and need not be monotone.
     linkage_ : ndarray of shape (n_samples - 1, 4)
-        The tree for ``scipy.cluster.hierarchy``, which wants heights that are positive and rise: the running maximum
-        of ``merge_deltas_`` minus the smallest of them.
+        The tree in the format of ``scipy.cluster.hierarchy``, which requires non-negative heights that never fall: the
+        running maximum of ``merge_deltas_`` minus the smallest of them.
     prior_ : dict
         The hyper-parameters that were used.
     n_pairs_ : int
-        How many pairs of clusters were looked at.
+        Number of pairs of clusters that were evaluated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -150,13 +151,13 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         n_clusters : int or None, default=None
             Cut into this many clusters.
         free_energy : float or None, default=None
-            Cut into as few clusters as have no more free energy than this, for example ``free_energy_ + 10``. Without
-            both, the free energy is lowest at the cut.
+            Cut into the fewest clusters whose free energy is at most this, for example ``free_energy_ + 10``. Without
+            both parameters the cut has the lowest free energy.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            Numbered as ``label_order`` says.
+            Numbered by the rule ``label_order``.
         """
         check_is_fitted(self)
         both = n_clusters is not None and free_energy is not None
@@ -172,7 +173,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         return self._numbered(self._tree_, n_clusters)
 
     def refine(self, X, labels=None):
-        """Let rows change hands after a cut, as in :class:`BayesianKMeans`, as long as the free energy falls.
+        """Move rows between clusters after a cut, as in :class:`BayesianKMeans`, while that lowers the free energy.
 
         A tree cannot undo a merge, so a cut can almost always be improved.
 
@@ -243,7 +244,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         return ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
 
     def _publish(self, tree):
-        """Everything that the tree tells."""
+        """Set the fitted attributes."""
         self._tree_ = tree
         self.n_clusters_ = tree.best_k
         self.labels_ = self._numbered(tree, tree.best_k)

@@ -23,11 +23,11 @@ ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
 class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
-    """Clusters of any Gaussian shape, or of counts, whose number the evidence decides.
+    """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
-    Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. What is
-    minimised is the free energy −log p(rows, labels), so a cluster must be worth its parameters
-    (Kurihara & Welling 2009).
+    Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``
+    minimises the free energy −log p(rows, labels), so that a cluster is kept only if it lowers the free energy in spite
+    of its parameters (Kurihara & Welling 2009).
 
     Parameters
     ----------
@@ -35,30 +35,33 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         How the rows of a cluster are distributed: by a Gaussian with a full covariance matrix; as counts of events,
         such as words; or as zeros and ones, each column on its own.
     mixture : {"finite", "dirichlet-process"}, default="finite"
-        What is known of cluster sizes before the data: shares from a Dirichlet distribution, or a Dirichlet process.
+        The prior of cluster sizes: shares from a Dirichlet distribution, or a Dirichlet process.
     prior : {"data", "uninformative"} or dict, default="data"
-        Hyper-parameters. ``"data"`` reads those of a Gaussian off the data (Eq. 21 of the paper) and takes the paper's
-        ψ0 = ω0 = 0.1 for the others; ``"uninformative"`` has means anywhere in the box of the data and any covariance
-        (App. A), ψ0 = ω0 = 1 for the others. A dict has some of the keys ``xi0, m0, eta0, B0, phi0`` (Gaussian),
-        ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"data"``.
+        Hyper-parameters. ``"data"`` estimates those of a Gaussian from the data (Eq. 21 of the paper) and takes the
+        paper's ψ0 = ω0 = 0.1 for the others; ``"uninformative"`` has means anywhere in the box of the data and any
+        covariance (App. A), ψ0 = ω0 = 1 for the others. A dict has some of the keys ``xi0, m0, eta0, B0, phi0``
+        (Gaussian), ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"data"``.
     algorithm : {"auto", "kd-tree", "brute"}, default="auto"
-        How Gaussian rows find their clusters: box by box of a kd-tree, or one by one. Same labels.
+        How rows are assigned to Gaussian clusters: by boxes of a kd-tree, or row by row. The labels are the same.
     max_iter : int, default=300
-        Most moves (updates, splits, merges) that are tried.
+        Maximum number of moves (updates, splits, merges) to try.
     max_clusters : int or None, default=None
         No cluster is split beyond this number.
     engine : {"auto", "native", "reference"}, default="auto"
-        Who computes for the Gaussian model: compiled code, or NumPy code that says what it means. Same labels.
+        The implementation of the Gaussian model: compiled code, or the reference implementation in NumPy. The labels
+        are the same.
     n_threads : int or None, default=None
-        Threads to use, all available ones by default. The answer does not depend on it.
+        Number of threads; None uses all available ones. The result does not depend on it.
     verbose : {0, 1}, default=0
         1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
+        move.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
-        after the move under way and keeps what it has found. A second Ctrl-C raises.
+        What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
+        ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, and among equals by their first rows; or as they were split off.
+        How clusters are numbered: the largest first, ties in the order of their first rows; or in the order in which
+        they were split off.
     random_state : int, RandomState or None, default=None
         Seed for the rows whose neighbours ``prior="data"`` looks for, 0 if None; and for ``sample``.
 
@@ -69,13 +72,13 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
     free_energy_history_ : ndarray
-        After every move that helped; never rises, ends with ``free_energy_``.
+        The free energy after every move that lowered it. The last value is ``free_energy_``.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Posterior means: of the centre, of the probabilities of events, or of ones.
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
         For Gaussians: the inverse of each cluster's mean precision.
     weights_ : ndarray of shape (n_clusters_,)
-        With what probability the next row falls to each cluster, if it founds none.
+        The probability of each cluster for the next row, given that the row opens no new cluster.
     prior_ : dict
         The hyper-parameters that were used.
     n_iter_ : int
@@ -85,7 +88,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_evaluations_ : int
-        How often a row, or a box of rows, was held against a cluster in passes over all rows.
+        Number of comparisons of a row, or a box of rows, with a cluster in passes over all rows.
     algorithm_ : str
         What ``algorithm="auto"`` chose.
     n_features_in_ : int
@@ -166,7 +169,8 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
     def predict(self, X, allow_new=False):
         """Give each row the label under which it is most likely on average over the posterior.
 
-        On the data of ``fit`` this is ``labels_``, unless the last update was undone because it cost more.
+        On the data of ``fit`` this is ``labels_``, unless the last update was rejected because it raised the free
+        energy.
 
         Parameters
         ----------
@@ -210,7 +214,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         require_threads(self.n_threads)
 
     def _publish(self, X, data, engine, objective, descent):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        """Set all fitted attributes; called only after the fit has succeeded."""
         if descent.stop_reason == "max_iter":
             warnings.warn(
                 f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "

@@ -1,4 +1,4 @@
-"""choose_k: what the usual criteria say about the number of clusters, beside the lam path."""
+"""choose_k: the number of clusters by the usual criteria and by the lam path."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.objectives.information import SphericalClusters
 
-# Silhouettes are of all pairs of rows; a sample of so many is enough to compare values of k.
+# Silhouettes take all pairs of rows, so they are computed on a sample of this size.
 _MOST_PAIRED = 2000
 # The share of the variance of all rows that a cluster has at least.
 _LEAST_VARIANCE = 1e-12
@@ -23,7 +23,7 @@ _LEAST_VARIANCE = 1e-12
 
 @dataclass(frozen=True)
 class KChoice:
-    """One table, and one picture, of what criteria say about the number of clusters.
+    """The values of several criteria for the number of clusters, and the number that each chooses.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class KChoice:
 
 
 def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n_threads=None, random_state=0):
-    """What the criteria of a textbook say about the number of clusters, and what the lam path says.
+    """Compare the number of clusters by the usual criteria with the number that the lam path suggests.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class _Search:
         return np.array([np.mean([self._log_density(k, *fold) for fold in folds]) for k in self.k])
 
     def _log_density(self, k, train, test):
-        """Mean over rows that k-means has not seen."""
+        """Mean log density of the held-out rows."""
         fit = self._fit(self.rows[train], k)
         clusters = self._clusters(fit)
         centres = fit.cluster_centers_[np.unique(fit.labels_)]

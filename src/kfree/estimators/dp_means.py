@@ -16,7 +16,7 @@ from kfree.objectives.dp_means import OBJECTIVES
 
 
 class DPMeans(PenalisedSearch, CentreClusterer):
-    """K-means that finds the number of clusters: each one costs ``lam``.
+    """DP-means: k-means with a penalty ``lam`` per cluster, which determines the number of clusters.
 
     Minimises J = Σ w·‖x − centre‖² + lam·k over clusterings with any number k of clusters
     (Kulis & Jordan 2012).
@@ -24,53 +24,54 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     Parameters
     ----------
     lam : float > 0, "auto" or "farthest-first", default="auto"
-        The penalty of a cluster, in units of squared distance. With split-merge search it is what a cluster must save
-        to exist; as the saving grows with the rows, so does the best lam. With ``search="sweep"`` a row that is farther
-        than √lam from every centre opens a cluster of its own. ``"auto"`` takes the penalty that the data speak for
-        (:func:`kfree.lambda_path`), ``"farthest-first"`` the one at which a sweep opens about ``target_k`` clusters
-        (:func:`kfree.farthest_first_lambda`).
+        The penalty of a cluster, in units of squared distance. Split-merge search keeps a cluster if it lowers the
+        inertia by more than ``lam``. That amount grows with the number of rows, and so does the best ``lam``. With
+        ``search="sweep"`` a row that is farther than √lam from every centre opens a cluster. ``"auto"`` uses the
+        penalty best supported by the data, validated on held-out rows (:func:`kfree.lambda_path`). ``"farthest-first"``
+        uses the penalty at which a sweep opens about ``target_k`` clusters (:func:`kfree.farthest_first_lambda`).
     target_k : int or None, default=None
-        A wished number of clusters: with ``lam="auto"``, a penalty at which a search ends with that many. It begins
-        with the path's penalty, and if need be a few more penalties are tried; if none gives that number, a warning
-        says so. With ``search="sweep"``, the penalty of ``"farthest-first"``.
+        The number of clusters to aim at. With ``lam="auto"``, ``fit`` starts from the penalty that the path has for
+        this number and tries a few more if necessary. It warns if none gives this number. With ``search="sweep"`` it
+        uses the penalty of ``"farthest-first"``.
     search : {"split-merge", "sweep"}, default="split-merge"
-        ``"split-merge"`` ends where no merge of two clusters, no cut of one by 2-means, no birth, no exchange of rows
-        and no death, its rows going to the next centres as they are, lowers the cost; nor cutting up to three in ten
-        clusters in two and pruning them out. ``"sweep"`` is the published algorithm: rows are visited in order, means
-        are recomputed after each sweep.
+        ``"split-merge"`` stops when none of these moves lowers the cost: merging two clusters, splitting one by
+        2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows join the second-nearest
+        centres), and over-splitting up to three tenths of the clusters followed by pruning. ``"sweep"`` is the
+        published algorithm: rows are visited in order and means are recomputed after each sweep.
     patience : int, default=0
-        For split-merge: go on with random cuts until so many in a row were in vain.
+        For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     time_budget : float or None, default=None
-        For split-merge: seconds, from when the penalty is known, after which no move is begun. The search then begins
-        with samples of the rows, which are copied, and ends where it stands when the time is up. If time is left over,
-        it goes to random cuts, without end unless there is a ``patience``. Answers may differ from run to run.
+        For split-merge: the number of seconds, counted from when the penalty is known, after which no further move is
+        started. The search starts on samples of the rows, which are copied. When the time is up, the best state so far
+        is returned. Remaining time is spent on random splits, until ``patience`` of them fail if it is given. Results
+        may differ from run to run.
     order : {"given", "random"}, default="given"
-        The order of visits, on which the answer of ``search="sweep"`` depends; ``"random"`` draws one permutation for
-        the whole fit.
+        The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
+        permutation for the whole fit.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors.
     max_iter : int, default=300
-        Most sweeps of a fit, or moves that split-merge search tries.
+        Maximum number of sweeps, or of moves that split-merge search tries.
     max_clusters : int or None, default=None
-        No cluster is opened beyond this number; a warning says when that was felt.
+        Maximum number of clusters. ``fit`` warns if the limit was reached.
     init : array-like of shape (k, n_features) or None, default=None
         Centres to start from; None starts from one cluster at the mean.
     engine : {"auto", "native", "reference"}, default="auto"
-        Who computes: compiled code, or NumPy code that says what the compiled code means. Same answer.
+        The implementation: compiled code, or the reference implementation in NumPy. The result is the same.
     n_threads : int or None, default=None
-        Threads to use, all available ones by default. The answer does not depend on it.
+        Number of threads; None uses all available ones. The result does not depend on it.
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
     verbose : {0, 1}, default=0
         1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
+        move.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
-        after the move under way and keeps what it has found. A second Ctrl-C raises.
+        What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
+        ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
-        first.
+        How clusters are numbered: the heaviest first, ties in the order of their first rows; or the oldest first.
     random_state : int, RandomState or None, default=None
         Seed for ``order="random"``, for ``patience`` and for the path of ``lam="auto"``, which has the seed 0 if None.
 
@@ -79,29 +80,29 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     labels_ : ndarray of shape (n_samples,), int32
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
-        Numbers that clusters keep from birth on; gaps are clusters that died.
+        Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
     n_clusters_ : int
     lam_ : float
         The penalty that was used.
     path_ : Staircase or None
-        The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
+        The path that ``lam="auto"`` chose from; None if ``lam`` is a number or ``target_k`` was given.
     inertia_ : float
         Weighted squared distances of the rows to their centres.
     cost_ : float
         J, that is inertia_ + lam_·n_clusters_.
     cost_history_ : ndarray
-        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
+        J after every sweep, or after every move that lowered it. Never rises; the last value is ``cost_``.
     n_iter_ : int
         Number of sweeps, or of moves tried.
     converged_ : bool
-        Whether no other sweep or move would change anything.
+        Whether the search stopped because no sweep or move lowers J.
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
     n_distances_ : int
-        Distances between a row and a centre that were really computed by passes over all rows; may differ between
-        instruction sets, which no other result does.
+        Number of distances between a row and a centre that passes over all rows computed. Of all results this alone may
+        differ between instruction sets.
     engine_ : str
-        What ran: the engine and, if compiled, its instruction set and the number of threads.
+        The engine used and, if compiled, its instruction set and the number of threads.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -110,12 +111,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     With ``sample_weight``, J treats weights as repeated rows. The sweep does not: a row opens a cluster when
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
-    With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns of data for which the answer may mislead: columns
-    of very unlike scale, row numbers, coarse lattices, clusters longer than wide, few rows, a path that was too short.
+    With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
+    columns of very different scale, row numbers, coarse lattices, elongated clusters, few rows, a path that was too
+    short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
-    Arrays of float32 and float64 are used where they lie, whatever their strides; other types are converted to float64
-    first.
+    Arrays of float32 and float64 are used without a copy, with any strides. Other types are converted to float64.
 
     Examples
     --------
@@ -179,9 +180,9 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
-            of its cluster pays for its distance but does not move the centre, and the search does not look for gains
-            below 1e-12 of the cost.
+            Weights ≥ 0. A row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster counts in the cost but does not move the centre. The search ignores gains below 1e-12 of the
+            cost.
 
         Returns
         -------
@@ -202,7 +203,7 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         return self
 
     def _found(self, rows, weight):
-        """What a search of these rows ends with."""
+        """The result of a search on these rows."""
         engine = self._engine_of(rows, weight)
         where = self._in_span(rows, weight, engine)
         lam, path, kept = self._penalty(where, OBJECTIVES[self.metric](0.0))
@@ -219,7 +220,7 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
 
     def _in_span(self, rows, weight, engine):
-        """The engine to search with: one for coordinates in the span of few rows that have many columns."""
+        """The engine for the search; few rows of many columns are searched in coordinates of their span."""
         if self.init is not None or self.search == "sweep" or not is_wide(rows):
             return engine
         places = coordinates(rows, engine.frame)

@@ -1,4 +1,4 @@
-"""farthest_first_lambda: a penalty from a wished number of clusters (Kulis & Jordan 2012, §6.1)."""
+"""farthest_first_lambda: a penalty from the number of clusters to aim at (Kulis & Jordan 2012, §6.1)."""
 
 from kfree.engines.registry import open_engine
 from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
@@ -9,15 +9,15 @@ from kfree.search.centres.seeding import farthest_first
 def farthest_first_lambda(X, k, sample_weight=None, metric="euclidean"):
     """The penalty ``lam`` at which a DP-means sweep opens about k clusters.
 
-    Starting from the mean of X, the row farthest from all points taken so far is taken, k times; the penalty is the
-    squared distance (times the row's weight) that the last of them lay off. It suits ``search="sweep"``: the best
-    number of clusters for a fixed penalty grows with the number of rows.
+    Starting from the mean of X, the row farthest from all points chosen so far is added, k times. The penalty is the
+    squared distance (times the row's weight) of the last one. Use it with ``search="sweep"``. It does not suit
+    split-merge search, where the best number of clusters for a fixed penalty grows with the number of rows.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     k : int
-        The wished number of clusters.
+        The number of clusters to aim at.
     sample_weight : array-like of shape (n_samples,), default=None
     metric : {"euclidean", "cosine"}, default="euclidean"
 

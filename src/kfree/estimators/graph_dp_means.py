@@ -21,12 +21,12 @@ from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
 from kfree.search.graph.target import nearest_to
 
-# The penalty where there is nothing to cut.
+# The penalty of a graph without links.
 _ANY_PENALTY = -0.5
 
 
 class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
-    """Clusters of a graph, and their number: what they cut is weighed against what each cluster gains.
+    """Clusters of a graph by a penalised cut, which determines their number.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
     clusters (penalised normalised cut, Kulis & Jordan 2012).
@@ -34,35 +34,37 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     lam : float between −2 and 0 or "auto", default="auto"
-        The penalty of a cluster, negative because every cluster cuts links and must gain something to exist. 1 + lam is
-        the share of its links that a cluster must keep inside to pay for itself: with lam = −0.4, 60 %. So useful
-        penalties lie between −1 (any share will do: very small clusters) and 0 (all links: only unconnected parts).
-        From −2 on only single nodes are best, from 0 on only the whole. For ``cut="ratio"`` −lam is the number of
-        links per node that a cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` takes the
-        step of the staircase k(lam) whose clusters explain the links best (``path_``).
+        The penalty of a cluster. It is negative, because every cluster adds to the cut. A cluster lowers J if it keeps
+        a share of more than 1 + lam of its links inside: with lam = −0.4, 60 %. So useful penalties are between −1 (any
+        share suffices: very small clusters) and 0 (all links: connected components only). At −2 and below single nodes
+        are optimal, at 0 and above one cluster is. For ``cut="ratio"`` −lam is the number of links per node that a
+        cluster may cut, and lam lies between −2·largest degree and 0. ``"auto"`` uses the step of the staircase k(lam)
+        whose clusters have the highest evidence (``path_``).
     target_k : int or None, default=None
-        A wished number of clusters, nodes without links included: with ``lam="auto"``, a penalty at which a search ends
-        with that many. A warning says so if none does.
+        The number of clusters to aim at, nodes without links included. With ``lam="auto"``, ``fit`` looks for a penalty
+        at which the search ends with this number. It warns if it finds none.
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
     patience : int or None, default=None
-        The search goes on until so many random attempts in a row, to scatter nodes or to put pieces of clusters
-        together anew, have gained next to nothing. None is 8, and up to 40 for graphs of less than 6,000 links, where
-        attempts take hardly any time.
+        The search stops after this many random perturbations in a row (scattering nodes, or recombining pieces of
+        clusters) fail to lower the cost noticeably. None means 8, and up to 40 for graphs of less than 6,000 links,
+        where a perturbation is cheap.
     max_iter : int, default=1000
-        Most moves that the search tries.
+        Maximum number of moves that the search tries.
     engine : {"auto", "native", "reference"}, default="auto"
-        Who computes: compiled code, or Python code that says what the compiled code means. Same answer.
+        The implementation: compiled code, or the reference implementation in Python. The result is the same.
     verbose : {0, 1}, default=0
         1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
+        move.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
-        after the move under way and keeps what it has found. A second Ctrl-C raises.
+        What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
+        ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first nodes.
+        How clusters are numbered: the largest first, ties in the order of their first nodes; or all in the order of
+        their first nodes.
     random_state : int, RandomState or None, default=0
-        Seed for the orders in which nodes are visited. The default always gives the same answer.
+        Seed for the orders in which nodes are visited. The default always gives the same result.
 
     Attributes
     ----------
@@ -76,19 +78,19 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     cost_ : float
         J, that is cut_ + lam_·n_clusters_.
     cost_history_ : ndarray
-        J after every move that helped; never rises, ends with ``cost_``.
+        J after every move that lowered it. The last value is ``cost_``.
     shares_ : ndarray of shape (n_clusters_,)
-        What each cluster keeps inside of all its links; 1 for a node that has none.
+        The share of its links that each cluster keeps inside; 1 for a node without links.
     path_ : CutStaircase or None
         The staircase that ``lam="auto"`` chose from, where ``target_k`` was not given.
     node_names_ : ndarray of shape (n_nodes,)
         The nodes in the order of ``labels_``: as networkx, igraph or the list of edges names them, else 0, 1, …
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
-        The graph as it was understood: symmetric.
+        The symmetric adjacency matrix that was used.
     n_iter_ : int
         Moves tried.
     converged_ : bool
-        Whether no move helped any more.
+        Whether the search stopped because no move lowers J.
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_features_in_ : int
@@ -97,8 +99,8 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
     Notes
     -----
     A node without links is a cluster of its own and takes no part in the search. Loops count once in the degree of
-    their node and as links inside. A cluster that does not pay for itself is merged with another one, if need be with
-    one that it has no links with, since that lowers J; there is at most one such cluster in the end.
+    their node and as links inside. A cluster that raises J is merged with another one, if necessary with one that it
+    has no links with. At most one such cluster is left in the end.
 
     Examples
     --------
@@ -172,7 +174,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         return self
 
     def predict_nodes(self, new_rows, allow_new=False):
-        """Give each new node the cluster for which J rises least when it joins.
+        """Assign each new node to the cluster for which J rises least.
 
         Parameters
         ----------
@@ -226,7 +228,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
             )
 
     def _search(self, graph, n_alone):
-        """The penalty, the staircase that it was read from, if it was, and what the search found."""
+        """The penalty, the staircase that it was chosen from (or None), and the result of the search."""
         if graph is None or not graph.out.any():
             return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
         cut, rng = CUTS[self.cut], check_random_state(self.random_state)
@@ -255,7 +257,8 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         return lam, staircase, descent
 
     def _penalty_for(self, staircase, wished, n_alone):
-        """The penalty at which the staircase has the wished number, or its end where that is finer."""
+        """The penalty at which the staircase has the number to aim at, or the end of the staircase if that number is
+        larger."""
         least, most = int(staircase.k[0]), int(staircase.k[-1])
         allowed = f"at least {least + n_alone}, the number of unconnected parts"
         require(wished >= least, "target_k", self.target_k, allowed)
@@ -279,11 +282,11 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
             )
 
     def _publish(self, adjacency, names, linked, lam, path, descent):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        """Set all fitted attributes; called only after the fit has succeeded."""
         n = adjacency.shape[0]
         labels = np.arange(n, dtype=np.int32)
         if descent is not None:
-            labels += len(linked)  # nodes without links come after all clusters that were found
+            labels += len(linked)  # nodes without links follow all clusters of the search
             labels[linked] = descent.state.labels
             self._warn_unless(descent.stop_reason != "max_iter")
         labels = in_order_of_first(labels)

@@ -33,7 +33,7 @@ SEARCHES = ["split-merge", "sweep"]
 
 
 class HardHDP(Watched, SharedClusterer):
-    """Clusters that groups share: each group uses a few of the global clusters, and pays for every one it uses.
+    """Hard HDP: clusters shared between groups, with a penalty per global cluster and per use of one by a group.
 
     Minimises J = Σ w·‖x − centre‖² + lam_local·(number of local clusters) + lam_global·(number of global clusters),
     where a local cluster is a group together with one of the global clusters that its rows are in
@@ -42,38 +42,39 @@ class HardHDP(Watched, SharedClusterer):
     Parameters
     ----------
     lam_local : float > 0 or "auto", default="auto"
-        What it costs a group to use a global cluster, in units of squared distance. ``"auto"`` finds the penalties that
-        suit the clusters they lead to.
+        The penalty for each global cluster that a group uses, in units of squared distance. ``"auto"`` finds penalties
+        that are consistent with the clusters they lead to.
     lam_global : float > 0 or "auto", default="auto"
-        What a global cluster costs once for all groups.
+        The penalty of a global cluster, which counts once for all groups.
     target_k : int or None, default=None
-        A wished number of global clusters: the penalties that are ``"auto"`` are scaled until a search ends with that
-        many. A warning says so if none does.
+        The number of global clusters to aim at. The penalties that are ``"auto"`` are scaled until the search ends with
+        this number. ``fit`` warns if it finds no such scale.
     kernel : None, str or callable, default=None
         With a kernel (scikit-learn's names, a function of two rows, or ``"precomputed"``), clusters are those of its
         feature space. That takes all kernel values between the rows, 8·n² bytes and some n³ operations.
     gamma, degree, coef0, kernel_params : default=None, 3, 1, None
-        What the kernel needs besides, as in :class:`KernelDPMeans`.
+        Parameters of the kernel, as in :class:`KernelDPMeans`.
     search : {"split-merge", "sweep"}, default="split-merge"
-        ``"sweep"`` is the published algorithm (Algorithm 2). ``"split-merge"`` goes beyond it: groups choose the
-        clusters that they use together with all their rows, and global clusters split, merge, die, are born and
-        exchange rows and local clusters as long as that lowers the cost.
+        ``"sweep"`` is the published algorithm (Algorithm 2). ``"split-merge"`` adds moves: a group chooses the clusters
+        that it uses for all its rows together, and global clusters are split, merged, removed and opened and exchange
+        rows and local clusters while that lowers the cost.
     patience : int, default=0
-        For split-merge: go on with random cuts until so many in a row were in vain.
+        For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     max_iter : int, default=300
-        Most sweeps of a fit, or moves that split-merge search tries.
+        Maximum number of sweeps, or of moves that split-merge search tries.
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
-        Threads to use, all available ones by default. The answer does not depend on it.
+        Number of threads; None uses all available ones. The result does not depend on it.
     verbose : {0, 1}, default=0
         1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
+        move.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
-        after the move under way and keeps what it has found. A second Ctrl-C raises.
+        What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
+        ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
-        first. In ``partial_fit`` old clusters come first, in the order that they had.
+        How clusters are numbered: the heaviest first, ties in the order of their first rows; or the oldest first. In
+        ``partial_fit`` old clusters come first, in the order that they had.
     random_state : int, RandomState or None, default=None
         Seed for ``patience`` and for the sample of more than 20,000 rows from which ``"auto"`` penalties are found; the
         latter has the seed 0 if None.
@@ -99,7 +100,7 @@ class HardHDP(Watched, SharedClusterer):
     inertia_, local_cost_, global_cost_ : float
         Weighted squared distances to the centres, lam_local_ times local clusters, lam_global_ times global clusters.
     cost_history_ : ndarray
-        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
+        J after every sweep, or after every move that lowered it. Never rises; the last value is ``cost_``.
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
@@ -178,14 +179,15 @@ class HardHDP(Watched, SharedClusterer):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
             A list holds one array per group.
         y : ignored
-            Names given here are refused, and whole numbers that repeat warned about: groups have a name of their own.
+            Ignored. ``fit`` raises if y holds names and warns if y holds repeated whole numbers: pass these as
+            ``groups``.
         groups : array-like of shape (n_samples,), default=None
             The name or number of each row's group, in any order of the rows. Without it all rows are one group, or
             each array of a list is one.
         sample_weight : array-like of shape (n_samples,), or a list like X, default=None
-            Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
-            of its cluster pays for its distance but does not move the centre, and the search does not look for gains
-            below 1e-12 of the cost.
+            Weights ≥ 0. A row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
+            of its cluster counts in the cost but does not move the centre. The search ignores gains below 1e-12 of the
+            cost.
 
         Returns
         -------
@@ -217,10 +219,10 @@ class HardHDP(Watched, SharedClusterer):
         return self
 
     def partial_fit(self, X, y=None, groups=None, sample_weight=None):
-        """Take further groups, at the penalties of the first ones. Old clusters may move and merge, and new ones be
-        born.
+        """Add further groups, with the penalties of the first ones. Old clusters may move and merge, and new ones may
+        open.
 
-        The rows seen so far are not needed again: every global cluster stands for its own.
+        The rows seen so far are not needed again: each global cluster represents its rows by their mean and weight.
 
         Parameters
         ----------
@@ -277,13 +279,13 @@ class HardHDP(Watched, SharedClusterer):
             not (self.search == "sweep" and self.patience),
             "patience",
             self.patience,
-            "0 with search='sweep', which is over when it is over",
+            "0 with search='sweep', which makes no random splits",
         )
         require_count("max_iter", self.max_iter)
         self._check_watching()
 
     def _in_span(self, rows, group, weight, engine):
-        """The engine to search with: one for coordinates in the span of few rows that have many columns."""
+        """The engine for the search; few rows of many columns are searched in coordinates of their span."""
         places = coordinates(rows, engine.frame) if self.search != "sweep" and is_wide(rows) else None
         if places is None:
             return engine
@@ -291,7 +293,7 @@ class HardHDP(Watched, SharedClusterer):
         return GroupedEngine.open(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
 
     def _objective(self, engine):
-        """The objective with the penalties that were given, or else found."""
+        """The objective with the penalties that were given or found."""
         local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
         if local is None or global_ is None:
             rng = check_random_state(0 if self.random_state is None else self.random_state)
@@ -304,7 +306,8 @@ class HardHDP(Watched, SharedClusterer):
         return HDPObjective(global_ * objective.lam, local * objective.lam_local)
 
     def _with_target_k(self, engine, objective):
-        """Penalties, and what a search finds with them, that come nearest to the wished number of global clusters."""
+        """The penalties that come nearest to the number of global clusters to aim at, and the result of their
+        search."""
         with self._watching() as watch:
 
             def search(scale, sites):

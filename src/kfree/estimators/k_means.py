@@ -1,4 +1,4 @@
-"""KMeans: Lloyd's algorithm on kfree's engine, for when k is known and for comparison (Lloyd 1982)."""
+"""KMeans: Lloyd's algorithm on kfree's engine, for a known k and for comparison (Lloyd 1982)."""
 
 import warnings
 from numbers import Real
@@ -28,11 +28,11 @@ class KMeans(Watched, CentreClusterer):
     init : "k-means++" or array-like of shape (n_clusters, n_features), default="k-means++"
         Greedy k-means++ seeding, or centres to start from.
     n_init : int, default=1
-        Number of seedings to try; the lowest inertia wins. Must be 1 for given centres.
+        Number of seedings; the result with the lowest inertia is kept. Must be 1 for given centres.
     max_iter : int, default=300
     tol : float ≥ 0, default=1e-4
-        Stop when the centres together move by less than this share of the mean variance of the columns
-        (squared); 0 goes on until no label changes.
+        Stop when the summed squared shift of the centres is below this share of the mean variance of the columns; 0
+        iterates until no label changes.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` is spherical k-means.
     engine : {"auto", "native", "reference"}, default="auto"
@@ -42,12 +42,14 @@ class KMeans(Watched, CentreClusterer):
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
     verbose : {0, 1}, default=0
         1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that hear the same after every move.
+        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
+        move.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Whether Ctrl-C during the search raises KeyboardInterrupt and leaves the estimator as it was, or ends the search
-        after the move under way and keeps what it has found. A second Ctrl-C raises.
+        What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
+        ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or as seeded.
+        How clusters are numbered: the heaviest first, ties in the order of their first rows; or in the order of the
+        seeds.
     random_state : int, RandomState or None, default=None
         Seed for k-means++.
 
@@ -65,10 +67,10 @@ class KMeans(Watched, CentreClusterer):
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "interrupt" or "callback".
     n_distances_ : int
-        Distances between a row and a centre that were really computed, seeding included; may differ between
-        instruction sets, which no other result does.
+        Number of distances between a row and a centre that were computed, seeding included. Of all results this alone
+        may differ between instruction sets.
     engine_ : str
-        What ran: the engine and, if compiled, its instruction set and the number of threads.
+        The engine used and, if compiled, its instruction set and the number of threads.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -127,7 +129,7 @@ class KMeans(Watched, CentreClusterer):
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
-            of its cluster pays for its distance but does not move the centre.
+            of its cluster counts in the cost but does not move the centre.
 
         Returns
         -------
@@ -174,14 +176,14 @@ class KMeans(Watched, CentreClusterer):
             isinstance(self.init, str) or self.n_init == 1,
             "n_init",
             self.n_init,
-            "1 with given centres, from which every start is the same",
+            "1 with given centres, since every start would be the same",
         )
 
     def _starts(self, engine):
         if engine.n_rows < self.n_clusters:
             raise ValueError(
-                f"n_samples={engine.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or ask for "
-                "fewer clusters."
+                f"n_samples={engine.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or "
+                "a smaller n_clusters."
             )
         if not isinstance(self.init, str):
             centres = self._starting_centres(self.init, engine)
@@ -198,7 +200,7 @@ class KMeans(Watched, CentreClusterer):
             yield greedy_k_means_plus_plus(engine, self.n_clusters, rng)
 
     def _stopping_rule(self, engine, objective):
-        """States are near enough when no row changes hands, or when the centres have all but stopped."""
+        """Whether two states count as equal: no label has changed, or the centres have moved by less than ``tol``."""
         if self.tol == 0:
             return None
         spread = engine.nearest(one_cluster(engine, objective)).stats

@@ -23,29 +23,29 @@ from kfree.estimators._validation import require_choice, require_count, validate
 from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import DPMeansObjective
 
-# Kernels that fall to nothing with distance, from one.
+# Kernels that decrease from one to zero with distance.
 FADING = ("rbf", "laplacian")
 # Below this kernel value to all rows of the fit, the norms of the centres decide which is nearest, and not the row.
 OUT_OF_REACH = 1e-3
-# So many rows of a kernel are enough to see that it has negative eigenvalues.
+# Number of rows on which a kernel is checked for negative eigenvalues.
 _PROBED = 200
 
 
 class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
-    """DP-means on kernel values: clusters are compact in the feature space, and may have any shape in that of X.
+    """DP-means on kernel values: clusters are compact in feature space and may have any shape in the space of X.
 
-    Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of rows φ(x), which
-    nobody ever computes.
+    Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of images φ(x),
+    which is never formed.
 
     Parameters
     ----------
     lam : float > 0, "auto" or "farthest-first", default="auto"
-        The penalty of a cluster, in units of squared distance in feature space. ``"auto"`` takes the penalty that the
-        data speak for, judged there as in :func:`kfree.lambda_path`.
+        The penalty of a cluster, in units of squared distance in feature space. ``"auto"`` uses the penalty best
+        supported by the data, found in feature space as in :func:`kfree.lambda_path`.
     target_k : int or None, default=None
-        A wished number of clusters, as in :class:`DPMeans`.
+        The number of clusters to aim at, as in :class:`DPMeans`.
     kernel : str or callable, default="rbf"
-        A name that :func:`sklearn.metrics.pairwise.pairwise_kernels` knows, a function of two rows, or
+        A name accepted by :func:`sklearn.metrics.pairwise.pairwise_kernels`, a function of two rows, or
         ``"precomputed"``: then X holds the kernel values between all rows.
     gamma : float or None, default=None
         Parameter of the kernels rbf, polynomial, sigmoid, laplacian and chi2. None is one over the summed variance of
@@ -65,8 +65,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     verbose : {0, 1}, default=0
     on_interrupt : {"raise", "keep"}, default="raise"
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, by weight, and among equals by their first rows; or the oldest
-        first.
+        How clusters are numbered: the heaviest first, ties in the order of their first rows; or the oldest first.
     random_state : int, RandomState or None, default=None
         These are the parameters of :class:`kfree.DPMeans`.
 
@@ -74,21 +73,21 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
     cluster_ids_ : ndarray of shape (n_clusters_,)
-        Numbers that clusters keep from birth on; gaps are clusters that died.
+        Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
     n_clusters_ : int
     lam_ : float
         The penalty that was used.
     path_ : Staircase or None
-        The path that ``lam="auto"`` chose from, where nobody gave ``target_k``.
+        The path that ``lam="auto"`` chose from; None if ``lam`` is a number or ``target_k`` was given.
     inertia_ : float
         Weighted squared distances of the rows to their centres, in feature space.
     cost_ : float
         J, that is inertia_ + lam_·n_clusters_.
     cost_history_ : ndarray
-        J after every sweep, or after every move that helped; never rises, ends with ``cost_``.
+        J after every sweep, or after every move that lowered it. Never rises; the last value is ``cost_``.
     n_iter_ : int
     converged_ : bool
-        Whether no other sweep or move would change anything.
+        Whether the search stopped because no sweep or move lowers J.
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
     n_kernel_values_ : int
@@ -189,7 +188,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X, allow_new=False):
-        """Give each row the label of its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
+        """Label each row by its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
@@ -197,8 +196,8 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
             If precomputed, kernel values between these rows and those of ``fit``.
         allow_new : bool, default=False
             Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. So are rows so far from all
-            rows of ``fit`` that the kernels rbf and laplacian do not see them.
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. The same holds for rows so
+            far from all rows of ``fit`` that their rbf or laplacian kernel values vanish.
 
         Returns
         -------
@@ -248,7 +247,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(
                 f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
-                "tell. Give the square matrix of fit."
+                "contain. Give the square matrix of fit."
             )
         return np.asarray(rows.diagonal(), dtype=np.float64)
 
@@ -270,7 +269,7 @@ class KernelDPMeans(PenalisedSearch, Judging, ClusterMixin, BaseEstimator):
         return rows, weight, kernel
 
     def _publish(self, X, rows, weight, kernel, engine, state, descent):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        """Set all fitted attributes; called only after the fit has succeeded."""
         n_rows, known = engine.gram.n_rows, None if kernel.precomputed else rows
         found = engine.labels(state.assignment)
         order = published_order(self.label_order, found, state.stats.n, weight)

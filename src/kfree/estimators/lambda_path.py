@@ -1,4 +1,4 @@
-"""lambda_path: the staircase k(lam), and how many clusters the data speak for."""
+"""lambda_path: the staircase k(lam), and the number of clusters best supported by the data."""
 
 from sklearn.utils import check_random_state
 
@@ -18,7 +18,7 @@ def lambda_path(
     n_threads=None,
     random_state=0,
 ):
-    """The number of clusters for every penalty ``lam`` of a cluster, and which number the data speak for.
+    """The number of clusters for every penalty ``lam``, and the number best supported by the data.
 
     Parameters
     ----------
@@ -26,14 +26,13 @@ def lambda_path(
     sample_weight : array-like of shape (n_samples,), default=None
         Weights ≥ 0; a row of weight zero changes nothing.
     max_k : int or None, default=None
-        The largest number of clusters to look at. None looks at up to 120, or a fifth of the rows, and at more while
-        the suggested number is near the end.
+        The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
+        suggested number is near the end.
     metric : {"euclidean", "cosine"}, default="euclidean"
     engine : {"auto", "native", "reference"}, default="auto"
     n_threads : int or None, default=None
     random_state : int, RandomState or None, default=0
-        Seed for the micro-clusters and for the two halves that judge each other. The default always gives the same
-        answer.
+        Seed for the micro-clusters and for the split into two halves. The default always gives the same result.
 
     Returns
     -------
@@ -41,19 +40,18 @@ def lambda_path(
 
     Notes
     -----
-    The rows are condensed to a few hundred micro-clusters, and for every k the best clustering of these is sought. Of
-    the costs, the lower convex hull says which k is best for which penalty; a true number of clusters shows as a wide
-    step. A wide step is believed only if there are density dips between its clusters: one half of the rows is
-    clustered, and the other half, which knows nothing of that, is looked at along the line between each centre and its
-    nearest one. Data without clusters, however elongated, have their mass in the middle of such a line. For them the
-    answer is one cluster.
+    The rows are condensed to a few hundred micro-clusters, and the search minimises the cost of these for every k. The
+    lower convex hull of the costs gives the best k for each penalty. A true number of clusters shows as a wide step. A
+    wide step is accepted only if there are density dips between its clusters. To test this, one half of the rows is
+    clustered, and the density of the other half is estimated along the line between each centre and its nearest one.
+    Data without clusters, even if elongated, have no dip on such a line. For them the result is one cluster.
 
-    Columns on a lattice, such as whole numbers or yes and no, are judged with uniform noise as wide as their step. Rows
-    that lie far from all others are set aside where the others then agree on a step. ``path.summary()`` says how sure
-    the answer is; ``docs/choosing-k.md`` says what each rule assumes.
+    Columns on a lattice, such as whole numbers or yes and no, are tested with uniform noise added, as wide as their
+    step. Rows far from all others are left out if both halves of the rest then agree on a step. ``path.summary()``
+    reports the strength of the evidence; ``docs/choosing-k.md`` states what each rule assumes.
 
-    Beyond 20,000 rows, micro-clusters are seeded and steps are judged on a random sample; all rows then join the
-    micro-clusters.
+    With more than 20,000 rows, micro-clusters are seeded and steps are tested on a random sample. All rows are then
+    assigned to the micro-clusters.
 
     Examples
     --------

@@ -22,39 +22,38 @@ from kfree.objectives.dp_means import DPMeansObjective
 
 ORDERS = ["given", "random"]
 SEARCHES = ["micro-clusters", "published"]
-# What a stream is made from; it may not change while it runs.
+# Parameters that may not change between calls of partial_fit.
 SETTINGS = ["lam", "search", "split", "n_micro", "max_clusters", "half_life", "engine"]
 
 
 class OnlineDPMeans(StreamClusterer):
-    """DP-means for streams: every row is looked at once, when it comes, and no row is kept.
+    """Online DP-means: every row is processed once, on arrival, and no row is kept.
 
-    By default the stream is kept as up to ``n_micro`` micro-clusters, small clusters of which only weight and centre
-    are known. When results are asked for, split-merge DP-means of these weighted centres gives the clusters, so that
-    clusters open, split, merge and close as the rows demand. With ``search="published"`` these are the algorithms of
-    Odashima et al. (2016), as printed. The answer depends on the order of the rows and not on how they are cut into
-    chunks.
+    By default the stream is summarised by up to ``n_micro`` micro-clusters, small clusters of which only weight and
+    centre are kept. Reading a result runs split-merge DP-means on these weighted centres, so that clusters open, split,
+    merge and close as rows arrive. ``search="published"`` runs the algorithms of Odashima et al. (2016) as printed. The
+    result depends on the order of the rows and not on how they are divided into chunks.
 
     Parameters
     ----------
     lam : float > 0 or "auto", default="auto"
-        The penalty of a cluster, in units of squared distance: what a cluster must save, over the rows that the stream
-        remembers, to exist. ``"auto"`` fits :class:`kfree.DPMeans` to the first chunk, at least 100 rows, and then
-        keeps the penalty in proportion to the weight that the stream remembers. If you have a sample, this is
-        ``DPMeans().fit(sample).lam_`` times rows remembered / rows of the sample. In published algorithms a row that
+        The penalty of a cluster, in units of squared distance: a cluster is kept if it lowers the inertia of the rows
+        that the stream remembers by more than this. ``"auto"`` fits :class:`kfree.DPMeans` to the first chunk, at least
+        100 rows, and then keeps the penalty in proportion to the weight that the stream remembers. For a sample, this
+        is ``DPMeans().fit(sample).lam_`` times rows remembered / rows of the sample. In published algorithms a row that
         is farther than √lam from every centre opens a cluster, and lam must be a number.
     search : {"micro-clusters", "published"}, default="micro-clusters"
     split : bool, default=True
         For published algorithms: whether a cluster is split when its weight times squared range exceeds 16 lam
-        (Algorithm 3), or clusters are only opened (Algorithm 2). The rule is right for rows spread evenly over a box;
-        it splits Gaussian clusters too often.
+        (Algorithm 3), or clusters are only opened (Algorithm 2). The rule assumes rows spread evenly over a box; it
+        over-splits Gaussian clusters.
     n_micro : int, default=1000
-        Most micro-clusters that are kept. Give ten times the number of clusters, or more.
+        Maximum number of micro-clusters. Use at least ten times the number of clusters.
     max_clusters : int or None, default=None
-        When there would be more clusters, the penalty doubles. ``lam_`` is the present penalty.
+        Maximum number of clusters: the penalty doubles while there are more. ``lam_`` is the current penalty.
     half_life : float ≥ 1 or None, default=None
-        After so many rows a row weighs half, so that old ones are forgotten; None forgets nothing. A cluster, or
-        micro-cluster, that no row has joined for ten half-lives dies.
+        The number of rows after which the weight of a row has halved; None keeps all weights. A cluster, or
+        micro-cluster, that no row has joined for ten half-lives is removed.
     order : {"given", "random"}, default="given"
         The order in which ``fit`` visits the rows. ``partial_fit`` takes them as they come.
     engine : {"auto", "native", "reference"}, default="auto"
@@ -68,38 +67,37 @@ class OnlineDPMeans(StreamClusterer):
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
         Oldest first.
     cluster_ids_ : ndarray of shape (n_clusters_,), int64
-        Numbers that clusters keep for life, ascending; none is used twice. A cluster of micro-clusters has the number
-        of its oldest one.
+        Numbers that clusters keep while they exist, ascending; none is used twice. A cluster of micro-clusters has the
+        number of its oldest one.
     weights_ : ndarray of shape (n_clusters_,)
-        Weight of the rows of each cluster, less what is forgotten. A published split shares it out as if rows were
-        spread evenly.
+        Weight of the rows of each cluster, after decay. A published split divides it as if rows were spread evenly.
     n_clusters_ : int
     lam_ : float
-        The present penalty.
+        The current penalty.
     labels_ : ndarray of shape (n_samples,), int32
         After ``fit``, the nearest centre of each row. After ``partial_fit``, the cluster that each row of the last
-        chunk joined, or what that has become, as a place in ``cluster_centers_``; −1 if it is gone, or if the row has
+        chunk joined, or its successor, as an index into ``cluster_centers_``; −1 if it was removed, or if the row has
         no weight and came before any cluster.
     joined_ids_ : ndarray of shape (n_samples,), int64
         The ids of the clusters that the rows of the last chunk joined, as they were then; with micro-clusters, as
         they are at the end of the chunk.
     events_ : ndarray with fields "row", "kind", "id", "other"
-        What happened, and how many rows had come before: "birth" of ``id``; "split" of ``id``, of which ``other`` is
-        a part; "merge" of ``other`` into ``id``; "death" of ``id``; "penalty", when it doubled in a published
-        algorithm. The last 100,000. With micro-clusters, clusters are compared after 1,000 rows, whenever the rows
-        have grown by a tenth, twice in a half-life, and at the end of ``fit``.
+        The last 100,000 events, each with the number of rows before it: "birth" of ``id``; "split" of ``id``, of which
+        ``other`` is a part; "merge" of ``other`` into ``id``; "death" of ``id``; "penalty", when it doubled in a
+        published algorithm. With micro-clusters, clusters are compared after 1,000 rows, whenever the number of rows
+        has grown by a tenth, twice in a half-life, and at the end of ``fit``.
     n_events_ : int
         Number of all events, whether still in ``events_`` or not.
     n_rows_seen_ : int
     inertia_, cost_ : float
-        Squared distances of the rows to the centres, and that + lam_·n_clusters_. Only ``fit`` leaves them, for they
-        take a second look at all rows; ``score(X)`` is −cost_ of any rows.
+        Summed squared distances of the rows to the centres, and that + lam_·n_clusters_. Only ``fit`` sets them,
+        because they take a second pass over all rows; ``score(X)`` is −cost_ of any rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
     Notes
     -----
-    Rows of weight zero get a label, count in ``n_rows_seen_`` and leave no other trace. Sparse chunks give the same
+    Rows of weight zero get a label, count in ``n_rows_seen_`` and have no other effect. Sparse chunks give the same
     bits as dense ones, and take as much time. For rows that fit into memory, :class:`kfree.DPMeans` finds better
     clusters; ``benchmarks/online_quality.py`` compares the two.
 
@@ -145,7 +143,7 @@ class OnlineDPMeans(StreamClusterer):
         self.random_state = random_state
 
     def fit(self, X, y=None, sample_weight=None):
-        """Begin anew: one pass over X; then every row gets the label of its nearest centre.
+        """Start a new stream with one pass over X; then label every row by its nearest centre.
 
         With ``search="published"`` and ``split`` there is one :meth:`merge` between the two. This is what Odashima et
         al. (2016) call SMD, and OD without ``split``. Their SD is ``partial_fit`` alone.
@@ -180,7 +178,7 @@ class OnlineDPMeans(StreamClusterer):
         return self
 
     def partial_fit(self, X, y=None, sample_weight=None):
-        """Take the next rows of the stream. A call that fails or is interrupted changes nothing.
+        """Process the next rows of the stream. A call that fails or is interrupted changes nothing.
 
         Parameters
         ----------
@@ -202,7 +200,7 @@ class OnlineDPMeans(StreamClusterer):
         rows = self._next_rows(X) if begun else self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0], all_may_be_zero=True)
         stream, log = (self._stream_, self._log_) if begun else (self._new_stream(rows, weight), EventLog())
-        # A single row cannot be broken off half-way, so it needs no copy, which would take longer than the row itself.
+        # A single row is processed in one step and needs no copy, which would take longer than the step.
         if rows.shape[0] > 1:
             stream = stream.copy()
         joined, events = stream.advance(rows, weight)
@@ -211,7 +209,7 @@ class OnlineDPMeans(StreamClusterer):
         return self
 
     def merge(self):
-        """Merge clusters, cheapest pair first, as long as that lowers the cost at the present penalty (Algorithm 4).
+        """Merge clusters, cheapest pair first, while that lowers the cost at the current penalty (Algorithm 4).
 
         For published algorithms; micro-clusters are merged as rows come, and clusters of them need no call.
 
@@ -240,8 +238,8 @@ class OnlineDPMeans(StreamClusterer):
             "lam",
             self.lam,
             "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
-            "search='micro-clusters'; for a sample, DPMeans().fit(sample).lam_ times rows remembered / rows of the "
-            "sample is one that works",
+            "search='micro-clusters'; for a sample, give DPMeans().fit(sample).lam_ times rows remembered / rows "
+            "of the sample",
         )
         require_count("n_micro", self.n_micro, least=10)
         require(isinstance(self.split, bool | np.bool_), "split", self.split, "True or False")
@@ -280,5 +278,5 @@ class OnlineDPMeans(StreamClusterer):
                 value == began_with,
                 name,
                 value,
-                f"{began_with!r}, with which this stream began, or call fit to begin a new one",
+                f"{began_with!r}, the value at the start of this stream, or call fit to start a new one",
             )

@@ -21,33 +21,34 @@ from kfree.estimators.k_means import KMeans
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 
-# The neighbour whose distance says how far a row lies from a cluster.
+# The distance of a row to a cluster is that to this nearest neighbour in it.
 _NEIGHBOUR = 5
-# Affinity → whether it is divided by the square roots of both degrees unless ``normalize`` says otherwise.
+# Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
 
 
 class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
-    """Clusters of any shape, as many as a matrix of affinities has eigenvalues above ``lam``.
+    """Spectral DP-means: clusters of any shape, as many as an affinity matrix has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
     orthonormal Y, the maximum is at the eigenvectors of K with eigenvalues above lam (Kulis & Jordan 2012, Theorem
-    5.2). The rows of these are then put into as many clusters.
+    5.2). k-means then divides the rows of these eigenvectors into as many clusters.
 
     Parameters
     ----------
     lam : float > 0 or "auto", default="auto"
         The penalty of a cluster, in units of eigenvalues. A normalised affinity has eigenvalues up to one, and about as
-        many close to one as there are clusters. ``"auto"`` takes the middle of the widest step of the spectrum.
+        many close to one as there are clusters. ``"auto"`` uses the middle of the widest gap of the spectrum.
     target_k : int or None, default=None
-        A wished number of clusters: with ``lam="auto"``, the penalty lies between that eigenvalue and the next.
+        The number of clusters to aim at. With ``lam="auto"`` the penalty is between the eigenvalue of this rank and the
+        next.
     affinity : {"rbf", "nearest_neighbors", "precomputed", "linear"}, default="rbf"
-        How much two rows belong together:
+        The affinity of two rows:
 
         - ``"rbf"``: exp(−gamma·‖x − y‖²); if gamma is None, exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)², where σ is the
           distance of a row to its 10th neighbour.
         - ``"nearest_neighbors"``: 1/(σ_x·σ_y)² if both are among the ``n_neighbors`` of each other, half of that if
-          only one is, else nothing; σ is the distance to the last of them. Sparse, and the choice for many rows.
+          only one is, else 0; σ is the distance to the last of them. Sparse; use it for many rows.
         - ``"precomputed"``: X itself, dense or sparse.
         - ``"linear"``: XXᵀ of the rows as given, which is never formed.
     gamma : float or None, default=None
@@ -55,12 +56,13 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
     n_neighbors : int, default=10
         For ``"nearest_neighbors"``.
     normalize : bool or None, default=None
-        Divide affinities by the square roots of both rows' sums, as one does to find clusters of any shape (Ng, Jordan
-        & Weiss 2002). None does so for ``"rbf"`` and ``"nearest_neighbors"``.
+        Divide affinities by the square roots of the sums of both rows (Ng, Jordan & Weiss 2002). None means True for
+        ``"rbf"`` and ``"nearest_neighbors"``, else False.
     label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the largest first, and among equals by their first rows; or all by their first rows.
+        How clusters are numbered: the largest first, ties in the order of their first rows; or all in the order of
+        their first rows.
     random_state : int, RandomState or None, default=None
-        Seed of the proof that no eigenvalue was missed, where that takes a random start; 0 if None.
+        Seed for certificates that need a random start; 0 if None.
 
     Attributes
     ----------
@@ -73,15 +75,15 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         All eigenvalues above ``lam_``, falling.
     eigenvectors_ : ndarray of shape (n_samples, number of eigenvalues)
     embedding_ : ndarray of the same shape
-        Rows of the eigenvectors, scaled to unit length: what is clustered.
+        Rows of the eigenvectors, scaled to unit length; k-means clusters these.
     relaxed_bound_ : float
         Σ(eigenvalue − lam_): an upper bound on tr(YᵀKY) − lam_·k for every clustering. So no clustering has a DP-means
         cost below ``trace_`` − ``relaxed_bound_``.
     trace_ : float
         Sum of the diagonal of K.
     certificate_ : Certificate
-        Why no eigenvalue above ``lam_`` is missing: ``method``; ``n_above``, their number as counted without any
-        eigensolver; ``risk``, the probability that there are more, 0 for a proof; ``margin``, how near to lam_ an
+        Evidence that no eigenvalue above ``lam_`` is missing: ``method``; ``n_above``, their number as counted without
+        any eigensolver; ``risk``, the probability that there are more, 0 for a proof; ``margin``, how near to lam_ an
         eigenvalue would have to lie for rounding to matter.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
@@ -207,7 +209,10 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
     def _distances(self, X):
         """Distances of rows to their fifth neighbour in each cluster, block by block."""
         if self.affinity == "precomputed":
-            raise ValueError("precomputed affinities do not tell how far rows lie; outliers need rows.")
+            raise ValueError(
+                "affinity='precomputed' has no distances between rows, so that outliers are not defined; use another "
+                "affinity, with rows as X."
+            )
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         return _to_neighbours(rows, self._rows_, self.labels_, self.n_clusters_)
@@ -250,7 +255,7 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
 
     @staticmethod
     def _seen(rows, frame):
-        """Rows in coordinates around their mean, where a large offset costs no digits of their distances."""
+        """Rows in coordinates around their mean, so that a large offset loses no digits of their distances."""
         if frame is None:
             return rows
         return frame.inward(rows.toarray() if sp.issparse(rows) else rows)
@@ -268,7 +273,7 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         return Given(rows) if self.affinity == "precomputed" else Products(rows)
 
     def _spectrum(self, matrix, normalised):
-        """The eigenvalues above the penalty that was given, wished for by ``target_k`` or found."""
+        """The eigenvalues above the penalty that was given, chosen for ``target_k`` or found."""
         if self.lam != "auto":
             return above(matrix, float(self.lam))
         if self.target_k is None:
@@ -296,13 +301,13 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         if certificate.risk > 1e-6 or certificate.n_above != len(spectrum.values):
             warnings.warn(
                 f"it could not be proved that {len(spectrum.values)} eigenvalue(s) are all above lam={spectrum.lam:g} "
-                f"(certificate_: {certificate}). Others may lie very close to it: try another lam.",
+                f"(certificate_: {certificate}). Others may be very close to it. Try another lam.",
                 UserWarning,
                 stacklevel=3,
             )
 
     def _publish(self, X, rows, affinity, degrees, matrix, spectrum):
-        """Everything that a fit leaves behind, written at once and only when it has succeeded."""
+        """Set all fitted attributes; called only after the fit has succeeded."""
         embedding = _unit_rows(spectrum.vectors)
         rows_model = _clustered(embedding, self.label_order) if embedding.shape[1] > 1 else None
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
@@ -325,7 +330,7 @@ def _clustered(embedding, label_order):
     k = embedding.shape[1]
     seeds = qr(embedding.T, mode="r", pivoting=True)[1][:k]
     model = KMeans(k, init=embedding[seeds], tol=0, max_iter=1000, label_order="found").fit(embedding)
-    # The order of first rows is one that no sign of an eigenvector changes.
+    # The order of first rows does not depend on the signs of eigenvectors.
     order = np.argsort(np.unique(model.labels_, return_index=True)[1])
     if label_order == "size":
         order = published_order("size", model.labels_, np.bincount(model.labels_, minlength=k))

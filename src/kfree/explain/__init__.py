@@ -1,4 +1,4 @@
-"""Explanations of a clustering: what its clusters are, how far rows lie from them, what sets clusters apart."""
+"""Explanations of a clustering: sizes, spreads, distances, exemplars and distinguishing features."""
 
 from kfree.explain.summary import ClusterSummary, Summary, summarize
 from kfree.explain.view import View

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kfree.explain.view import Floats
 
-# Rows taken at once, so that shifted copies need little memory.
+# Rows per block, so that shifted copies need little memory.
 _ROWS_AT_ONCE = 65536
 
 

@@ -1,4 +1,4 @@
-"""How far rows of a cluster usually lie from it, and how far is too far, whether or not some rows are outliers."""
+"""The spread of each cluster and the limit beyond which a row is an outlier, robust to outliers in the data."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from scipy.stats import gamma
 
 from kfree.explain.view import Floats, Labels
 
-# Share of the rows of a cluster that are taken for outliers though they are not.
+# Share of the rows of a cluster that count as outliers (false alarms).
 FALSE_ALARMS = 0.001
-# A cluster of fewer rows vouches for none of them.
+# Clusters of fewer rows are ignored.
 _FEWEST = 5
-# Below so many rows, the shape of the distribution is that of all clusters together.
+# With fewer rows, the shape of the distribution is that of all clusters together.
 _ENOUGH = 50
 # A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
 _SMALL, _WIDE = 0.1, 2.0
-# Shapes that are looked at, and the ratio of median to lower quartile for each, which falls with the shape.
+# Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
 _SHAPES = np.geomspace(0.25, 200.0, 400)
 _RATIOS = gamma.ppf(0.5, _SHAPES) / gamma.ppf(0.25, _SHAPES)
 
@@ -26,8 +26,8 @@ class Spreads:
 
     The squared distances of Gaussian rows are a weighted sum of χ² variables, which a gamma distribution
     approximates. It is fitted to the lower quartile and the median, which outliers hardly change. The scale is NaN
-    for clusters that vouch for no row: those of fewer than five rows, and those that hold less than a tenth of the rows
-    and are more than twice as wide as the cluster of a typical row.
+    for clusters that are ignored: those of fewer than five rows, and those that hold less than a tenth of the rows and
+    are more than twice as wide as the cluster of a typical row.
     """
 
     shape: Floats
@@ -48,7 +48,7 @@ def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int, sizes: Labels 
     size = drawn.copy()
     if sizes is not None:
         size[: len(sizes)] = sizes
-    # A cluster that no row was drawn of cannot be judged.
+    # A cluster without a row in the sample is ignored.
     size[drawn == 0] = 0
     if (size < _FEWEST).all():
         one_shape, one_scale = _gamma(sq_dist)
@@ -68,7 +68,7 @@ def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int, sizes: Labels 
 
 
 def outlier_scores(distances: Floats, limits: Floats) -> Floats:
-    """Distances over limits, the least over the clusters: above 1, no cluster accounts for the row. (n, k) → (n,)"""
+    """Distances over limits, the least over the clusters; above 1, the row belongs to no cluster. (n, k) → (n,)"""
     vouching = ~np.isnan(limits)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = distances[:, vouching] / limits[vouching]

@@ -1,4 +1,4 @@
-"""What every estimator can tell about rows, whatever its clusters are made of."""
+"""A common view of rows and clusters for all estimators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-# Distances between centres that are computed at once.
+# Distances between centres per block.
 _BLOCK = 1 << 21
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class View:
     spread : str
         What a spread is, in words.
     columns : (n, d) array, sparse matrix or None
-        What the features of clusters are told from; None where rows have no columns, as with precomputed kernels.
+        Columns for the features of clusters; None if rows have no columns, as with precomputed kernels.
     names : sequence of d str, or None
         Names of the columns.
     row_names : (n,) array or None
@@ -66,18 +66,18 @@ class View:
 
     @property
     def confidence(self) -> Floats:
-        """How certain each label is, (n,)."""
+        """The confidence of each label, (n,)."""
         return confidence(self.dist, self.second_dist)
 
 
 def confidence(dist: Floats, second_dist: Floats) -> Floats:
     """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre or without a second.
 
-    A row whose own cluster is not the nearest, as groups may have it, has 0.
+    A row whose own cluster is not the nearest, which is possible with groups, has 0.
     """
     with np.errstate(invalid="ignore"):
         ratio = np.where(np.isinf(second_dist), 0.0, dist / np.where(second_dist == 0, 1.0, second_dist))
-    # Where both distances are zero, two clusters share a place and nothing tells them apart.
+    # Both distances are zero if two clusters have the same centre; the margin is then zero.
     return np.asarray(1.0 - np.where(second_dist == 0, 1.0, np.minimum(ratio, 1.0)))
 
 

@@ -17,7 +17,7 @@ _limit: int | None = None  # set through threadpoolctl
 
 
 def thread_count(n_threads: int | None = None) -> int:
-    """Threads for a search: the first of these that says something.
+    """The number of threads for a search: the first of these that is set.
 
     ``n_threads``; a limit of threadpoolctl; one thread in a worker thread of joblib, whose other threads are as busy;
     the environment variables KFREE_NUM_THREADS and OMP_NUM_THREADS, which joblib sets in its worker processes; all

@@ -1,4 +1,4 @@
-"""Penalised cuts of a graph (Kulis & Jordan 2012, §5.2): what it costs to part it into clusters, and gains."""
+"""Penalised cuts of a graph (Kulis & Jordan 2012, §5.2): costs of partitions and of moves."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class CutStats:
 class NormalizedCut:
     """J = Σ_c links(c, rest) / degree(c) + lam·k, with lam < 0.
 
-    One cluster has no cut, so that only a negative penalty makes two worth while. With share = links inside / degree,
-    J = Σ_c ((1 + lam) − share_c): a cluster pays for itself if it keeps more than the share 1 + lam of its links.
+    One cluster has no cut, so only a negative penalty makes two clusters better. With share = links inside / degree, J
+    = Σ_c ((1 + lam) − share_c): a cluster lowers J if it keeps more than the share 1 + lam of its links inside.
     """
 
     lam: float
@@ -74,7 +74,7 @@ class NormalizedCut:
         return math.fsum(self.rates(clusters))
 
     def cost(self, clusters: Clusters) -> float:
-        """J; the sum is exact, so no order can show."""
+        """J; the sum is exact, so its order does not matter."""
         return self.cut(clusters) + self.lam * len(clusters.out)
 
     def merge_deltas(self, clusters: Clusters, a: int, links: Floats) -> Floats:
@@ -115,7 +115,7 @@ class RatioCut(NormalizedCut):
 
 
 def shares(clusters: Clusters) -> Floats:
-    """What each cluster keeps inside of all its links."""
+    """The share of its links that each cluster keeps inside."""
     inside: Floats = 1.0 - clusters.out / np.where(clusters.degree > 0, clusters.degree, 1.0)
     return inside
 

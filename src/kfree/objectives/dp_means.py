@@ -25,7 +25,7 @@ class DPMeansObjective:
     row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
 
     def cost(self, stats: Stats) -> float:
-        """J of rows held against the sites that ``stats`` is about; the sum is exact, so no order can show."""
+        """J of rows about the sites of ``stats``; the sum is exact, so its order does not matter."""
         return math.fsum(stats.sse) + self.lam * len(stats.n)
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
@@ -72,10 +72,10 @@ class DPMeansObjective:
         return self.lam
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]:
-        """Each cluster as one row and its weight: whatever they are put together with costs as much as their rows do.
+        """Each cluster as one weighted row, whose cost in any cluster differs from that of its rows by a constant.
 
-        The cost differs by a constant, which is that of the rows around the centres of the clusters given here. Under
-        cosine the row is a direction, and weighs ‖S‖.
+        The constant is the cost of the rows around the centres of the clusters given here. Under cosine the row is a
+        direction, and weighs ‖S‖.
         """
         return self.centres(stats, previous=stats.sum), self.sizes(stats)
 

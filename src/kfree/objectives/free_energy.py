@@ -68,7 +68,7 @@ class FreeEnergy(Generic[S]):
         return -(self.model.log_evidence(stats) + self.mixture.log_share(stats.n))
 
     def shared_term(self, n_rows: float, n_clusters: int) -> float:
-        """What the number of rows and clusters adds, whoever has which."""
+        """The term of the number of rows and clusters, whatever the labels."""
         return self.mixture.log_total(n_rows, n_clusters)
 
     def free_energy(self, stats: S) -> float:

@@ -73,7 +73,7 @@ class GaussianModel:
         return Posterior(xi, m, eta, self.B0 + stats.scatter + pull)
 
     def log_evidence(self, stats: GaussianStats) -> Floats:
-        """log p(rows of each cluster), −inf for clusters that an uninformative prior refuses."""
+        """log p(rows of each cluster), −inf for clusters without evidence under an uninformative prior."""
         post = self.posterior(stats)
         n_features = len(self.m0)
         allowed = (stats.n == 0) | self._allows(post)

@@ -1,8 +1,8 @@
-"""How likely a clustering of groups is under the model whose limit hard HDP is: an HDP mixture of round Gaussians.
+"""The evidence of a clustering of groups under the model whose limit hard HDP is: an HDP mixture of round Gaussians.
 
-The objective of hard HDP cannot choose its own penalties: what a cluster should cost depends on the width σ of
-clusters, which the limit σ → 0 throws away. The mixture itself (Teh, Jordan, Beal & Blei 2006) keeps it, and gives
-every clustering an evidence, in which penalties have no part.
+The objective of hard HDP does not determine its penalties: these depend on the width σ of clusters, which the limit σ →
+0 drops. The mixture itself (Teh, Jordan, Beal & Blei 2006) has σ and gives every clustering an evidence that does not
+depend on penalties.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class HDPEvidence:
     def penalties(
         self, stats: GroupStats, local_sizes: Floats, row_share: float = 1.0, group_share: float = 1.0
     ) -> tuple[float, float]:
-        """What a local and a global cluster should cost beside clusters like these.
+        """The penalties of a local and a global cluster that are consistent with these clusters.
 
-        A cluster must pay for its description: a local one says which global cluster it is, a global one where it lies.
-        And it must save more than cutting noise in two does. Nats become squared distances by the factor 2σ². The
-        clusters may be those of a sample, of a share of the groups and of a share of the rows in each.
+        The penalty contains the description length of a cluster: which global cluster a local one is, where a global
+        one is. It also exceeds the gain from splitting noise in two. Nats become squared distances by the factor 2σ².
+        The clusters may be those of a sample, of a share of the groups and of a share of the rows in each.
         """
         n_global, sq_width = len(stats.n), self.width(stats)
         rows, tables = _typical(local_sizes) / row_share, _typical(stats.used.sum(axis=1)) / group_share
@@ -83,14 +83,14 @@ class HDPEvidence:
 
 
 def _typical(sizes: Floats) -> float:
-    """The mean size of the cluster that a row is in: large ones count more, for these are tempted to fall apart."""
+    """The mean size of the cluster that a row is in: large ones count more, because splitting them gains more."""
     return float((sizes.astype(float) ** 2).sum() / sizes.sum())
 
 
 def _restaurants(tables: Floats, guests: Floats) -> float:
     """−log probability that ``guests`` of each restaurant sit down at ``tables``, at the best common concentration.
 
-    A concentration a has the density exp(−a): without that, one without end would make a table for everybody free.
+    A concentration a has the prior density exp(−a); without it, an infinite a would make one table per guest free.
     """
     a = 1.0
     for _ in range(_ROUNDS):

@@ -20,7 +20,7 @@ from kfree.objectives.multinomial import MultinomialModel
 
 # Evidences of counts are measured in units of which this many fit into a whole number of 64 bits, with room to add.
 _UNITS = 2.0**60
-# Beyond this many times the scale of B0, products of a few variances leave float64.
+# Beyond this many times the scale of B0, products of a few variances overflow float64.
 _WIDEST = 1e30
 
 
@@ -36,7 +36,7 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
     white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
     if np.abs(white).max() > _WIDEST:
         raise ValueError(
-            f"X is {np.abs(white).max():.1g} times as wide as B0 says a cluster is, and determinants leave float64. "
+            f"X is {np.abs(white).max():.1g} times as wide as a cluster under B0: determinants overflow float64. "
             "Give a prior with a larger B0."
         )
     if white.shape[1] > white.shape[0]:

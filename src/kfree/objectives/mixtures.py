@@ -1,4 +1,4 @@
-"""What the sizes of clusters cost: a finite mixture and a Dirichlet process (Kurihara & Welling 2009, Eq. 19, 23)."""
+"""Priors of cluster sizes: a finite mixture and a Dirichlet process (Kurihara & Welling 2009, Eq. 19, 23)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Mixture(Protocol):
 
 @dataclass(frozen=True)
 class FiniteMixture:
-    """K clusters with weights from a symmetric Dirichlet distribution: −log p(z | K) of Eq. 19, labels told apart."""
+    """K clusters with weights from a symmetric Dirichlet distribution: −log p(z | K) of Eq. 19, with distinguishable
+    labels."""
 
     phi0: float
 
@@ -34,7 +35,7 @@ class FiniteMixture:
         return np.asarray(gammaln(self.phi0 + n) - gammaln(self.phi0))
 
     def log_total(self, n_rows: float, n_clusters: int) -> float:
-        """What is subtracted once, whoever has the rows."""
+        """The term that is subtracted once, whatever the labels."""
         return float(gammaln(n_rows + n_clusters * self.phi0) - gammaln(n_clusters * self.phi0))
 
     def expected_log_weight(self, n: Floats) -> Floats:
@@ -42,7 +43,7 @@ class FiniteMixture:
         return np.asarray(psi(self.phi0 + n))
 
     def weights(self, n: Floats) -> Floats:
-        """With what probability the next row falls to each cluster."""
+        """The probability of each cluster for the next row."""
         weights: Floats = (self.phi0 + n) / (self.phi0 + n).sum()
         return weights
 
@@ -58,7 +59,7 @@ class DirichletProcessMixture:
         return np.where(n > 0, gammaln(np.maximum(n, 1.0)) + np.log(self.phi0), 0.0)
 
     def log_total(self, n_rows: float, n_clusters: int) -> float:
-        """What is subtracted once, whoever has the rows."""
+        """The term that is subtracted once, whatever the labels."""
         return float(gammaln(n_rows + self.phi0) - gammaln(self.phi0))
 
     def expected_log_weight(self, n: Floats) -> Floats:
@@ -66,7 +67,7 @@ class DirichletProcessMixture:
         return np.asarray(psi(n))
 
     def weights(self, n: Floats) -> Floats:
-        """With what probability the next row falls to each cluster, if it founds none."""
+        """The probability of each cluster for the next row, given that the row opens no new cluster."""
         weights: Floats = n / n.sum()
         return weights
 

@@ -1,12 +1,12 @@
-"""Do clusters explain the links of a graph? Evidence for a clustering, in nats.
+"""Evidence for a clustering of a graph: the decrease of the description length of the links, in nats.
 
 The links of a connected graph without clusters fall between two nodes i and j in proportion to d_i·d_j. If clusters are
-real, each has a rate of its own at which links fall inside, and one more holds between clusters. Knowing all this, one
-can tell the links in fewer words: Σ n·log(n / expected n) are saved, over the numbers n of links inside each cluster
-and between them. But the rates have to be told, which takes ½·log(1 + n) each (the total is known, which saves one),
-and so has the partition: as a draw from a Dirichlet process, under which N nodes form clusters of n_c nodes with the
-probability Π (n_c − 1)! / N!. What remains is the evidence. It is zero for one cluster and seldom positive where links
-fall at random. Connected components are seen at a glance and need no evidence: all this is about cuts within them.
+real, each has a rate of its own at which links fall inside, and one more holds between clusters. This shortens the
+description of the links by Σ n·log(n / expected n) nats, over the numbers n of links inside each cluster and between
+them. The description of the rates takes ½·log(1 + n) each (one is given by the total), and that of the partition is
+−log of its probability as a draw from a Dirichlet process, under which N nodes form clusters of n_c nodes with the
+probability Π (n_c − 1)! / N!. The difference is the evidence. It is zero for one cluster and seldom positive for random
+links. Connected components need no evidence: only cuts within them are evaluated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class PlantedClusters:
-    """Judges clusterings of one graph.
+    """Evidence for clusterings of one graph.
 
     ``out`` (n,) is the weight of each node's links with other nodes, ``component`` (n,) its connected component.
     Weighted links count as ``n_links`` in all.

@@ -1,4 +1,4 @@
-"""Hyper-parameters read off the data (Kurihara & Welling 2009, Eq. 21, 22)."""
+"""Hyper-parameters estimated from the data (Kurihara & Welling 2009, Eq. 21, 22)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def informed_by_data(rows: Floats, rng: np.random.RandomState) -> tuple[Gaussian
 def for_merging(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
     """ξ0 = 0.01, m0 = mean, η0 = D, B0 = 0.01·d_small²·I   (Eq. 22): a weaker prior, for clusters of few rows.
 
-    And that nothing had to be regularised.
+    Also returns that nothing had to be regularised.
     """
     n_features = rows.shape[1]
     B0 = 0.01 * smallest_distance(rows, rng) ** 2 * np.eye(n_features)
@@ -45,7 +45,7 @@ def for_merging(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel
 def by_neighbours(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
     """As Eq. 22, but B0 = (δ²/D)·I, with δ the median distance of a row to its nearest other: δ²/D for each column.
 
-    d_small is the least of many distances, and says little about the others. And that nothing was regularised.
+    d_small is the least of many distances and not typical of the others. Also returns that nothing was regularised.
     """
     n_features = rows.shape[1]
     distinct = np.unique(rows, axis=0)
@@ -69,7 +69,7 @@ def over_box(rows: Floats) -> GaussianModel:
         )
     if not (ranges > 0).all():
         raise ValueError(
-            f"prior='uninformative' cannot tell how wide column {np.argmin(ranges)} is: it is constant. {advice}, or "
+            f"prior='uninformative' needs columns that vary, and column {np.argmin(ranges)} is constant. {advice}, or "
             "drop the column."
         )
     model = GaussianModel.uninformative(ranges)

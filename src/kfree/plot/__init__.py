@@ -1,4 +1,4 @@
-"""Pictures of clusterings, in one look: readable in grey, on light and on dark. Needs matplotlib."""
+"""Plots of clusterings in one style, readable in grey, on light and on dark backgrounds. Needs matplotlib."""
 
 from kfree.plot.bars import profiles, sizes
 from kfree.plot.graphs import graph

@@ -58,7 +58,7 @@ def _spread(A, n_steps=300):
         gaps = places[:, None] - places
         dist = np.maximum(np.sqrt((gaps**2).sum(axis=2)), 0.01 * unit)
         force = unit**2 / dist**2 - weight * dist / unit
-        push = (gaps * force[:, :, None]).sum(axis=1) - 0.05 * places  # the centre holds what has no links
+        push = (gaps * force[:, :, None]).sum(axis=1) - 0.05 * places  # a pull to the centre, for nodes without links
         length = np.maximum(np.linalg.norm(push, axis=1), 1e-12)
         places += push * (np.minimum(length, 0.1 * (1 - step / n_steps)) / length)[:, None]
     return places

@@ -1,14 +1,14 @@
-"""What all pictures share: colours and markers of clusters, axes, and matplotlib, imported when it is needed."""
+"""Shared by all plots: colours and markers of clusters, axes, and the lazy import of matplotlib."""
 
 from importlib import import_module
 
 import numpy as np
 
-# Neighbouring numbers are far apart in hue, so that clusters born one after the other can be told apart.
+# Neighbouring numbers are far apart in hue, so that clusters with consecutive numbers are easy to distinguish.
 _GOLDEN_ANGLE = 0.381966
 # Lightness alternates, so that neighbouring numbers also differ in grey; all stand out from white and from black.
 _SATURATION, _VALUE = np.array([0.75, 0.62, 0.6]), np.array([0.8, 0.82, 0.62])
-# Markers tell clusters apart where colours do not.
+# Markers distinguish clusters of similar colours.
 MARKERS = "os^DvPX<>p"
 # Rows of no cluster.
 NOISE = "0.5"
@@ -28,7 +28,7 @@ def axes(new_figure=None):
 
 
 def given_or_new(ax):
-    """These axes, or those of a new figure, without the lines that say nothing."""
+    """These axes, or those of a new figure, without spines that carry no information."""
     ax = axes(matplotlib("pyplot").figure) if ax is None else ax
     ax.spines[["top", "right"]].set_visible(False)
     return ax
@@ -50,4 +50,4 @@ def matplotlib(module):
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "kfree[plot]"') from error
+        raise ImportError('plots need matplotlib: pip install "kfree[plot]"') from error

@@ -38,7 +38,7 @@ class Savable:
 def load(path):
     """Read a model that ``save`` wrote; it predicts the same labels to the bit.
 
-    Nothing in the file is run as code. A file that was cut short or changed since it was written is refused.
+    Nothing in the file is run as code. ``load`` raises if the file was cut short or changed since it was written.
 
     Parameters
     ----------

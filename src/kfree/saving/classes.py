@@ -78,7 +78,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Kind:
-    """How objects of one class are taken apart and put together; ``build`` runs no code from the file."""
+    """How objects of one class are packed and rebuilt; ``build`` runs no code from the file."""
 
     cls: type
 
@@ -138,7 +138,7 @@ _SPECIAL = {"Stream": CompiledStream, "Surroundings": Neighbourhood, "NearestDon
 def kind(name):
     """The kind with this name in files."""
     if name not in PLACES:
-        raise ValueError(f"it holds a {name!r}, which this version does not know")
+        raise ValueError(f"it holds a {name!r}, which this version does not support")
     module, attribute = PLACES[name].split(":")
     return _SPECIAL.get(name, Kind)(getattr(import_module(module), attribute))
 

@@ -21,7 +21,7 @@ class Mergeable(Protocol):
     def absorb(self, a: int, b: int, merge_cost: float) -> None: ...
 
 
-# Clusters that look for their first partner together: enough to be fast, few enough to need little memory.
+# Clusters per block when first partners are computed: enough to be fast, few enough to need little memory.
 _AT_ONCE = 16
 
 S = TypeVar("S", bound=Mergeable)
@@ -29,7 +29,7 @@ S_contra = TypeVar("S_contra", bound=Mergeable, contravariant=True)
 
 
 class MergeObjective(Protocol[S_contra]):
-    """What merging needs to know of an objective."""
+    """The part of an objective that merging uses."""
 
     def merge_costs(self, stats: S_contra, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster adds to the cost; the same bits for (a, b) and (b, a)."""
@@ -53,7 +53,7 @@ class Merges:
         Clusters are numbered in the order of their first members.
         """
         keeper = np.arange(self.n_start)
-        # From the last merge back, so that the cluster that took over b already knows where it ended itself.
+        # From the last merge back, so that the final label of the cluster that took over b is already known.
         for a, b in self.pairs[: self.n_start - n_clusters][::-1]:
             keeper[b] = keeper[a]
         return np.unique(keeper, return_inverse=True)[1]
@@ -90,8 +90,8 @@ def closest_pair(stats: S, objective: MergeObjective[S]) -> tuple[int, int, floa
 class _ClosestPairs(Generic[S]):
     """For every cluster the cheapest partner among those after it, kept up to date while clusters merge.
 
-    A cluster that loses its partner does not look for another at once: what the old one cost is a lower bound, and it
-    looks again when that is the lowest of all.
+    A cluster that loses its partner does not search for another immediately: the old cost is a lower bound, and the
+    search is repeated when that bound is the lowest of all.
     """
 
     def __init__(self, stats: S, objective: MergeObjective[S]):

@@ -1,4 +1,4 @@
-"""The one loop that drives every search: a move proposes, the loop disposes."""
+"""The loop that drives every search: moves propose states, and the loop accepts or rejects them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Clock = Callable[[], bool]
 
 
 def always() -> bool:
-    """A clock that never runs out."""
+    """No time limit."""
     return True
 
 
@@ -35,8 +35,8 @@ O = TypeVar("O")
 class Descent(Generic[S]):
     """Where a search stands: ``cost_history`` never rises; ``converged`` means that no move found more to gain.
 
-    ``reached_last`` says that the last of the moves has been begun at least once, and ``stop_reason``, set by who began
-    the search, why it ended.
+    ``reached_last`` says that the last of the moves was tried at least once, and ``stop_reason``, set by the caller,
+    why the search ended.
     """
 
     state: S
@@ -57,13 +57,13 @@ def descend(
     in_time: Clock = always,
     report: Callable[[Descent[S]], None] | None = None,
 ) -> Descent[S]:
-    """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none changes anything worth having.
+    """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none lowers the cost.
 
     No move is begun when ``in_time()`` is false. ``report`` is called after every move.
 
-    After a move that helped, the first one has its turn again, so cheap ones come first. Two states that are
-    ``near_enough`` to each other (None: the same partition) show that a move did not help, though the second is kept
-    if it costs no more. A move that would raise the cost is at the limit of rounding.
+    After a move that lowered the cost, the loop starts again with the first move, so cheap ones come first. A move
+    whose states are ``near_enough`` to each other (None: the same partition) counts as failed, though the second state
+    is kept if it costs no more. A move that would raise the cost is at the limit of rounding.
     """
     require_finite(state)
     descent = Descent(state, [state.cost])

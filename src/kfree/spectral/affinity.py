@@ -1,4 +1,4 @@
-"""Affinities between rows: how much two of them belong together, also for rows that come later."""
+"""Affinities between rows of a fit, and of new rows to them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RowsOf = Callable[[slice], Floats]
 
 # A row is as far from its neighbours as from the one with this number.
 NEIGHBOUR = 10
-# No row counts as having its neighbours nearer than this share of what is usual: copies would weigh without end.
+# Lower bound of a width as a share of the median; without it, copies would have infinite weight.
 _NEAREST = 0.1
 
 
 class Surroundings:
-    """How far a row is from its neighbours, in units of what is usual among the rows of the fit.
+    """The distance of a row to its neighbours, relative to the median over the rows of the fit.
 
-    The affinity of two rows is divided by the product of their squared ``widths``: paths through thin regions count
-    less, as they should where they connect two clusters.
+    The affinity of two rows is divided by the product of their squared ``widths``: paths through regions of low
+    density, which may connect two clusters, count less.
     """
 
     def __init__(self, X: Any, n_neighbors: int):
@@ -142,7 +142,7 @@ class Neighbours(Affinity):
 
 
 class Given(Affinity):
-    """Affinities that somebody else has computed."""
+    """Precomputed affinities."""
 
     def __init__(self, values: Any):
         self._values = values

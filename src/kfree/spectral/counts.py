@@ -1,4 +1,4 @@
-"""How many eigenvalues of a symmetric matrix exceed lam? Answers that do not trust any eigensolver."""
+"""The number of eigenvalues of a symmetric matrix above lam, counted without an eigensolver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_STEPS, _SMALL_RISK = 600, 1e-12
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known about the number of eigenvalues above lam, and from where.
+    """The number of eigenvalues above lam, and how it was determined.
 
     ``n_above`` is exact unless ``risk``, the probability that there are more, is positive. ``margin`` is how near to
     lam an eigenvalue would have to lie for rounding to count it on the wrong side.
@@ -85,7 +85,7 @@ def by_lanczos_bound(
     lowest: float,
     rng: np.random.RandomState,
 ) -> Certificate:
-    """A bound on the largest eigenvalue of what is left when the found ones are taken out, from a random start.
+    """A bound on the largest eigenvalue after deflation of those found, from a random start.
 
     For a matrix without eigenvalues below zero, and θ the largest Ritz value after q steps of Lanczos from a start that
     is uniform on the sphere, the largest eigenvalue exceeds θ/(1 − ε) with probability at most
@@ -102,7 +102,7 @@ def by_lanczos_bound(
         product = times(v) - lowest * v - taken @ (vectors.T @ v)
         diagonal.append(float(product @ v))
         known = np.array(basis)
-        for _ in range(2):  # once more for what rounding left
+        for _ in range(2):  # twice, because of rounding
             product = product - known.T @ (known @ product)
         theta = float(eigvalsh_tridiagonal(diagonal, below, select="i", select_range=(len(diagonal) - 1,) * 2)[0])
         missing = 1.0 - theta / (lam - lowest)

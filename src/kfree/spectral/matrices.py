@@ -21,7 +21,7 @@ from kfree.spectral.counts import (
     symmetric_lu,
 )
 
-# Matrices of up to this many rows have their whole spectrum computed at once, which is fast and leaves no doubt.
+# Matrices of up to this many rows have their whole spectrum computed, which is fast and exact.
 SMALL = 400
 # A dense matrix of up to this many rows is factorised to count its eigenvalues.
 FACTORISED = 4096
@@ -46,11 +46,11 @@ class Matrix(Protocol):
         """The m largest eigenvalues, falling, and their vectors (n, m); another ``seed`` is another start."""
 
     def count(self, lam: float, found: Floats, vectors: Floats) -> Certificate:
-        """How many exceed lam, where ``found`` are believed to be those that do."""
+        """How many exceed lam, where ``found`` are those that a solver found."""
 
 
 class Remembering(ABC):
-    """Gives the leading pairs that were found before as long as nobody asks for more, or for another start."""
+    """Caches the leading pairs, until more of them or another start are requested."""
 
     n_rows: int
     _found: tuple[int, Pairs] | None = None
@@ -94,7 +94,8 @@ class Dense(Remembering):
 
 
 class Sparse(Remembering):
-    """Mostly zeros: solves with a factorisation lead to the top of the spectrum, where plain products would crawl."""
+    """Mostly zeros: shift-invert by a factorisation converges at the top of the spectrum, where plain products are
+    slow."""
 
     def __init__(self, values: sp.csc_array, lowest: float, highest: float | None, rng: np.random.RandomState):
         self._values, self._lowest, self._highest, self._rng = values, lowest, highest, rng
@@ -181,7 +182,7 @@ def sparse_matrix(values: sp.csc_array, lowest: float, highest: float | None, rn
 
 
 class Factor:
-    """K = XXᵀ, which nobody forms: its spectrum is that of the smaller of XᵀX and XXᵀ."""
+    """K = XXᵀ, never formed: its spectrum is that of the smaller of XᵀX and XXᵀ."""
 
     def __init__(self, X: Any):
         self._X = X

@@ -1,4 +1,4 @@
-"""All eigenpairs above a penalty, and the penalty that the spectrum itself suggests: its widest step."""
+"""All eigenpairs above a penalty, and an automatic penalty in the widest step of the spectrum."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kfree.core.stats import Floats
 from kfree.spectral.counts import Certificate
 from kfree.spectral.matrices import Blocks, Matrix
 
-# Eigenvalues looked at to begin with.
+# Number of eigenvalues computed at first.
 _FIRST_LOOK = 20
-# Times that eigenvalues which a solver missed are looked for again.
+# Maximum number of further searches for eigenvalues that a solver missed.
 _TRIALS = 4
-# Nothing below this share of the largest eigenvalue is told from zero.
+# Values below this share of the largest eigenvalue count as zero.
 _NOISE = 1e-9
 # Without clusters, the distances of eigenvalues from one grow like (k − 1)² at most, as along a line. The widest of
 # these steps is 1.67 wide, and 2.1 around a ring.
@@ -78,9 +78,9 @@ def widest_step(values: Floats, beyond_doubt: bool = False) -> int:
     """How many of the falling eigenvalues of a normalised affinity lie above the widest step; one if none is wide.
 
     There is one near one for each cluster, so that what counts is by how many times the distance from one grows. Steps
-    get narrower as k grows even where nothing happens, like log(k/(k − 1)) at most. Over the square root of that, a
-    step must be wide ``ENOUGH``; then the widest over the cube root is taken. One that cuts up what hangs together
-    while other rows have no link to it at all must be ``BEYOND_DOUBT``.
+    get narrower as k grows even without clusters, like log(k/(k − 1)) at most. Over the square root of that, a step
+    must be wide ``ENOUGH``; then the widest over the cube root is taken. A step that splits a connected component while
+    others are separate must be ``BEYOND_DOUBT``.
     """
     if len(values) < 3:
         return 1

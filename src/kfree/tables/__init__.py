@@ -1,1 +1,1 @@
-"""From tables with numbers, categories, dates and gaps to rows that can be clustered."""
+"""From tables with numbers, categories, dates and missing values to rows that can be clustered."""

@@ -125,7 +125,7 @@ def _from_array(values: np.ndarray, name: Any) -> Column:
 
 
 def _from_objects(values: np.ndarray, name: Any) -> Column:
-    """A column of Python objects: all of one kind, or refused."""
+    """A column of Python objects; raises unless all are of one kind."""
     present = [value for value in values.tolist() if value is not None]
     kinds = {_kind_of(value) for value in present}
     if not kinds:
@@ -173,7 +173,7 @@ def _microseconds(dates: np.ndarray) -> np.ndarray:
 
 
 def _without_gaps(values: np.ndarray) -> np.ndarray:
-    """Objects with None for whatever the libraries take for a missing value."""
+    """Objects, with None for the missing values of any library."""
     missing = [value is None or _is_gap(value) for value in values.tolist()]
     return np.where(missing, None, values)
 

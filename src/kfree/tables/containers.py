@@ -1,4 +1,4 @@
-"""Tables as they come in, and tables made of decoded columns in the library that the user's table came from."""
+"""Input tables, and decoded tables in the library of the input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfree.tables.columns import container_of
 
 
 def as_table(X: Any) -> Any:
-    """X as a frame or a two-dimensional array, whose values are looked at later."""
+    """X as a frame or a two-dimensional array; its values are validated later."""
     if sp.issparse(X):
         raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
     if container_of(X) == "numpy":
@@ -60,7 +60,7 @@ def _numpy(names: list[Any], columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _plain(column: np.ndarray) -> Any:
-    """Lists of Python objects find their type again."""
+    """Infer the types of lists of Python objects."""
     return column.tolist() if column.dtype == object else column
 
 

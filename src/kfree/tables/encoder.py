@@ -1,4 +1,4 @@
-"""TableEncoder: numbers, categories, dates and gaps of a table as rows whose distances mean something."""
+"""TableEncoder: numbers, categories, dates and missing values of a table as rows with comparable distances."""
 
 import warnings
 
@@ -37,16 +37,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of further columns that are categories: numbers that are codes, or strings of many levels.
     missing : {"nearest", "error"}, default="nearest"
         ``"nearest"`` takes a missing value from the nearest row that has one (at most some 2,000 rows are kept for
-        that); squared distances are then right in expectation if what is missing depends on nothing but what is known.
+        that); squared distances are then unbiased if values are missing at random given the known ones.
     unseen : {"error", "missing"}, default="error"
-        What to do with a category that ``fit`` has not seen: refuse it by name, or treat it as missing.
+        What to do with a category that was not in the rows of ``fit``: raise an error that names it, or treat it as
+        missing.
     max_levels : int, default=50
-        A column of strings with more distinct values, or with distinct values in most rows, is refused as text.
+        A column of strings with more distinct values, or with distinct values in most rows, is text, and ``fit``
+        raises.
 
     Attributes
     ----------
     encoders_ : list
-        What each column became, in order; ``str`` of one is its formula.
+        The encoder of each column, in order; ``str`` of one is its formula.
     left_out_ : dict
         Names of columns that are constant or have no values, with the reason.
     n_features_in_ : int
@@ -54,9 +56,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Rows in which all values are missing are refused. Where a missing value means something, make it a level of its
-    own first. A mismatch weighs as much as a typical difference of numbers, so a category that has nothing to do with
-    the rest makes no clusters beside a few columns of numbers; in a table of categories alone it may.
+    ``fit`` and ``transform`` raise for rows in which all values are missing. If a missing value carries information,
+    make it a level of its own first. A mismatch weighs as much as a typical difference of numbers, so a category that
+    is independent of the other columns makes no clusters beside a few columns of numbers; in a table of categories
+    alone it may.
 
     Examples
     --------
@@ -105,7 +108,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         encoders = [fitted_encoder(column, options) for column in columns]
         left_out = {encoder.name: encoder.reason for encoder in encoders if isinstance(encoder, LeftOut)}
         if len(left_out) == len(encoders):
-            raise ValueError(f"no column of X varies, with n_samples={X.shape[0]} rows: {_listed(left_out)}.")
+            raise ValueError(
+                f"no column of X varies, with n_samples={X.shape[0]} rows: {_listed(left_out)}. Give rows that differ."
+            )
         blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
         self._require_values(blocks, encoders)
         donors = NearestDonor(np.hstack(blocks))
@@ -126,7 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         rows : ndarray of shape (n_samples, n_features_out), float64
-            Or what ``set_output`` asks for.
+            Or the container chosen by ``set_output``.
         """
         check_is_fitted(self)
         self._check_parameters()
@@ -140,7 +145,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._donors_.filled(np.hstack(blocks))
 
     def inverse_transform(self, X):
-        """The table that rows stand for, such as centres: numbers, dates, the nearest levels.
+        """The table that corresponds to rows, such as centres: numbers, dates, the nearest levels.
 
         Parameters
         ----------
@@ -178,7 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array([name for encoder in self.encoders_ for name in encoder.names_out], dtype=object)
 
     def describe(self):
-        """What became of each column, as text: one line a column.
+        """The encoding of each column as text, one line per column.
 
         Returns
         -------
@@ -218,7 +223,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen)
 
     def _require_values(self, blocks, encoders):
-        """Raise if values are missing where none may, or if a row has none at all."""
+        """Raise if values are missing with missing='error', or if a row has no value at all."""
         known = np.column_stack([~np.isnan(block[:, 0]) for block in blocks if block.shape[1]])
         empty = np.flatnonzero(~known.any(axis=1))
         if len(empty):

@@ -1,4 +1,4 @@
-"""What a column of a table becomes: an encoder fitted to its values, or the reason why it is left out or refused."""
+"""The encoder of a column of a table, or the reason why the column is left out or not accepted."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, LEVELS, ORDINAL, TEXT,
 from kfree.tables.numeric import Dates, Numeric, Ordinal
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_transform, named_transform
 
-# Fewer rows than this say nothing about whether strings are categories or text.
+# With fewer rows than this, strings are not tested for being text.
 _FEW_ROWS = 20
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column that says nothing: all its values are missing, or equal to ``value``."""
+    """A column without information: all its values are missing, or equal to ``value``."""
 
     name: Any
     value: Any
@@ -44,7 +44,7 @@ Encoder = Numeric | Categories | Binary | LeftOut
 
 @dataclass(frozen=True)
 class Options:
-    """What the user says of single columns."""
+    """Parameters of the encoder for single columns."""
 
     transforms: Any
     ordinal: dict[Any, Any]
@@ -93,7 +93,7 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
 
 
 def _as_told(column: Column, options: Options) -> Column:
-    """The column as a category or ordinal, if the user says so."""
+    """The column as a category or ordinal, if the parameters list it."""
     if column.name not in options.ordinal and column.name not in options.categories:
         return column
     kind = ORDINAL if column.name in options.ordinal else CATEGORY
@@ -116,7 +116,7 @@ def _of_levels(column: Column, options: Options) -> Encoder:
 
 
 def _known_places(column: Column, levels: tuple[Any, ...], unseen: str) -> np.ndarray:
-    """Places among the levels, NaN where missing; levels that are not among them are refused, or missing too."""
+    """Places among the levels, NaN where missing; unknown levels raise, or are missing too."""
     place, unknown = places(column.values, levels)
     if unknown and unseen == "error":
         listed = ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")

@@ -1,11 +1,11 @@
-"""Missing values: each is taken from the nearest row that has one, or refused."""
+"""Missing values, imputed from the nearest row that has the value."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.impute import KNNImputer
 
-# Rows that are kept to take missing values from, and the fewest of them that know each coordinate, where there are.
+# Number of donor rows, and the fewest of them in which each coordinate is known, if there are as many.
 _DONORS, _FEWEST = 2000, 20
 
 
@@ -13,8 +13,8 @@ class NearestDonor:
     """Gives a missing coordinate the value of the nearest row in which it is known.
 
     Nearest by the coordinates that both rows have, scaled up to all. The value of such a row is close to a draw from
-    what the missing value may be given the others, so squared distances to other rows are right in expectation, if
-    what is missing depends on nothing but what is known. Filling in a mean would make them too small.
+    the distribution of the missing value given the others. So squared distances to other rows are unbiased if values
+    are missing at random given the known ones. Filling in a mean would make them too small.
     """
 
     def __init__(self, rows: np.ndarray):

@@ -10,7 +10,7 @@ import numpy as np
 from kfree.tables.columns import DATE, DATE_UNIT, LEVELS, NUMBER
 from kfree.tables.transforms import Transform
 
-# Quantiles that stand for all rows of a column when differences between rows are looked at.
+# Number of quantiles that represent a column when differences between rows are computed.
 _QUANTILES = 1000
 
 

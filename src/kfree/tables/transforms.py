@@ -62,7 +62,7 @@ FUNCTIONS = {
 
 
 def named_transform(name: str, x: Values) -> Transform:
-    """The transform of that name for a column of numbers; log1p and asinh in units that the column suggests."""
+    """The transform of that name for a column of numbers; log1p and asinh in units estimated from the column."""
     if name == "log1p":
         return Transform(name, unit=float(np.quantile(x[x > 0], 0.25)) if (x > 0).any() else 1.0)
     if name == "asinh":
@@ -72,7 +72,7 @@ def named_transform(name: str, x: Values) -> Transform:
 
 
 def chosen_transform(x: Values) -> Transform:
-    """The transform for a column of numbers without gaps; the identity unless its tails ask for another.
+    """The transform for a column of numbers without gaps; the identity unless it is skewed or has heavy tails.
 
     Numbers ≥ 0 that are skewed to the right take a logarithm or, if there is a zero, the one of square root and log1p
     that leaves less skewness; if it leaves half of it, none. Tails that are heavy on both sides take asinh.

@@ -23,7 +23,7 @@ def run(options, console):
     from kfree.cli.work import Work
 
     if options.lam is not None and options.k is not None:
-        raise UsageError("--lam and --k are two ways to ask for a number of clusters; give one of them")
+        raise UsageError("--lam and --k both set the number of clusters; give one of them")
     work = Work(options, console)
     model = fitted(options, work.X)
     work.write(cluster=model.labels_)
@@ -46,7 +46,7 @@ def run(options, console):
 
 
 def fitted(options, X):
-    """The estimator that the options ask for, fitted."""
+    """The fitted estimator for the options."""
     from kfree import DPMeans
 
     lam = "auto" if options.lam is None else options.lam

@@ -7,7 +7,7 @@ HELP = "show the number of clusters for every penalty"
 
 def add_options(parser):
     shared.add_input(parser)
-    parser.add_argument("--max-k", type=shared.whole, metavar="K", help="the largest number of clusters to look at")
+    parser.add_argument("--max-k", type=shared.whole, metavar="K", help="the largest number of clusters to consider")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
     shared.add_computing(parser)
     shared.add_columns(parser)

@@ -1,4 +1,4 @@
-"""Give the rows of a further table to the clusters of a saved model."""
+"""Assign the rows of a further table to the clusters of a saved model."""
 
 from kfree.cli import options as shared
 
@@ -24,7 +24,7 @@ def run(options, console):
     require_readable(options.model)
     model = kfree.load(options.model)
     if not hasattr(model, "predict"):
-        raise CommandError(f"{options.model} holds a {type(model).__name__}, which has no clusters for further rows.")
+        raise CommandError(f"{options.model} holds a {type(model).__name__}, which cannot label further rows.")
     table = read_table(Source.of(options.input), say=console.say, **shared.reading(options))
     plan = getattr(model, "preparation_", None) or Preparation(_columns(model, table))
     groups = {} if plan.group is None else {"groups": _groups(table, plan)}
@@ -42,7 +42,7 @@ def run(options, console):
 
 
 def _columns(model, table):
-    """The columns for a model that knows of no table: by name, or all if there are as many as it wants."""
+    """The columns for a model without a preparation: by name, or all if their number is right."""
     from kfree.cli.errors import CommandError, quoted
 
     names = getattr(model, "feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""Cluster rows as they come, in one pass and without keeping any; each row gets the number of the cluster it joins."""
+"""Cluster rows in one pass, without keeping any; each row gets the number of the cluster it joins."""
 
 from kfree.cli import options as shared
 
@@ -12,7 +12,7 @@ def add_options(parser):
     parser.add_argument("--half-life", type=shared.positive, metavar="ROWS", help="rows after which a row weighs half")
     parser.add_argument("--columns", type=shared.names, metavar="A,B", help="use only these columns (default: numbers)")
     parser.add_argument("--drop", type=shared.names, default=[], metavar="A,B", help="leave these columns out")
-    parser.add_argument("--chunk", type=shared.whole, default=10_000, metavar="ROWS", help="rows taken at once")
+    parser.add_argument("--chunk", type=shared.whole, default=10_000, metavar="ROWS", help="rows per chunk")
     shared.add_output(parser, "a table of rows and clusters")
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
 

@@ -27,7 +27,7 @@ def run(options, console):
     work = Work(options, console)
     if len(work.X) > _MOST_ROWS:
         raise CommandError(
-            f"{options.input} has {len(work.X)} rows; a tree takes all pairs of rows and is grown for up to "
+            f"{options.input} has {len(work.X)} rows; a tree compares all pairs of rows and is computed for up to "
             f"{_MOST_ROWS}. Use kfree cluster, or a sample of the rows."
         )
     model = AgglomerativeBayes(options.model, n_threads=options.threads, random_state=options.seed).fit(work.X)

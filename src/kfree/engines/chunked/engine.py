@@ -1,4 +1,4 @@
-"""The engine contract over parts: each runs its passes where its rows are, and what they find is joined here."""
+"""The engine contract over parts: each runs its passes where its rows are, and the results are joined here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kfree.engines.chunked.sweep import swept
 from kfree.engines.contract import Assignment, Closings, Fingerprints, Pass, Picks, SampleEngine, VisitingOrder
 from kfree.engines.parts import Handle, Part, PartExchange, Partial, joined
 
-# Rounds of exchanges; rounding could make rows go back and forth for ever.
+# Maximum number of rounds of exchanges; with rounding, rows could move back and forth without end.
 MOST_ROUNDS = 100
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ class ChunkedEngine(ABC):
         """Some rows, by their global numbers, in the memory of this process."""
 
     def each(self, ask: Callable[[Any], T]) -> list[T]:
-        """What every part answers, in order. Places that are slow to ask may be asked side by side."""
+        """The results of all parts, in order. Slow parts may run in parallel."""
         return [ask(part) for part in self.parts]
 
     def joined(self, partials: Iterable[Partial]) -> Stats:

@@ -1,4 +1,5 @@
-"""Seeding over several parts: draws descend the tree over block numbers, so that parts leave no trace."""
+"""Seeding over several parts: draws descend the tree over block numbers, so that the result does not depend on
+parts."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class ChunkedPotential:
 
     def draw(self, uniform: Floats) -> Floats:
         owner, tree = self._masses(by_weight=not self._has_sites)
-        if not tree.total > 0:  # every row is at a site: more of the same is all there is
+        if not tree.total > 0:  # every row is at a site, so draws repeat rows
             owner, tree = self._masses(by_weight=True)
         drawn = []
         for u in uniform.tolist():

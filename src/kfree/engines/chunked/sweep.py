@@ -1,4 +1,4 @@
-"""Births of a sweep over several parts: whoever holds the next far row has the turn."""
+"""Births of a sweep over several parts: the part that holds the next far row has the turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of engines that hold rows against one cost function per cluster, instead of one centre."""
+"""The contract of engines that assign rows by one cost function per cluster, instead of one centre."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kfree.core.stats import Index, Labels
 
 S_co = TypeVar("S_co", covariant=True)
 
-# Rows that are looked at together where all their costs are wanted.
+# Rows per block when all their costs are computed.
 ROWS_AT_ONCE = 4096
 
 

@@ -1,4 +1,4 @@
-"""Dense rows under quadratic costs: all of them one by one, or boxes of a kd-tree at once."""
+"""Dense rows under quadratic costs: assigned one by one, or by boxes of a kd-tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ TREE_FEATURES, TREE_ROWS = 4, 2000
 
 
 class GaussianRows:
-    """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or its NumPy twin."""
+    """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or the reference
+    implementation."""
 
     def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None):
         self.n_rows, self.n_features = z.shape

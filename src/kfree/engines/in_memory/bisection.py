@@ -21,7 +21,7 @@ class InMemoryBisection:
         self._part, self._labels, self._n_pairs = part, labels, n_pairs
         self._rows: Index = np.flatnonzero(place[labels] >= 0)
         self._pair: Labels = place[labels[self._rows]]
-        # Rows of no weight change sides unnoticed.
+        # Rows of weight zero are not counted when they change sides.
         self._counts = np.sign(part.weights(self._rows))
         self.n_rows = totals(self._pair, self._counts, n_pairs)
         self._sides: Labels = np.full(len(self._rows), -1, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What it costs to close clusters: for each row a second cluster, brought up to date only where it must be."""
+"""The cost of closing clusters: for each row a second cluster, updated only where necessary."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from kfree.core.stats import Floats, Index, Labels, Stats
 if TYPE_CHECKING:
     from kfree.engines.in_memory.part import InMemoryPart
 
-# Rows that could come into question while others move: those for which another cluster costs at most this much more.
+# Candidate rows: those for which another cluster costs at most this much more.
 NEARLY = 1.1
 # Clusters that weigh less than this many rows are easy to move.
 SMALL = 20.0
@@ -21,7 +21,7 @@ SMALL = 20.0
 def candidates(
     part: InMemoryPart, labels: Labels, centres: Floats, stats: Stats, costs: type[RowCosts], max_weight: float
 ) -> tuple[Index, Labels]:
-    """Rows that may gain by a move, and where to: −1 for those that must look at all clusters."""
+    """Rows that may gain by a move, and their target; −1 for those that must be compared with all clusters."""
     rows = part.counting()
     own, weight, sizes = labels[rows], part.weights(rows), costs.size(stats.n, stats.sum)
     second, sq_dist = part.second_nearest(rows, own, centres)
@@ -45,5 +45,5 @@ def _to_nearest(part: InMemoryPart, some: Index, rows: Index, labels: Labels, ce
     place = np.full(len(centres), nobody, dtype=np.int32)
     place[some] = np.arange(nobody)
     _, sq_dist = part.second_nearest(rows, place[labels], np.vstack([centres[some], centres[some[:1]]]))
-    # A cluster that is alone among them has been held against the stand-in for nobody.
+    # A cluster that is alone among them was compared with the placeholder for no cluster.
     return np.where((place[labels] < nobody) & (nobody == 1), np.inf, sq_dist)

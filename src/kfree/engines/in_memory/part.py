@@ -34,7 +34,7 @@ class InMemoryPart(ABC):
         self.max_weight = 1.0 if weight is None else float(weight.max(initial=0.0))
         self.n_distances = 0
 
-    # The passes that a kind of part brings; n_distances counts what they compute.
+    # The passes that a kind of part implements; n_distances counts the distances they compute.
 
     @abstractmethod
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
@@ -58,7 +58,7 @@ class InMemoryPart(ABC):
 
     @abstractmethod
     def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
-        """See ``engines.contract.Bisection``; sse means nothing."""
+        """See ``engines.contract.Bisection``; sse is not defined."""
 
     @abstractmethod
     def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:

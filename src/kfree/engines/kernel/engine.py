@@ -34,7 +34,7 @@ ALL = (0, 0)
 
 
 class KernelEngine(ChunkedEngine):
-    """Some of the rows that ``gram`` knows (None: all), with weights; sites are combinations of all of them."""
+    """Some of the rows of ``gram`` (None: all), with weights; sites are combinations of all of them."""
 
     def __init__(self, gram: Gram, weight: Floats | None = None, index: Index | None = None):
         self._part = KernelPart(gram, weight, np.arange(gram.n_rows) if index is None else index)
@@ -197,7 +197,7 @@ class KernelPart(InMemoryPart):
         return centres[:, self.gram.n_rows :]
 
     def _checked(self, sq_dist: Floats) -> Floats:
-        """Squared distances without the noise below zero; an error where they are below zero in earnest."""
+        """Squared distances, with rounding errors below zero set to zero; raises if they are clearly negative."""
         lowest = float(sq_dist.min(initial=0.0))
         if lowest < -NEGATIVE * float(np.abs(self.gram.diagonal).max()):
             raise ValueError(

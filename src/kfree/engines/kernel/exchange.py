@@ -1,4 +1,4 @@
-"""Rows that change hands one by one in the feature space of a kernel (Hartigan 1975)."""
+"""Exchanges of single rows in the feature space of a kernel (Hartigan 1975)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of a kernel between rows: computed in blocks of rows when they are needed, never all at once."""
+"""Values of a kernel between rows: computed in blocks of rows when they are needed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from kfree.engines.contract import generic_direction
 BLOCK_BYTES = 2**24
 # Kernel values between all rows are kept if they take no more than this: up to 4096 rows.
 KEPT_BYTES = 2**27
-# Rows held against each other to find the diagonal.
+# Rows per block on the diagonal.
 _DIAGONAL = 64
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that scikit-learn knows by name, or a function of two rows; ``params`` go with it.
+    """A kernel of scikit-learn by name, or a function of two rows, with its ``params``.
 
-    ``"precomputed"`` takes rows for what their kernel values are. A ``frame`` says in which coordinates rows are seen,
-    where that changes no distance in the feature space.
+    ``"precomputed"`` takes rows as kernel values. A ``frame`` gives the coordinates of rows for kernels whose distances
+    in feature space do not change if all rows are shifted.
     """
 
     name: str | Callable[[Floats, Floats], float]
@@ -59,7 +59,7 @@ class Kernel:
         return _checked(np.asarray(_dense(values), dtype=np.float64), self.name)
 
     def _number(self, x: Floats, y: Floats, **params: Any) -> float:
-        """What the given function says of two rows, if that is a number."""
+        """The value of the given function for two rows; raises unless it is a number."""
         assert callable(self.name)
         value = self.name(x, y, **params)
         try:
@@ -102,7 +102,7 @@ def _checked(values: Floats, name: Any) -> Floats:
         return values
     raise ValueError(
         f"kernel={name!r} gave {np.count_nonzero(~np.isfinite(values))} value(s) that are NaN or inf; a kernel returns "
-        "a finite number for every two rows. Scale X, or mend the function."
+        "a finite number for every two rows. Scale X, or correct the function."
     )
 
 

@@ -1,4 +1,4 @@
-"""Sums over clusters in a kernel's feature space, brought up to date where rows have changed hands."""
+"""Sums over clusters in a kernel's feature space, updated for rows that have changed clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.kernel.gram import Gram
 
 NOWHERE = -1
-# Sums are got by taking rows away only where at least this share of the weight stays: the rest would be rounding.
+# Sums are updated by subtraction only if at least this share of the weight stays; otherwise rounding errors dominate.
 LEAST_SHARE = 1e-3
 
 
@@ -30,7 +30,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Patch:
-    """How to get sums from known ones: each old cluster goes to ``successor`` (k,), and ``rows`` are put right."""
+    """How to get sums from known ones: each old cluster goes to ``successor`` (k,), and ``rows`` are corrected."""
 
     known: Known
     successor: Index
@@ -39,15 +39,15 @@ class Patch:
 
     @property
     def n_patched(self) -> int:
-        """Rows put right since the sums were last made afresh."""
+        """Number of rows corrected since the sums were last computed in full."""
         return self.known.n_patched + len(self.rows)
 
 
 class KernelSums:
     """Σ_{i∈c} w_i·κ(x_i, ·) for clusters c of the rows in ``index``, (k, n).
 
-    Two results are remembered: of passes over all rows, and of lists of rows. A split then costs the kernel rows of
-    the smaller half, a merge none.
+    Two results are cached: of passes over all rows, and of lists of rows. A split then costs the kernel rows of the
+    smaller half, a merge none.
     """
 
     def __init__(self, gram: Gram, index: Index, weight: Floats):
@@ -55,11 +55,11 @@ class KernelSums:
         self._known: dict[str, Known] = {}
 
     def of(self, labels: Labels, n_clusters: int, kind: str) -> Floats:
-        """Sums for ``labels`` (m,), where some rows may be ``NOWHERE``; ``kind`` names what is remembered."""
+        """Sums for ``labels`` (m,), where some rows may be ``NOWHERE``; ``kind`` names the cache."""
         listed = np.flatnonzero(labels != NOWHERE)
         total = np.bincount(labels[listed], self._weight[listed], n_clusters).astype(np.float64)
         patches = [patch_from(known, labels, total) for known in self._known.values()]
-        # Rounding adds up, so that patches may not go on for longer than it takes to begin anew.
+        # Rounding errors accumulate, so the sums are recomputed after as many updates as that takes.
         patches = [patch for patch in patches if patch.n_patched < len(listed)]
         if patches:
             patch = min(patches, key=lambda patch: len(patch.rows))
@@ -71,7 +71,7 @@ class KernelSums:
         return known.sums
 
     def weighted(self, rows: Index, labels: Labels, weight: Floats, n_clusters: int) -> Floats:
-        """The same for listed rows with weights of their own; nothing is remembered."""
+        """The same for listed rows with weights of their own; nothing is cached."""
         factors = sp.csr_array((weight, (labels, np.arange(len(rows)))), shape=(n_clusters, len(rows)))
         return self._gram.combined(factors, self._index[rows])
 

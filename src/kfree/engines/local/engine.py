@@ -97,7 +97,7 @@ def open_parts(
 
 
 def anchored_frame(X: Any, weight: Floats | None) -> Frame:
-    """Coordinates about the first row that counts: rows of weight zero leave no trace."""
+    """Coordinates about the first row of positive weight: rows of weight zero have no effect."""
     return Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))
 
 

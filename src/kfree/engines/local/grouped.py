@@ -1,4 +1,4 @@
-"""Rows that come in groups, and sites that groups share: each group pays for the sites that it uses.
+"""Rows in groups, and sites shared by groups, with a penalty for each site that a group uses.
 
 Groups never straddle parts; all groups are in one part here.
 """
@@ -25,13 +25,13 @@ from kfree.engines.parts import PartExchange, Partial, Whole
 from kfree.native.implementations import implementation
 
 Used = NDArray[np.bool_]
-# Starting threads would take longer than what they do.
+# Starting threads would take longer than the work.
 _FEW_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class SharedSites(Sites):
-    """Sites and who uses them: ``used`` (k, number of groups). A newborn site is used by nobody yet."""
+    """Sites and the groups that use them: ``used`` (k, number of groups). No group uses a newborn site yet."""
 
     used: Used
 
@@ -67,8 +67,8 @@ class GroupedPart(LocalPart):
     """The part contract where rows go to the nearest of those sites that their group uses.
 
     ``group`` (n,) numbers the groups from zero in order of their first rows. Which sites a group uses is its own
-    choice, each at the penalty ``lam_local``; a choice that no single change improves. All statistics know who uses
-    what.
+    choice, each at the penalty ``lam_local``; a choice that no single change improves. All statistics contain which
+    group uses which site.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class GroupedPart(LocalPart):
         return self._member[self._begin[group] : self._begin[group + 1]]
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
-        if not isinstance(sites, SharedSites):  # nobody has chosen yet
+        if not isinstance(sites, SharedSites):  # no group has chosen yet
             sites = SharedSites.used_by(sites, np.zeros((len(sites.uids), self.n_groups), dtype=bool))
         labels, sq_dist = self.allot(sites, None, None)
         return labels, sq_dist, self.stats_of(labels, sq_dist, len(sites.uids)), None
@@ -101,7 +101,7 @@ class GroupedPart(LocalPart):
     def allot(self, sites: SharedSites, cost: Floats | None, successor: Used | None) -> tuple[Labels, Floats]:
         """Every group chooses the sites that it uses.
 
-        out ``cost`` (k,): what the groups would lose with each site; ``successor`` (k, k): where its rows would go.
+        out ``cost`` (k,): the cost for the groups of removing each site; ``successor`` (k, k): where its rows would go.
         """
         labels, sq_dist = self._blank()
         used = np.ascontiguousarray(sites.used.T)
@@ -167,7 +167,7 @@ class GroupedPart(LocalPart):
         return np.argwhere(exists), number[self.group * n_clusters + labels]
 
     def _groups(self, centres: Floats) -> tuple[Any, Index, Index, Floats]:
-        """What all passes over groups begin with."""
+        """The common first arguments of all passes over groups."""
         return self._rows, self._member, self._begin, np.ascontiguousarray(centres)
 
     def _blank(self) -> tuple[Labels, Floats]:
@@ -199,7 +199,7 @@ class LocalClusters:
 
 
 class GroupClosings:
-    """What it costs to close a global cluster: each group does without it, or opens another one instead."""
+    """What it costs to close a global cluster: each group drops it, or uses another one instead."""
 
     def __init__(self, part: GroupedPart):
         self._part = part
@@ -218,7 +218,7 @@ class GroupClosings:
 
 
 class GroupedEngine(LocalEngine):
-    """The engine contract for rows in groups, and what only groups can be asked for."""
+    """The engine contract for rows in groups, and passes for groups only."""
 
     def __init__(self, name: str, part: GroupedPart):
         super().__init__(name, part)
@@ -293,7 +293,7 @@ class GroupedEngine(LocalEngine):
     def visit(self, sites: SharedSites, lam_global: float) -> Pass:
         """Step 4 of Algorithm 2 (Kulis & Jordan 2012): row after row, with births where lam_local + lam_global is less.
 
-        What a group begins to use, its later rows may use as well.
+        Later rows of a group may use a site that the group has begun to use.
         """
         labels, sq_dist, centres = self._part.visit(sites, lam_global)
         return self._pass(labels, sq_dist, centres)

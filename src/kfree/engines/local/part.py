@@ -1,4 +1,4 @@
-"""Rows in the memory of this process, handed to compiled passes or to their NumPy twins without a copy."""
+"""Rows in the memory of this process, passed to compiled passes or to the reference implementation without a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Rows that come in chunks, handed to a compiled stream or to its NumPy twin in coordinates that outlast the chunk."""
+"""Rows that come in chunks, passed to a compiled stream or to the reference implementation in coordinates that do not
+depend on the chunk."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ class RowStream:
         return joined, np.concatenate(events)
 
     def merge(self) -> Index:
-        """Make one what the present penalty makes one; returns events."""
+        """Merge clusters while that lowers J at the current penalty; returns events."""
         events: Index = self._stream.merge()
         return events
 
@@ -108,7 +109,7 @@ class RowStream:
 
 
 def _blocks(X: Any, order: Index | None) -> Iterator[tuple[Any, Any]]:
-    """Rows in order of visit, dense, and where they stand in X; all at once where nothing must be copied."""
+    """Rows in order of visit, dense, and their places in X; in one piece if nothing must be copied."""
     n_rows, n_features = X.shape
     if order is None and not sp.issparse(X):
         yield slice(None), X

@@ -1,4 +1,4 @@
-// The Python face of the passes that assign rows to sites: arrays in, arrays filled in place.
+// The Python binding of the passes that assign rows to sites: arrays in, arrays filled in place.
 #include <nanobind/stl/optional.h>
 
 #include <optional>

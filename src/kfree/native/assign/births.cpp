@@ -21,7 +21,7 @@ Opened open_clusters(const Rows& rows, const int64_t* far, int64_t n_far, int32_
   std::vector<double> z(rows.d);
   for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK) {
     const int64_t end = std::min(n_far, begin + FAR_BLOCK), born_before = newborn.k;
-    // Against the clusters born in earlier blocks, all rows of this block at once …
+    // All rows of this block against the clusters born in earlier blocks …
     const bool worth_threads = (end - begin) * born_before * rows.d >= WORTH_THREADS;
     if (born_before > 0)
       Blocks(n_blocks(end - begin, TILE)).run(worth_threads ? n_threads : 1, [&](Worker& worker) {

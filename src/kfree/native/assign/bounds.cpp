@@ -13,8 +13,8 @@ namespace kfree {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// How many sites are set apart: one panel, or two where that is still a small part of all, so that a row is held against
-// them in a fraction of the time that ranking takes.
+// How many sites are set apart: one panel, or two where that is still a small part of all, so that comparing a row with
+// them takes a fraction of the time of ranking.
 size_t n_fastest(int64_t k) { return k >= 16 * PANEL ? 2 * PANEL : k >= 4 * PANEL ? PANEL : 0; }
 
 }  // namespace
@@ -46,7 +46,7 @@ void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
 }
 
 int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
-  // Locals, because the compiler must think that what is written may be a member; two rows at a time, without branches.
+  // Locals, because the compiler must assume that writes may alias members; two rows at a time, without branches.
   const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
   const Surroundings* around = around_.data();
   const int n_levels = n_levels_;
@@ -94,7 +94,7 @@ std::vector<int32_t> Bounds::old_numbers(const Sites& sites, const int64_t* uids
   return old;
 }
 
-// How far each present site has come, at most; no bound holds for a newborn one.
+// An upper bound on how far each present site has moved; no bound holds for a newborn one.
 std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uids, int n_threads) {
   const std::vector<int32_t> old = old_numbers(sites, uids);
   renumbered_.assign(uids_.size(), -1);

@@ -1,6 +1,6 @@
-// What one pass knows about the next, in the manner of Hamerly (2010): for each row, a distance that no other site is
-// nearer than. Sites may come, go and move in any way; whoever calls tells nothing but where they are now and who they
-// are, and what moved is measured here. The few fastest sites would spoil the bound of every row, so they are set apart.
+// Bounds kept from one pass to the next, after Hamerly (2010): for each row, a lower bound on the distance to any other
+// site. Sites may be added, removed and moved in any way; the caller passes their positions and uids only, and drifts
+// are measured here. The few fastest sites would weaken the bound of every row, so they are treated separately.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace kfree {
 
 class Bounds {
  public:
-  // Up to how many columns other sites are parted by speed (part_by_speed), and from how many on rows are glanced at. What
-  // that is worth is measured by benchmarks/choices.py and kept in its results.
+  // Up to how many columns other sites are divided by speed (part_by_speed), and from how many on the int8 prefilter is
+  // used. benchmarks/choices.py measures both.
   static constexpr int64_t PARTED_COLUMNS = 128, PREFILTERED_COLUMNS = 12;
 
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
@@ -21,14 +21,14 @@ class Bounds {
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
-  // To be called when every row has been kept. A pass that is broken off leaves nothing to build on.
+  // To be called when every row has been kept. A pass that was stopped leaves no valid bounds.
   void finish() { complete_ = true; }
 
   // out label (end − begin,): the site that each row was with, under its present number; −1 if it has died or there was
   // none.
   void labels(int64_t begin, int64_t end, int32_t* label) const;
-  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, NaN if it means nothing.
-  // Rows that have no other site as near, in canonical arithmetic too, are kept with it; the rest is written to `open`,
+  // in label, sq_dist (end − begin,): a site for each row and the squared distance to it, NaN if it is not known. Rows
+  // that have no other site as near, in canonical arithmetic too, are kept with it; the rest is written to `open`,
   // which has room for all. Returns their number.
   int64_t settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
   // Whether a bound shows that no other site is as near.
@@ -48,8 +48,8 @@ class Bounds {
 
   const Subset& fastest() const { return fastest_sites_; }
 
-  // Of `n_prefiltered` rows, glances have decided n_seen. If they were tried on rows from everywhere and helped few, they are
-  // not tried again.
+  // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
+  // it is not tried again.
   void judge_prefilter(int64_t n_prefiltered, int64_t n_seen) {
     if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) glances_pay_ = false;
   }
@@ -82,8 +82,8 @@ class Bounds {
   Subset fastest_sites_;
   std::vector<int32_t> by_speed_;  // the fastest sites and a few more, fastest first
   int32_t fastest_ = -1;
-  // How far the fastest site has come, the next one, and those that are not among the fastest; and the drift that a
-  // bound must outlast to be worth keeping (set_fastest_apart).
+  // How far the fastest site has moved, the next one, and those that are not among the fastest; and the drift beyond
+  // which a bound is not kept (set_fastest_apart).
   double largest_drift_ = 0.0, second_drift_ = 0.0, slow_drift_ = 0.0, lasting_drift_ = 0.0;
   // Other sites fall in two parts in several ways, each with a bound for both: how far the sites of the first part have
   // come, and half the distance between the row's site and the nearest of the second part.

@@ -1,4 +1,4 @@
-// The pass that everything turns on: every row to its nearest site, with as few distances as the bounds allow.
+// The main pass: assigns every row to its nearest site, with as few distances as the bounds allow.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace kfree {
 namespace {
 
 // Rows are handed out in pieces, so small that no thread waits long for the last ones. What is tried on a piece does not
-// depend on others, so that the number of threads does not show in the number of distances either.
+// depend on others, so that the number of distances does not depend on the number of threads either.
 constexpr int64_t PIECE = 512;
 static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
 
@@ -23,7 +23,7 @@ int64_t rows_at_once(int64_t d) {
   return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, PIECE);
 }
 
-// What was done for a piece: distances computed, rows glanced at, and those of them that were decided by that.
+// Counts for a piece: distances computed, rows prefiltered, and rows decided by the prefilter.
 struct Tally {
   int64_t n_distances = 0, n_prefiltered = 0, n_seen = 0;
 
@@ -34,7 +34,7 @@ struct Tally {
   }
 };
 
-// The sites of a pass for glances, or nulls.
+// The quantised sites of a pass, or nulls.
 struct Quantized {
   std::unique_ptr<const QuantizedSites> all, fastest;
 
@@ -91,8 +91,8 @@ class PieceAssignment {
       if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
   }
 
-  // Where to look for the nearest site of a row that may have another one as near: among the fastest sites, if only they
-  // bring it into doubt; nowhere, if the own one is the fastest and the rest leaves no doubt; among all.
+  // Where to search for the nearest site of a row whose bound fails: among the fastest sites, if the bound fails for
+  // these only; nowhere, if its own site is the fastest and the bound holds for the rest; otherwise among all.
   void sort_out(int64_t row) {
     const int32_t label = label_[row];
     const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
@@ -122,7 +122,7 @@ class PieceAssignment {
     }
   }
 
-  // Rows that a glance decides; the others are ranked later. So are all once glances turn out not to pay.
+  // Rows that the prefilter decides; the others are ranked later, as are all once the prefilter decides too few.
   void glance(const int64_t* rows, int n_rows) {
     if (!quantized_.all || !Bounds::worthwhile(tally_.n_prefiltered, tally_.n_seen)) {
       unseen_.insert(unseen_.end(), rows, rows + n_rows);
@@ -144,7 +144,7 @@ class PieceAssignment {
     });
   }
 
-  // Holds a tile of rows against all sites by `look`, and keeps what it finds.
+  // Compares a tile of rows with all sites by `look`, and stores the result.
   template <class Look>
   void label_tile(const int64_t* rows, int n_rows, Look look) {
     int32_t label[TILE], old_label[TILE];
@@ -205,7 +205,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
       if (!assignment.assign_piece(begin, end)) return;
       own.add(assignment.tally());
       for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
-      // Whoever assigns the last rows of a run adds it up.
+      // The thread that assigns the last rows of a run adds it up.
       const int64_t run = stats.run_of(begin / BLOCK), n_now = end - begin;
       const int64_t first = stats.run_begin(run) * BLOCK, n = std::min(rows.n, stats.run_begin(run + 1) * BLOCK) - first;
       if (n_assigned[run].fetch_add(n_now) + n_now == n)

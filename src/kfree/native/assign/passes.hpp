@@ -1,6 +1,7 @@
-// Passes over the rows: each is one call from Python with a twin of the same name in reference/passes.py.
+// Passes over the rows: each is one call from Python; reference/passes.py has the reference implementation under the
+// same name.
 // Sums are made in fixed blocks of the global row number and joined by a fixed tree over block numbers
-// (core/sum_tree.hpp), so neither the number of threads nor that of parts shows in a result.
+// (core/sum_tree.hpp), so results depend neither on the number of threads nor on that of parts.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,7 +12,7 @@
 
 namespace kfree {
 
-// Rows that the bounds leave no doubt about are not ranked. in uids (k,); in-out bounds, which never change the answer
+// Rows decided by their bounds are not ranked. in uids (k,); in-out bounds, which never change the answer
 // out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
 // Returns the number of distances between a row and a site that were computed.
 int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
@@ -23,8 +24,8 @@ void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, i
 // Per cluster the sum, modulo 2^64, of a hash of its rows' global numbers. in label (n,); out sum (k,)
 void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threads, uint64_t* sum);
 
-// Rows `far` (n_far,) in visiting order: each joins what is nearest or, beyond lam, opens a cluster centred on itself,
-// which the later ones may join at once; no more than `room` are opened, numbered from first_label.
+// Rows `far` (n_far,) in visiting order: each joins the nearest site or, beyond lam, opens a cluster centred on itself,
+// which later rows may join; no more than `room` are opened, numbered from first_label.
 // in-out label, sq_dist (n,)
 struct Opened {
   std::vector<int64_t> founders;  // as positions in `far`
@@ -55,7 +56,7 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
 void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
 
 // Per cluster Σ s and Σ s·z over the listed rows, with s = weight·(squared distance to the second site − to the first):
-// how far a row leans to the first. out stats (sites.k / 2,), of which sse means nothing
+// how far a row leans to the first. out stats (sites.k / 2,), of which sse is not defined
 void scatter_product(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut stats);
 
 // The nearest site of each listed row apart from its cluster's own, the first one on ties.
@@ -79,7 +80,7 @@ struct MovingClusters {
 
 // Rows that may change clusters, each listed once: for each, `list.cluster` names one that it may go to, or −1 for the
 // one where it costs least at the start. They are visited in order, round by round; a row moves, or moves back, if that
-// saves more than least_gain. What leaving and joining do to both centres is counted, and done at once.
+// saves more than least_gain. The shift of both centres is included in the cost, and made after every move.
 class Exchange {
  public:
   Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
@@ -88,8 +89,8 @@ class Exchange {
   // Visits every row once. in-out clusters, label (n,). Returns how many rows moved.
   int64_t round(MovingClusters clusters, int32_t* label);
 
-  // What a row saw when it last looked: its distances to both centres, less the way that the own one had come by then
-  // and more the way of the other. Neither can have come nearer or gone farther than by its way since.
+  // Distances of a row to both centres when it was last evaluated, less the path length of its own centre at that time
+  // and plus that of the other. Later distances are bounded by these and the current path lengths.
   struct Seen {
     bool anything = false;
     double own = 0.0, other = 0.0;

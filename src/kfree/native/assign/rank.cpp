@@ -1,8 +1,8 @@
 // One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_INT8, KFREE_VECTOR_BYTES and
 // KFREE_GROUP).
-// Multiplications and additions may fuse here, and numbers are taken to be finite: outside float32's range nobody
-// looks at the answer. No std templates: their weak symbols would be shared between the copies, and the linker could
-// keep one that this machine cannot run.
+// Multiplications and additions may fuse here, and numbers are assumed to be finite: results outside float32's range
+// are not used. No std templates: their weak symbols would be shared between the copies, and the linker could keep one
+// that this machine cannot run.
 #include "assign/int8/kernel.hpp"
 
 #if !defined(__GNUC__)

@@ -1,5 +1,5 @@
 // The ranking kernels: which site is nearest and by how much, in float32.
-// A fast guess with a proven error; exact.hpp decides where the guess is too close to call.
+// A fast approximation with a proven error bound; exact.hpp decides where two scores are within it.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,7 @@ struct Int8Kernel;
 constexpr int PANEL = 16;
 // Rows are ranked in tiles of up to this many.
 constexpr int TILE = 48;
-// The half norm of a place in a panel that holds no site: finite, so that the kernels need not know infinities.
+// The half norm of a place in a panel that holds no site: finite, so that the kernels need not handle infinities.
 constexpr float FARTHEST = 3e38f;
 
 // score = half the squared norm of the site − row · site: orders sites as the squared distance does. The half norm is
@@ -27,7 +27,7 @@ struct Ranker {
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
                 float* score);
-  // For a glance before that (int8.hpp), or null.
+  // Kernels of the int8 prefilter (int8/kernel.hpp), or null.
   const Int8Kernel* int8;
 };
 

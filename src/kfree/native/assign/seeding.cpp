@@ -29,7 +29,7 @@ int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq
           for (int64_t j = 0; j < k; ++j) {
             const double then = gap[i * PANEL + j];
             sum[j] += w * std::min(now, then);
-            // A candidate that is surely farther than what the row has already leaves nothing to err about.
+            // A candidate that is surely farther than what the row has already contributes no error.
             off[j] += then - gap_error[i] >= now ? 0.0 : w * gap_error[i];
           }
         }

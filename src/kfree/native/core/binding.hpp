@@ -1,4 +1,4 @@
-// What the parts of the binding share: array types that refuse conversions, rows with their owners, the released lock.
+// Shared by the parts of the binding: array types that refuse conversions, rows with their owners, the released lock.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -1,4 +1,4 @@
-// Memory that is used again: to get fresh pages costs as much as to add up what is put there.
+// Reused memory: fresh pages would take as much time as the sums written to them.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
-// The canonical arithmetic: float64, coordinates in order, multiply then add, never fused (-ffp-contract=off); and what
-// may be concluded from numbers that were computed in a hurry. Rows bring their own loops for it (dense.cpp, sparse.cpp).
+// The canonical arithmetic: float64, coordinates in order, multiply then add, never fused (-ffp-contract=off); and
+// bounds on the errors of float32 ranking. Rows have their own loops for it (dense.cpp, sparse.cpp).
 #pragma once
 #include <algorithm>
 #include <cfloat>
@@ -42,8 +42,8 @@ double length(Each each) {
 // farther.
 // Rounding of the inputs, of the site's norm, and of n_terms products and sums (Higham 2002, §3.1): each relative to
 // |row|·|site| or |site|². Outside float32's range nothing is claimed. Sparse rows have fewer terms than d.
-// |row|·|site| ≤ ½|row|² + ½|site|² parts it into a share of the row and one of the site: sites far off, which nobody is
-// near, then leave no doubt about the others.
+// |row|·|site| ≤ ½|row|² + ½|site|² divides the bound into a share of the row and one of the site, so that distant
+// sites do not loosen the bound of the others.
 class RankError {
  public:
   explicit RankError(int64_t d) : RankError(d, d) {}

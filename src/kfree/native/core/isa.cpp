@@ -10,7 +10,7 @@
 #include <sys/auxv.h>
 #endif
 
-// By this name threadpoolctl tells this library from others (native/threads.py).
+// threadpoolctl recognises this library by this name (native/threads.py).
 extern "C" {
 __attribute__((visibility("default"), used)) int kfree_compiled_core = 1;
 }
@@ -19,7 +19,7 @@ namespace kfree {
 namespace {
 
 #if defined(KFREE_AVXVNNI)
-// Older compilers do not know its name. To be asked only where AVX2 runs: then the system keeps the registers, too.
+// Older compilers lack its name. Call it only where AVX2 runs: then the operating system saves the registers, too.
 bool has_avxvnni() {
   unsigned eax = 0, ebx, ecx, edx;
   return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax >> 4 & 1);

@@ -13,7 +13,7 @@ namespace kfree {
 // Thrown when the interrupt check said stop.
 struct Interrupted : std::exception {};
 
-// Asked a few times a second from the calling thread; true means stop. Set once by the binding.
+// Called a few times a second from the calling thread; true means stop. Set once by the binding.
 extern bool (*interrupt_requested)();
 
 inline int64_t n_blocks(int64_t n, int64_t size) { return (n + size - 1) / size; }
@@ -26,7 +26,7 @@ class Worker {
   Worker(Blocks& blocks, bool is_caller) : blocks_(blocks), is_caller_(is_caller) {}
   // The next block, or −1 when none is left or the call was stopped.
   int64_t next();
-  // To be asked between tiles; false means give up.
+  // To be called between tiles; false means stop.
   bool go_on();
   // Runs `join` after the same has run for every earlier block.
   void in_turn(int64_t block, const std::function<void()>& join);

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds POLL_EVERY{50};
 
 std::mutex creating;
 std::atomic<Pool*> current{nullptr};
-Pool* left_behind = nullptr;  // of the parent: its threads are not here, and its mutexes may be locked for ever
+Pool* left_behind = nullptr;  // of the parent: its threads are not here, and its mutexes may stay locked
 
 void after_fork() {
   left_behind = current.exchange(nullptr);
@@ -53,7 +53,7 @@ void Pool::start(Task& task, int n_helpers) {
     try {
       while (static_cast<int>(threads_.size()) < n_helpers) threads_.emplace_back([this] { help(); });
     } catch (const std::system_error&) {
-      // No more threads are to be had: those that are there, and the caller, do the work.
+      // No more threads can be started: the existing ones and the caller do the work.
     }
     task.n_wanted_ = n_helpers;
     open_.push_back(&task);

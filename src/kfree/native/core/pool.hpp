@@ -1,4 +1,4 @@
-// Threads that wait for work between calls, because a pass of a millisecond is over before a new thread has begun.
+// Threads that wait for work between calls, because starting a thread takes longer than a pass of a millisecond.
 // A forked child has none of them and starts its own.
 #pragma once
 #include <condition_variable>
@@ -10,7 +10,7 @@
 
 namespace kfree {
 
-// Work that helpers do beside the thread that asks for it. It returns once there is nothing left to do.
+// Work that helper threads do beside the calling thread. It returns when no work is left.
 class Task {
  public:
   explicit Task(std::function<void()> work) : work_(std::move(work)) {}
@@ -30,7 +30,8 @@ class Pool {
   // Up to n_helpers threads take part in the task as soon as they are free. If several threads call at once they share
   // the helpers; none of them waits for one.
   void start(Task& task, int n_helpers);
-  // From now on nobody begins; returns when those who did are done. Meanwhile `poll` is called a few times a second.
+  // No thread starts from now on; returns when the running ones are done. Meanwhile `poll` is called a few times a
+  // second.
   void finish(Task& task, const std::function<void()>& poll);
 
  private:

@@ -12,10 +12,11 @@
 
 namespace kfree {
 
-// Rows of one block of summation; part of what a result *is*, not of how fast it comes. A larger block means fewer sums to
-// join, a smaller one more threads that can add up. Measured on one thread of a Neoverse N1: processor time of a later pass
-// of k-means, in milliseconds, while memory for sums was still new in each pass and rows of 256 columns or more were added
-// up like others. With 2048 these two have made it 42.9, 3.44 and 126 since; the last column was 44.4, 3.52 and 142 then.
+// Rows of one block of summation; part of the definition of a result, not only of its speed. A larger block means fewer
+// sums to join, a smaller one more threads that can add up. Measured on one thread of a Neoverse N1: processor time of
+// a later pass of k-means, in milliseconds, while memory for sums was still new in each pass and rows of 256 columns or
+// more were added up like others. With 2048 these two have made it 42.9, 3.44 and 126 since; the last column was 44.4,
+// 3.52 and 142 then.
 //                         1024   2048   4096   left to right in blocks of 1024
 //   100,000 × 128 k=1000  51.7   49.2   46.1   44.9
 //   200,000 × 2   k=100   3.43   3.25   3.19   3.37
@@ -45,9 +46,9 @@ struct Join {
 // The joins that add up nodes, given in the order of their blocks: the total is left at the place of the first.
 std::vector<Join> joins_of(const std::vector<TreeNode>& nodes);
 
-// Sums of all blocks begin…end−1, which come in any order and from any thread. Whoever brings the second of two siblings
-// joins them, so that no more than (threads + 1)·(log2(blocks) + 1) + MOST_TOP sums are held at a time. The uppermost
-// nodes stay apart: they are few, and can be joined by all threads at once.
+// Sums of all blocks begin…end−1, which come in any order and from any thread. The thread that adds the second of two
+// siblings joins them, so that no more than (threads + 1)·(log2(blocks) + 1) + MOST_TOP sums are held at a time. The
+// uppermost nodes are not joined here: they are few, and all threads join them in parallel.
 // A Sum has `void join(const Sum& right)`.
 template <class Sum>
 class SumTree {
@@ -80,7 +81,7 @@ class SumTree {
     }
   }
 
-  // What is left once all blocks have come, in their order.
+  // The remaining nodes once all blocks are added, in their order.
   std::vector<Node> nodes() {
     std::vector<Node> nodes;
     for (auto& [begin, node] : waiting_) nodes.push_back(std::move(node));

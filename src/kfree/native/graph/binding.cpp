@@ -1,11 +1,11 @@
-// The Python face of graphs under a penalised cut; its twin is reference/cut.py.
+// The Python binding of graphs under a penalised cut; reference implementation: reference/cut.py.
 #include "core/binding.hpp"
 #include "graph/cut.hpp"
 
 namespace kfree::binding {
 namespace {
 
-// Runs without the interpreter lock and hands over a question to be asked now and then.
+// Runs without the interpreter lock and passes a callback that is called now and then.
 template <class Work>
 int64_t interruptible(Work work) {
   return unlocked([&] {

@@ -66,7 +66,7 @@ class Mover {
   }
 
  private:
-  // Side by side in memory, because they are looked at together.
+  // Adjacent in memory, because they are read together.
   struct Cluster {
     double out = 0.0, volume = 0.0, rate = 0.0;
     int64_t size = 0;

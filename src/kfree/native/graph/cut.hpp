@@ -17,17 +17,17 @@ struct Graph {
   const double* volume;      // (n,) > 0; a cut is divided by it: degree for the normalised, size for the ratio cut
 };
 
-// Asked now and then; false means stop, upon which Interrupted is thrown.
+// Called now and then; if it returns false, Interrupted is thrown.
 using GoOn = std::function<bool()>;
 
 struct MoveRules {
   double lam;
   double least_gain;  // a move that lowers the cost by no more is at the limit of rounding
-  bool thorough;      // look at clusters without a link to the node as well, and go on until no node gains (one block)
+  bool thorough;      // also consider clusters without a link to the node, and continue until no move lowers the cost (one block)
 };
 
-// Each node moves to the cluster, old or new, that lowers the cost most; nodes whose neighbours have moved look again.
-// Nodes of different blocks never share a cluster.
+// Each node moves to the cluster, old or new, that lowers the cost most; nodes whose neighbours have moved are visited
+// again. Nodes of different blocks never share a cluster.
 // in order (n,), a permutation, block (n,); in and out label (n,), from 0 to n − 1. Returns the number of moves.
 int64_t move_nodes(const Graph& graph, const MoveRules& rules, const int64_t* order, const int32_t* block,
                    int32_t* label, const GoOn& go_on);

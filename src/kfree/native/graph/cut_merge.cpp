@@ -12,8 +12,8 @@ namespace {
 constexpr double NEVER = std::numeric_limits<double>::infinity();
 constexpr int32_t NOBODY = -1;
 
-// Every cluster knows its cheapest neighbour. One that loses it to a merge does not look for another at once: what the
-// old one cost is a lower bound, and it looks again when that is the lowest of all.
+// Every cluster stores its cheapest neighbour. One that loses it to a merge keeps the old cost as a lower bound, and
+// the search is repeated when that bound is the lowest of all.
 class Merger {
  public:
   Merger(const Graph& g, const GoOn& go_on)
@@ -64,7 +64,7 @@ class Merger {
            (out_[a] / volume_[a] + out_[b] / volume_[b]);
   }
 
-  // Brings the links of a up to date, each neighbour once. Returns what lies within a by now.
+  // Updates the links of a, each neighbour once. Returns the weight of links within a.
   double tidy(int32_t a) {
     double within = 0.0;
     std::vector<Link>& links = links_[a];

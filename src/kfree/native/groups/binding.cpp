@@ -1,4 +1,4 @@
-// The Python face of the passes over groups; twins in reference/hdp.py.
+// The Python binding of the passes over groups; reference implementation: reference/hdp.py.
 #include <utility>
 
 #include <nanobind/stl/optional.h>
@@ -21,7 +21,7 @@ Groups groups_of(const HeldRows& r, const Vector<const int64_t>& member, const V
   return {member.data(), begin.data(), static_cast<int64_t>(begin.shape(0)) - 1};
 }
 
-// What all passes are given besides: who uses which site, and something for each row.
+// Further arguments of all passes: which group uses which site, and one value per row.
 template <class Used, class Label>
 void require_fit(const HeldRows& r, const Groups& groups, const Sites& sites, const Used& used, const Label& label,
                  const Vector<double>& sq_dist) {

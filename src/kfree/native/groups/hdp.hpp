@@ -1,5 +1,5 @@
 // Passes over rows that come in groups: which of the shared sites each group uses costs a penalty per site (Kulis &
-// Jordan 2012, §4). Each has a twin of the same name in reference/hdp.py.
+// Jordan 2012, §4). reference/hdp.py has the reference implementation under the same names.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -15,7 +15,7 @@ struct Groups {
   int64_t n;
 };
 
-// What would be lost with each site: cost (k,), and whose rows would go where, successor (k, k).
+// The cost of removing each site: cost (k,), and where rows would go, successor (k, k).
 struct Closings {
   double* cost;
   bool* successor;
@@ -28,7 +28,8 @@ void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local
            int32_t* label, double* sq_dist, Closings closings);
 
 // Step 4 of Algorithm 2, group after group: each row joins what is nearest, sites that its group does not use yet being
-// lam_local farther off, or, beyond lam_local + lam_global, opens a site at its own place; all at once.
+// lam_local farther off, or, beyond lam_local + lam_global, opens a site at its own place; each takes effect
+// immediately.
 // in used (n groups, k); out label, sq_dist (n rows,). Returns the rows that opened a site, numbered from k on.
 std::vector<int64_t> visit(const Rows& rows, Groups groups, const Sites& sites, double lam_local, double lam_global,
                            int n_threads, const bool* used, int32_t* label, double* sq_dist);

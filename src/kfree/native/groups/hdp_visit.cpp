@@ -10,7 +10,7 @@ namespace kfree {
 namespace {
 
 constexpr double FAR = std::numeric_limits<double>::infinity();
-// Groups that are looked at together, hoping that none of them opens a site.
+// Groups that are processed together on the assumption that none of them opens a site.
 constexpr int64_t FEWEST_TOGETHER = 4, MOST_TOGETHER = 1024;
 
 // Step 4 of Algorithm 2 in one group after the other.
@@ -19,8 +19,8 @@ class Visitor {
   Visitor(const Rows& rows, double lam_local, double lam_global)
       : rows_(rows), lam_local_(lam_local), lam_global_(lam_global) {}
 
-  // Rows of a group against `sites`, the first n_used of which have an entry in `used`. A row that wants a site of its
-  // own gets it from open(row), which returns whether the group may go on; it may add to the sites.
+  // Rows of a group against `sites`, the first n_used of which have an entry in `used`. A row that opens a site calls
+  // open(row), which returns whether the group may continue; it may add to the sites.
   template <class Open>
   bool group(const int64_t* member, int64_t n, const Sites& sites, const bool* used, int64_t n_used, int32_t* label,
              double* sq_dist, Open open) {

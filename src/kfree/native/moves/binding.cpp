@@ -1,4 +1,4 @@
-// The Python face of the passes for moves: splitting, pruning, exchanging.
+// The Python binding of the passes for moves: splitting, pruning, exchanging.
 #include <nanobind/stl/optional.h>
 
 #include "assign/passes.hpp"

@@ -1,4 +1,4 @@
-// Passes for splitting clusters, all of them at once: each row knows the two sites of its cluster and no other.
+// Passes for splitting all clusters in parallel: each row is compared with the two sites of its cluster only.
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace kfree {
 namespace {
 
-// Listed rows are summed up by row number, so that a row's place in the list does not show in a sum.
+// Listed rows are summed up by row number, so that sums do not depend on a row's place in the list.
 void require_ascending(bool ascending) {
   if (!ascending) throw std::invalid_argument("listed rows must be in ascending order, each once");
 }
@@ -22,8 +22,8 @@ bool ascending(RowList list, int64_t begin, int64_t end, int64_t first, int64_t 
   return all;
 }
 
-// For each run of listed rows: the squared distances to the two sites of their clusters, and what `weigh` makes of them
-// is added up.
+// For each run of listed rows: the squared distances to the two sites of their clusters, and the values of `weigh` for
+// them is added up.
 template <class Weigh>
 void for_pairs(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut out, Weigh weigh) {
   const int64_t begin_block = list.n ? list.row[0] / BLOCK : 0;

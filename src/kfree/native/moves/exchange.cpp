@@ -1,4 +1,4 @@
-// Rows change clusters one by one, and the centres follow at once (Hartigan 1975).
+// Rows change clusters one by one, and the centres are updated after every move (Hartigan 1975).
 #include <algorithm>
 #include <cmath>
 #include <limits>

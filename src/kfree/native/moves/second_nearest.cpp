@@ -76,7 +76,7 @@ class RivalSearch {
     if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, rival, sq_dist, lower);
     for (int i = 0; i < n_rows; ++i) {
       if (others.k > 0) rival[i] = others_.number(rival[i]);
-      // Places are not ages: where a second site may be as near, all are looked at again.
+      // Places are not ordered by age: if a second site may be as near, all are compared again.
       if (others.k > 1 && !(lower[i] * lower[i] > (1.0 + 1e-9) * sq_dist[i])) scan(row[i], own[i], rival[i], sq_dist[i]);
       for (const int32_t j : own_)
         if (j != own[i]) consider(j, rows_.sq_dist(row[i], sites_, j), rival[i], sq_dist[i]);

@@ -1,4 +1,4 @@
-// The Python face of quadratic costs and of the kd-tree; their twins are in reference/quadratic.py.
+// The Python binding of quadratic costs and of the kd-tree; reference implementation: reference/quadratic.py.
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "quadratic/kdtree.hpp"

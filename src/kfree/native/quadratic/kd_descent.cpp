@@ -1,4 +1,4 @@
-// How rows go down a kd-tree to their clusters: boxes that one cluster owns at once, the others one by one.
+// Assignment of rows by a kd-tree: boxes that one cluster owns in one step, other rows one by one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -107,7 +107,7 @@ void Descent::look(int64_t node, int32_t c) {
   view.lower = q_.offset[c] + std::max(sq_dist - 2 * slope, nearest * nearest);
 }
 
-// Strikes off what costs more than the cluster that is cheapest in the middle, everywhere in the box.
+// Prunes clusters that cost more, everywhere in the box, than the one that is cheapest in the middle.
 void Descent::blacklist(int64_t node, std::vector<int32_t>& candidates) {
   n_evaluations += candidates.size();
   for (int32_t c : candidates) look(node, c);

@@ -1,4 +1,4 @@
-// A kd-tree whose nodes know the moments of their rows: a cluster that owns a box gets all of its rows in one step
+// A kd-tree whose nodes store the moments of their rows: a cluster that owns a box gets all of its rows in one step
 // (Kurihara & Welling 2009, §9.1, after Pelleg & Moore 1999).
 #pragma once
 #include <cstdint>
@@ -18,7 +18,7 @@ class KdTree {
   int64_t d() const { return d_; }
 
   // in rows (n, d) in the order of the tree; out label (n,) in the same order, and moments of the clusters.
-  // Returns how often a row or a box was held against a cluster.
+  // Returns the number of comparisons of a row or a box with a cluster.
   int64_t assign(const double* rows, const Quadratics& q, int n_threads, int32_t* label, const MomentsOut& out) const;
 
  private:

@@ -1,4 +1,4 @@
-// Rows held against quadratic costs, one per cluster: cost_c(x) = ‖F_c (x − m_c)‖² + a_c, F_c lower triangular.
+// Assignment of rows by quadratic costs, one per cluster: cost_c(x) = ‖F_c (x − m_c)‖² + a_c, F_c lower triangular.
 // The arithmetic is canonical: y_i = Σ_j F_ij·(x_j − m_j) and Σ_i y_i², both in order, then + a. Never fused.
 #pragma once
 #include <cstdint>
@@ -30,7 +30,7 @@ class Tile {
   explicit Tile(int64_t d) : x_(d * PAIRS), gap_(d * PAIRS), d_(d) {}
   // Takes rows begin to begin + m of `rows` (·, d), m ≤ LANES.
   void take(const double* rows, int64_t begin, int64_t m);
-  // Moves rows to cluster c where that costs less than `best`; ties stay, so ask in order of c.
+  // Moves rows to cluster c where that costs less than `best`; ties stay, so call it in order of c.
   void hold_against(const Quadratics& q, int32_t c);
 
   double best[LANES];

@@ -1,4 +1,4 @@
-"""What compiled merging by free energy means: the same functions in NumPy, same names and arguments, same tree.
+"""Reference implementation of compiled merging by free energy: same functions, arguments and tree, in NumPy.
 
 Each keeps the cost of all pairs in a table, of which the first smallest entry is merged; ``conga`` and ``n_threads``
 change nothing. In ``pairs`` a < b became one cluster, called a from then on, which added ``cost``.
@@ -51,7 +51,7 @@ def merge_bernoullis(indptr, indices, counts, n_features, prior, size_terms, uni
 
 
 def _merge_all(clusters, energy, joined, unit, pairs, cost):
-    """Greedy merging; returns how many pairs were looked at, all of them in full."""
+    """Greedy merging; returns the number of pairs evaluated, all of them in full."""
     own, n_rows, n_looks = energy(*clusters), len(clusters[0]), 0
     table = np.full((n_rows, n_rows), np.inf)
     alive = np.ones(n_rows, dtype=bool)

@@ -1,4 +1,4 @@
-"""What the compiled code for graphs means: the same functions in Python, same names and arguments.
+"""Reference implementation of the compiled code for graphs: the same functions in Python, same names and arguments.
 
 A graph is ``begin`` (n + 1,), ``neighbour`` and ``weight`` (each edge at both ends), ``out`` (n,), ``volume`` (n,).
 """

@@ -1,4 +1,4 @@
-"""What the compiled passes over groups mean (hdp.cpp): the same functions in NumPy, same names and arguments.
+"""Reference implementation of the compiled passes over groups (hdp.cpp) in NumPy: same names and arguments.
 
 Rows ``member`` come in groups: those of group g are member[begin[g]:begin[g + 1]]. ``used`` (number of groups, k) says
 which of the shared sites a group uses, each at the penalty ``lam_local``.
@@ -18,8 +18,8 @@ def allot(rows, member, begin, centres, lam_local, n_threads, used, label, sq_di
     """Every group chooses the sites that it uses, and its rows go to the nearest of those.
 
     The choice is a local optimum: no site more, less or instead of another is cheaper. A group without weight uses
-    nothing. in-out used; out label, sq_dist (n,). out cost (k,), successor (k, k), or None: what would be lost with
-    each site, and whose rows would go where.
+    nothing. in-out used; out label, sq_dist (n,). out cost (k,), successor (k, k), or None: the cost of removing each
+    site, and where rows would go.
     """
     if cost is not None:
         cost[:], successor[:] = 0.0, False
@@ -86,7 +86,7 @@ def _choice(gaps, weight, used, penalty):
 
 
 def _tables(gaps, weight, used):
-    """What each change would do: rows that come to a site gain, those that must leave one lose.
+    """The effect of each change: rows that come to a site gain, those that must leave one lose.
 
     gain (k,) for one site more; drop (u,) if the rows of a used site went to their seconds; loss (u, k) if those of
     them that do not come to q went to q or to their seconds all the same. And the cost of the rows as they are.
@@ -109,7 +109,7 @@ def _total(terms):
 
 
 def _best_change(gain, drop, loss, cost, used, penalty):
-    """The best of all single changes, as sites that go and sites that come; None if no change pays."""
+    """The best of all single changes, as sites to remove and sites to add; None if no change lowers the cost."""
     others = [q for q in range(len(gain)) if q not in used]
     changes = [(gain[q] - penalty, [], [q]) for q in others]
     changes += [(penalty - drop[u], [p], []) for u, p in enumerate(used) if len(used) > 1]

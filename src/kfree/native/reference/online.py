@@ -1,4 +1,4 @@
-"""What the compiled stream means: the same class in NumPy, same names, arguments and bits (Odashima et al. 2016)."""
+"""Reference implementation of the compiled stream in NumPy: same names, arguments and bits (Odashima et al. 2016)."""
 
 import copy
 
@@ -10,11 +10,11 @@ BIRTH, SPLIT, MERGE, DEATH, PENALTY = range(5)
 
 
 class Stream:
-    """Algorithm 3, or Algorithm 2 without ``split``; Algorithm 4; and what the paper lacks.
+    """Algorithm 3, or Algorithm 2 without ``split``; Algorithm 4; and the extensions of kfree.
 
     Clusters are in order of birth. ``weights`` are in units that grow by ``growth_per_row`` with every row that counts,
-    which is how earlier rows are forgotten, and halve when they have doubled; ``growth`` is the present unit. A cluster
-    dies when more than ``lifetime`` rows came since one joined it. Where ``max_clusters`` leaves no room the penalty
+    which makes earlier rows decay, and halve when they have doubled; ``growth`` is the current unit. A cluster dies
+    when more than ``lifetime`` rows came since one joined it. Where ``max_clusters`` leaves no room the penalty
     doubles.
     """
 
@@ -39,7 +39,7 @@ class Stream:
         return self._logged()
 
     def merge(self):
-        """Algorithm 4 at the present penalty. Returns events."""
+        """Algorithm 4 at the current penalty. Returns events."""
         self._events = []
         self._merge_below_penalty()
         return self._logged()
@@ -115,7 +115,8 @@ class Stream:
             self._keep(alive)
 
     def _raise_penalty(self, follow=0):
-        """Double the penalty and merge what it makes one; returns the new place of the cluster at ``follow``."""
+        """Double the penalty and merge clusters while that lowers J; returns the new place of the cluster at
+        ``follow``."""
         self.lam *= 2
         self._log(PENALTY)
         return self._merge_below_penalty(follow)

@@ -1,10 +1,10 @@
-"""What the compiled passes mean: the same functions in NumPy, same names, arguments and, for dense rows, bits.
+"""Reference implementation of the compiled passes in NumPy: same names, arguments and, for dense rows, bits.
 
 Coordinates are z = (x − anchor) − shift in float64, or x over its length when ``unit``. A squared distance is
 Σ_t (z_t − c_t)² with t in order. Sums run over the rows of fixed blocks in order, and are joined by a fixed tree over
 block numbers (``kfree.core.sum_tree``). Arrays of statistics take the total or, with one more axis before the others,
 the sums of each of ``rows.nodes``: what a part of the rows hands on.
-``n_threads`` and ``isa`` are accepted because the compiled twins need them; here they change nothing.
+``n_threads`` and ``isa`` are accepted because the compiled functions need them; here they have no effect.
 """
 
 import numpy as np
@@ -62,7 +62,7 @@ def instruction_sets():
 
 
 class Bounds:
-    """What the compiled twin remembers between passes, to compute less. Here everything is computed."""
+    """A placeholder for the bounds that compiled code keeps between passes. Here everything is computed."""
 
     def __init__(self, n_rows, parted_columns=0, prefiltered_columns=0):
         pass
@@ -167,7 +167,7 @@ def choose(rows, row, cluster, centres, n_threads, label, n, sum, sse):
 def scatter_product(rows, row, cluster, centres, n_threads, n, sum, sse):
     """Per cluster Σ s and Σ s·z over the listed rows, s = weight·(squared distance to the second site − to the first).
 
-    in row, cluster (m,), centres (2k, d); out n (k,), sum (k, d); sse (k,) means nothing.
+    in row, cluster (m,), centres (2k, d); out n (k,), sum (k, d); sse (k,) is not defined.
     """
     first, second = _pair_sq_dists(rows, row, cluster, centres)
     _sum_list(rows, row, cluster, rows.weight[row] * (second - first), first, n, sum, sse)
@@ -207,8 +207,8 @@ class Exchange:
     """Rows that may change clusters, visited in order, round by round.
 
     ``other`` (m,) names the cluster that each of ``row`` (m,) may go to, or −1 for the one where it costs least at the
-    start. A row moves, or moves back, if that saves more than ``least_gain``. What leaving and joining do to both
-    centres is counted, and done at once; a cluster's last row stays. ``way`` is for the compiled twin.
+    start. A row moves, or moves back, if that saves more than ``least_gain``. The shift of both centres is included in
+    the cost, and made after every move; a cluster's last row stays. ``way`` is for the compiled code.
     """
 
     def __init__(self, rows, row, other, least_gain, n_threads, label, n, sum, centres, way):

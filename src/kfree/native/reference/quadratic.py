@@ -1,4 +1,4 @@
-"""What the compiled quadratic costs and kd-tree mean: the same in NumPy, same names and arguments."""
+"""Reference implementation of the compiled quadratic costs and kd-tree in NumPy: same names and arguments."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the compiled samplers mean: the same classes in NumPy, same names, arguments and bits.
+"""Reference implementation of the compiled samplers in NumPy: same names, arguments and bits.
 
 Sums run in the order of the compiled loops, and exp, log and cos are those of the C library, which ``math`` calls.
 """

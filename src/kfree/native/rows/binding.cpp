@@ -1,4 +1,4 @@
-// The Python face of rows: arrays are taken as they are, or refused, and kept alive as long as the rows.
+// The Python binding of rows: arrays are taken as they are, or refused, and kept alive as long as the rows.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

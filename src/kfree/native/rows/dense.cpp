@@ -69,7 +69,7 @@ class DenseRows final : public Rows {
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* lower, Known known) const override {
-    // Ranking takes whole panels; the youngest sites of a cut-off panel are held against the winner one by one.
+    // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     Scored scored;
@@ -140,7 +140,7 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
-  // Rows for BlockFold. They are read in no order, so the processor is told of them in time.
+  // Rows for BlockFold. They are read in no order, so they are prefetched.
   template <class At>
   struct Source {
     const DenseRows& rows;
@@ -190,8 +190,8 @@ class DenseRows final : public Rows {
                     scratch.scores.data() + p * TILE * PANEL);
   }
 
-  // The canonical winner for row i of a tile in which one look left it open: only sites that may win, for all that is
-  // known of the row's error and their own, are held against it.
+  // The canonical winner for row i of a tile that ranking did not decide: only sites that may win within the error
+  // bounds are compared.
   // out label, sq_dist; second: no other site is nearer than the root of this
   void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, const Scored& scored, Scratch& scratch,
               int32_t& label, double& sq_dist, double& second) const {
@@ -245,7 +245,7 @@ class DenseRows final : public Rows {
   std::vector<double> anchor_, shift_;
   const Ranker& ranker_;
   const exact::RankError rank_error_;
-  std::optional<Narrowing> narrowing_;  // where there are kernels for glances
+  std::optional<Narrowing> narrowing_;  // where there are kernels for the prefilter
 };
 
 }  // namespace

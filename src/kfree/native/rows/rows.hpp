@@ -45,8 +45,8 @@ struct Known {
 struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
-  std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that one look did not decide
-  std::vector<int8_t> narrow;  // (TILE, stride) rows for a glance
+  std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that ranking did not decide
+  std::vector<int8_t> narrow;  // (TILE, stride) rows for the prefilter
   std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row
 };
@@ -90,7 +90,7 @@ class Rows {
   // The same for up to TILE rows, but what is known is copied.
   void sq_dists_unless(Known known, RowSet rows, int n_rows, const Sites& sites, const int32_t* label,
                        double* sq_dist) const;
-  // Makes `row` the one that sq_dist_panel speaks of, until the next call with this scratch.
+  // Selects `row` for sq_dist_panel, until the next call with this scratch.
   virtual void focus(int64_t row, Scratch& scratch) const = 0;
   // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
   virtual void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const = 0;
@@ -98,14 +98,14 @@ class Rows {
   // out lower (n_rows,): no other of them is nearer than this distance
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
                        int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
-  // The sites, or those of a subset, for a glance at these rows, made by n_threads threads; null where none is to be had.
+  // The quantised sites, or those of a subset, for these rows, made by n_threads threads; null if not possible.
   virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
   // out q (stride,): the row as bytes; only where `quantized` gives something
   virtual NarrowRow narrow(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;
-  // Squared distances of up to TILE rows to up to PANEL sites, in a hurry. out estimate (n_rows, PANEL) and
+  // Squared distances of up to TILE rows to up to PANEL sites, approximately. out estimate (n_rows, PANEL) and
   // error (n_rows,), by which it may be off
   virtual void estimate(RowSet rows, int n_rows, const Sites& sites, Scratch& scratch, double* estimate,
                         double* error) const = 0;

@@ -1,4 +1,4 @@
-// What a ranking kernel found for a tile of rows, and what may be concluded from it.
+// The result of a ranking kernel for a tile of rows, and the bounds that follow from it.
 #pragma once
 #include "core/exact.hpp"
 #include "rows/sites.hpp"
@@ -13,7 +13,7 @@ struct Scored {
 
   // Whether the best is surely nearer than the second, in canonical arithmetic too.
   bool decided(int i, const Sites& sites, const exact::RankError& rank_error) const {
-    // Out of float32's range the index may mean nothing, so nobody looks at it.
+    // Outside float32's range the index is not valid, so it is not used.
     return std::isfinite(error[i]) && static_cast<double>(second[i]) - static_cast<double>(best[i]) >
                                           2.0 * (error[i] + rank_error.of_site(sites.sq_norm[index[i]]));
   }

@@ -1,4 +1,4 @@
-// Sites: the centres that rows are held against, laid out for every kernel.
+// Sites: the centres that rows are compared with, laid out for every kernel.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Sites {
   Uninitialised<double> centre;   // (k, d)
   std::vector<double> sq_norm;    // (k,)
   std::vector<double> norm;       // (k,)
-  Uninitialised<double> panels;   // (n_panels, d, PANEL), for exact distances to many sites at once
+  Uninitialised<double> panels;   // (n_panels, d, PANEL), for exact distances to the sites of a panel
   Uninitialised<float> panels32;  // the same for ranking
   std::vector<float> half_norm32; // (n_panels·PANEL,), FARTHEST where a panel has no site yet
 

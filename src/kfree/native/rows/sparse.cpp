@@ -67,7 +67,7 @@ class CsrRows final : public Rows {
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* lower, Known) const override {
     Scored scored;
-    // A cut-off panel is left to the canonical way: its youngest sites do not exist yet.
+    // An incomplete panel is computed canonically: its youngest sites do not exist yet.
     const bool ranked = n_sites == sites.k && n_sites > 1;
     for (int i = 0; i < n_rows; ++i) {
       const exact::RankError error(d, n_stored(rows[i]));
@@ -194,7 +194,7 @@ class CsrRows final : public Rows {
     for (int v = 0; v < N_FOURS; ++v) sum[v] = *reinterpret_cast<const Floats*>(scores + 4 * v);
     const int64_t begin = indptr_[row], end = indptr_[row + 1];
     for (int64_t s = begin; s < end; ++s) {
-      // Columns are far apart in memory: the processor is told of them some values ahead.
+      // Columns are far apart in memory, so they are prefetched some values ahead.
       const float* ahead = panels + indices_[s + AHEAD < end ? s + AHEAD : end - 1] * static_cast<int64_t>(PANEL);
       __builtin_prefetch(ahead);
       if (N_FOURS > FOURS) __builtin_prefetch(ahead + d * PANEL);

@@ -44,7 +44,7 @@ class Stats {
 
   // Adds up all rows of a run, of which there may be none. Every run once, from any thread, in any order.
   void add(int64_t run, const Weighed& some);
-  // Writes what was asked for, once all runs are there.
+  // Writes the results, once all runs are added.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// The Python face of the samplers; twins in reference/samplers.py.
+// The Python binding of the samplers; reference implementation: reference/samplers.py.
 #include <algorithm>
 #include <utility>
 

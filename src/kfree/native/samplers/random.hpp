@@ -1,5 +1,5 @@
-// The samplers' random numbers: SplitMix64 (Steele, Lea & Flood 2014), one uint64 of state. Its twin in
-// reference/samplers.py draws the same bits, because both take log and cos from the C library.
+// The samplers' random numbers: SplitMix64 (Steele, Lea & Flood 2014), one uint64 of state. The reference
+// implementation in reference/samplers.py draws the same bits, because both take log and cos from the C library.
 #pragma once
 #include <cmath>
 #include <cstdint>

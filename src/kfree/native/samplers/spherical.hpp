@@ -34,7 +34,7 @@ class SphericalChain {
   Slots slots_;
   Random random_;
   int64_t stride_ = 0;             // slots for which mean_ has room
-  std::vector<double> mean_;       // (d, stride): a row of x is held against all slots at once
+  std::vector<double> mean_;       // (d, stride): a row of x is compared with all slots in one loop
   std::vector<double> sum_;        // (k, d)
   std::vector<double> log_count_;  // of 0, …, n
   std::vector<double> weight_;     // squared distances, then log weights

@@ -1,4 +1,5 @@
-// The Python face of a stream: an object that can be copied and pickled; its twin is Stream in reference/online.py.
+// The Python binding of a stream: an object that can be copied and pickled; the reference implementation is Stream in
+// reference/online.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -71,7 +72,7 @@ bool all_finite(const Values& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-// What was stored may have been cut short or changed: nothing that the passes rely on is taken on trust.
+// What was stored may have been cut short or changed: everything that the passes rely on is checked.
 void require_consistent(const StreamState& s) {
   require(s.growth >= 1 && s.growth <= 2, "growth must lie between 1 and 2");
   require(s.n_counted >= 0 && s.n_rows >= s.n_counted && s.next_id >= 0, "a stream counts its rows and ids from 0");

@@ -8,7 +8,7 @@
 namespace kfree {
 namespace {
 
-// Fewer sites are faster held against every row exactly.
+// With fewer sites, exact comparisons with every row are faster.
 constexpr int64_t WORTH_RANKING = 3 * PANEL;
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 

@@ -1,5 +1,5 @@
-// Who is nearest to rows that come one by one while every row may move a site: a few rows are ranked together against
-// the sites as they stand, and each, when its turn comes, is held against what has moved since. Exact.
+// The nearest site of rows that are processed one by one while every row may move a site: a few rows are ranked
+// together against the current sites, and each is later compared with the sites that have moved since. Exact.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ class Lookahead {
   void open(const Rows& rows, int64_t first, int n_rows, const Sites& sites);
   // Site j has moved, or has just been appended.
   void moved(int64_t j, const Sites& sites);
-  // The numbers of sites have changed: what was found means nothing.
+  // The numbers of sites have changed: earlier results are not valid.
   void forget() { ranked_ = false; }
   // in z (d,): the coordinates of the row at that place
   Near nearest(int place, const double* z, const Sites& sites) const;

@@ -14,7 +14,7 @@ std::vector<Event> Stream::advance(const Rows& rows, int64_t* joined) {
   z_.resize(rows.d);
   events_.clear();
   Blocks(1).run_alone([&](Worker& worker) {
-    // A single row is never left half done, so that callers need no copy to fall back to.
+    // A single row is processed completely or not at all, so that callers need no copy.
     go_on_ = [&] { return rows.n == 1 || worker.go_on(); };
     for (int64_t begin = 0; begin < rows.n && worker.go_on(); begin += Lookahead::ROWS) {
       const int n = static_cast<int>(std::min<int64_t>(Lookahead::ROWS, rows.n - begin));
@@ -78,7 +78,7 @@ bool Stream::refuses(int64_t j, double weight) {
   return (state.weight[j] + weight * state.growth) * (range * range) > 16.0 * penalty();
 }
 
-// The nearest of the clusters that do not refuse, or −1 if it is too far off.
+// The nearest of the clusters that may take the row, or −1 if it is too far.
 int64_t Stream::first_willing(double weight) {
   Near best{-1, std::numeric_limits<double>::infinity()};
   for (int64_t p = 0; p < state.sites.n_panels(); ++p) {
@@ -180,7 +180,8 @@ void Stream::forget() {
   keep(alive);
 }
 
-// Doubles the penalty and merges what it makes one. `cheapest` is what a pair costs at least, if that is known already.
+// Doubles the penalty and merges clusters while that lowers J. `cheapest` is what a pair costs at least, if that is
+// known already.
 // Returns the place of the cluster that was at `follow`, or of the one that it has become part of.
 int64_t Stream::raise_penalty(int64_t follow, double& cheapest) {
   state.lam *= 2.0;

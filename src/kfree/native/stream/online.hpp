@@ -1,5 +1,5 @@
 // A stream of rows, clustered as they come: online DP-means and split DP-means (Odashima et al. 2016, Algorithms 2, 3).
-// What the paper lacks is here too: a limit on the number of clusters, forgetting, and a log of what happened.
+// Extensions of the paper: a limit on the number of clusters, decay of weights, and a log of events.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ struct Event {
   int64_t id, other;  // SPLIT: the half that stays, the new one; MERGE: what stays, what is gone; else −1
 };
 
-// Everything that the future of a stream depends on. Clusters are in order of birth, ids ascend.
+// The complete state of a stream. Clusters are in order of birth, ids ascend.
 struct StreamState {
   bool split;
   int64_t max_clusters;
@@ -25,7 +25,7 @@ struct StreamState {
   double lifetime;        // a cluster dies if so many rows came since one joined it
 
   double lam;             // the present penalty
-  double growth = 1.0;    // present scale of weights, in [1, 2): forgetting makes new rows heavier, not old ones lighter
+  double growth = 1.0;    // current scale of weights, in [1, 2): decay makes new rows heavier, not old ones lighter
   int64_t n_rows = 0;     // seen so far
   int64_t n_counted = 0;  // those of positive weight
   int64_t next_id = 0;
@@ -42,7 +42,7 @@ class Stream {
 
   // out joined (n,): the id of the cluster that each row joined or opened; −1 for a row of no weight before any cluster
   std::vector<Event> advance(const Rows& rows, int64_t* joined);
-  // Algorithm 4 at the present penalty.
+  // Algorithm 4 at the current penalty.
   std::vector<Event> merge();
 
  private:

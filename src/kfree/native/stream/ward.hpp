@@ -1,4 +1,4 @@
-// Which clusters to make one: greedy merging of the cheapest pair (Odashima et al. 2016, Algorithm 4).
+// Greedy merging of the cheapest pair (Odashima et al. 2016, Algorithm 4).
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// The Python face of greedy merging by free energy: one call makes the whole tree; the twins are in
+// The Python binding of greedy merging by free energy: one call makes the whole tree; the twins are in
 // reference/agglomerate.py.
 #include "core/binding.hpp"
 #include "core/checks.hpp"
@@ -10,7 +10,7 @@ namespace kfree::binding {
 namespace {
 
 // out pairs (n−1,2): the clusters a < b that became one, called a from then on; cost (n−1,): what that added.
-// Returns how many pairs were looked at.
+// Returns the number of pairs evaluated.
 int64_t merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost, bool conga, int n_threads) {
   const auto n_merges = static_cast<int64_t>(cost.size());
   Survey survey(model, n_threads);

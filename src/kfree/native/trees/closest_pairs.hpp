@@ -19,8 +19,8 @@ struct MergePair {
   }
 };
 
-// Puts one cluster's questions to the model, on several threads. Every cost that matters is computed in full, whatever
-// the floors say and whoever computes it, so that answers do not depend on threads.
+// Evaluates the pairs of one cluster, on several threads. Every cost that matters is computed in full, whatever the
+// floors and on whichever thread, so that results do not depend on threads.
 class Survey {
  public:
   Survey(PairCosts& model, int n_threads) : model_(model), n_threads_(n_threads) {}
@@ -29,7 +29,7 @@ class Survey {
   // out cost[i]: of merging a with others[i]; infinite where it is above ceiling[i].
   void compare(int64_t a, const std::vector<int64_t>& others, const std::vector<double>& ceiling,
                std::vector<double>& cost);
-  // How many pairs were looked at.
+  // Number of pairs evaluated.
   int64_t n_looks = 0;
 
  private:
@@ -52,8 +52,8 @@ class ClosestPairs {
   virtual void merge(const MergePair& pair) = 0;
 };
 
-// For every cluster its cheapest partner among the later ones. One that loses its partner does not look for another at
-// once: what the old one cost is a lower bound, and it looks again when that is the lowest of all.
+// For every cluster its cheapest partner among the later ones. One that loses its partner keeps the old cost as a lower
+// bound, and the search is repeated when that bound is the lowest of all.
 class PlainSearch : public ClosestPairs {
  public:
   PlainSearch(PairCosts& model, Survey& survey, int64_t n);

@@ -157,7 +157,7 @@ void GaussianPairs::floors(const int64_t* others, int64_t n, double* floor) cons
 }
 
 void GaussianPairs::costs(const int64_t* others, int64_t n, double* cost) const {
-  // Pairs that take the same way side by side; in whose company a pair is computed does not show in its bits.
+  // Pairs that take the same way side by side; the bits of a pair do not depend on the others.
   const auto way = [&](int64_t i) { return std::pair(n_contrasts(asker_, others[i]), is_base(asker_, others[i])); };
   std::vector<int64_t> order(n), sorted;
   std::iota(order.begin(), order.end(), 0);

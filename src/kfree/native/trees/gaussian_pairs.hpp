@@ -10,7 +10,7 @@ namespace kfree {
 // In coordinates where m0 = 0 and B0 = I, a cluster of n rows with mean y and scatter S has
 //   B = I + S + n·ξ0/(ξ0 + n)·y·yᵀ,
 // and adds size_term(n) + (η0 + n)/2·log det B to the free energy. Every term of B is positive, so that nothing
-// cancels, and I + S is kept factorised: holding it against a single row takes d² operations instead of d³.
+// cancels, and I + S is kept factorised: comparing it with a single row takes d² operations instead of d³.
 class GaussianPairs : public PairCosts {
  public:
   // in rows (n,d) in those coordinates, size_terms (n+1,)

@@ -1,5 +1,5 @@
 // log Γ(prior + c) − log Γ(prior) for whole c, in whole units: sums and differences are exact in any order, so that
-// costs which are equal in theory are equal here, and ties can be told from near misses.
+// costs which are equal in theory are equal here, and ties are distinguished from near ties.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-"""Clusters cut in two, all of them at once: along the principal axis, then 2-means to convergence."""
+"""Bisection of clusters, all in parallel: along the principal axis, then 2-means to convergence."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ AXIS_ROUNDS = 8
 
 @dataclass(frozen=True)
 class Halves:
-    """The two halves of some clusters: cluster ``clusters[p]`` (m,) falls into 2p and 2p + 1.
+    """The two halves of some clusters: cluster ``clusters[p]`` (m,) is split into 2p and 2p + 1.
 
-    ``stats`` (2m,) is about ``centres`` (2m, d), and ``rows`` knows the half of each row. ``gain`` (m,) is what two
-    halves cost less than the whole, without the penalty of the new cluster.
+    ``stats`` (2m,) is about ``centres`` (2m, d), and ``rows`` holds the half of each row. ``gain`` (m,) is the decrease
+    of cost by the split, without the penalty of the new cluster.
     """
 
     clusters: Index
@@ -38,7 +38,7 @@ class Halves:
         return sites.moved(centres).born(np.vstack([centres, self.centres[2 * chosen + 1]]))
 
     def cut(self, state: State, chosen: Index, objective: SplitMergeObjective) -> State:
-        """The state in which the ``chosen`` clusters have fallen apart and no other row has moved."""
+        """The state in which the ``chosen`` clusters are split and no other row has moved."""
         whole, n_before = self.clusters[chosen], len(state.stats.n)
         stats = state.stats.copy()
         stats.put(whole, self.stats.take(2 * chosen))
@@ -56,9 +56,9 @@ def halve(
     wanted: NDArray[np.bool_] | None = None,
     restless: float = 0.0,
 ) -> Halves:
-    """Cut every cluster of ``state``, or those that are ``wanted`` (k,), in two.
+    """Split every cluster of ``state``, or those that are ``wanted`` (k,), in two.
 
-    2-means goes on in a cluster as long as more than the share ``restless`` of its rows change sides.
+    2-means continues in a cluster while more than the share ``restless`` of its rows change sides.
     """
     has_weight = state.stats.n > 0
     clusters = np.flatnonzero(has_weight if wanted is None else has_weight & wanted)
@@ -87,17 +87,18 @@ def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Engi
         with np.errstate(over="ignore", invalid="ignore"):
             mass, moment = rows.scatter_product(_pairs(means, axis))
             turned = moment - mass[:, None] * means
-        # A moment is of the third power of the rows, which may be no number where the cost still is one.
+        # A moment has the third power of the rows, which may overflow where the cost does not.
         known = np.isfinite(turned).all(axis=1, keepdims=True)
         axis = np.where(known, _scaled(np.where(known, turned, 0.0), radius, space), axis)
     return axis
 
 
 def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float) -> tuple[Floats, Stats]:
-    """K-means within every cluster, from two sites each; a cluster in which hardly a row changes sides is left alone.
+    """K-means within every cluster, from two sites each; a cluster in which few rows change sides is not iterated
+    further.
 
-    So is one whose cost no longer falls: with rounding, rows could change sides for ever.
-    Returns the sites that the rows were last assigned to, and statistics about those.
+    So is one whose cost no longer falls: with rounding, rows could change sides without end. The function returns the
+    sites that the rows were last assigned to, and statistics about those.
     """
     active = np.ones(len(pairs) // 2, dtype=bool)
     stats, _ = rows.choose(pairs, active)
@@ -118,7 +119,7 @@ def _pairs(centres: Floats, axis: Floats) -> Floats:
 
 
 def _scaled(axis: Floats, length: Floats, space: Space) -> Floats:
-    # A moment is of the third power of the rows, whose square might not be a number any more.
+    # A moment has the third power of the rows, whose square may overflow.
     largest = np.abs(axis).max(axis=1, keepdims=True)
     axis = axis / np.where(largest > 0, largest, 1.0)
     norm = np.sqrt(space.sq_norms(axis))

@@ -25,8 +25,8 @@ class Move(Protocol[O_contra]):
 class Sweep:
     """One sweep of DP-means (Kulis & Jordan 2012, Algorithm 1).
 
-    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than √lam from every
-    centre opens a cluster at once. No cluster is opened beyond ``max_clusters``.
+    Means are recomputed, then rows are visited in ``order`` (None: as given); a row farther than √lam from every centre
+    opens a cluster immediately. No cluster is opened beyond ``max_clusters``.
     """
 
     order: VisitingOrder | None = None
@@ -57,7 +57,8 @@ class Lloyd:
 
 @dataclass(frozen=True)
 class Converge:
-    """K-means without a fixed k, until a pass gains no more than ``least_gain`` of the cost; empty clusters die."""
+    """K-means without a fixed k, until a pass gains no more than ``least_gain`` of the cost; empty clusters are
+    removed."""
 
     least_gain: float = 0.0
 
@@ -82,7 +83,7 @@ def _relocated(state: State, engine: Engine) -> Stats:
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
     left, empty = state.stats.n.copy(), list(np.flatnonzero(state.stats.n == 0))
-    # A cluster can keep one row at most from being taken.
+    # At most one row per cluster is not available.
     picks, weight = engine.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
     taken: list[int] = []
     for place in range(len(picks.row)):

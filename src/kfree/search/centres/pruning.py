@@ -1,4 +1,4 @@
-"""Too many clusters brought back to the right number: the least needed die, the rest settles, as long as that pays."""
+"""Pruning: remove the clusters whose removal costs least and iterate k-means, while that lowers the cost."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kfree.search.centres.moves import Converge
 from kfree.search.centres.state import Objective, State, recentred
 from kfree.search.loop import Clock, always
 
-# Of the clusters, this share may die at a time although no single death pays: what it costs is known only when the
-# others have settled.
+# This share of the clusters may be removed at a time although no single removal lowers J: its cost is known only after
+# k-means on the others.
 SHARE = 0.05
-# Between two steps the clusters settle until a pass gains less than this share of the cost.
+# Between two steps k-means iterates until a pass gains less than this share of the cost.
 ROUGHLY = Converge(1e-4)
-# Steps that do not lower the cost before the walk ends.
+# Number of steps in a row that fail to lower the cost before pruning stops.
 PATIENCE = 2
 
 
@@ -27,7 +27,7 @@ def pruned(
     max_clusters: int | None = None,
     in_time: Clock = always,
 ) -> State:
-    """The best state with at most ``max_clusters`` on the way down from ``state``.
+    """The best state with at most ``max_clusters`` found while pruning ``state``.
 
     Out of time, it ends as soon as the limit is kept.
     """

@@ -1,7 +1,7 @@
-"""Single moves on J: each has its exact effect in closed form, or a bound on it, and is made only if that is a gain.
+"""Single moves on J: the change of J is known in closed form, or bounded, and a move is made only if it lowers J.
 
-They work on the statistics of clusters and on the rows of those concerned. Each that found something lets the clusters
-settle roughly; the loop decides when they settle for good.
+They work on the statistics of clusters and on the rows of those concerned. A move that changed something is followed by
+a few iterations of k-means; the loop decides when to converge fully.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kfree.search.centres.state import SplitMergeObjective, State, occupied, rec
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
-# How far clusters settle, at first and after a move that changed their number.
+# Tolerances of k-means, at first and after a move that changed the number of clusters.
 CONVERGE = Converge(1e-5)
 # Rounds of exchanges with fresh candidates; the loop comes back if there is more to gain.
 MOST_ROUNDS = 100
@@ -28,7 +28,7 @@ MOST_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Exchange:
-    """Rows go where they cost least, counting what that does to both centres (Hartigan 1975).
+    """Rows move to the cluster where they cost least, with the shift of both centres included (Hartigan 1975).
 
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
     """
@@ -52,7 +52,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Merge:
-    """The cheapest pairs become one: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
+    """Merge the cheapest pairs: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         near = self._near_enough(state, engine, objective)
@@ -68,7 +68,7 @@ class Merge:
 
     @staticmethod
     def _near_enough(state: State, engine: Engine, objective: SplitMergeObjective) -> Index:
-        """Clusters that have any other so near that merging with the smallest one there would pay."""
+        """Clusters that have any other so near that merging with the smallest one there would lower J."""
         if len(state.stats.n) < 2:
             return np.arange(len(state.stats.n))
         sizes = objective.sizes(state.stats)
@@ -79,7 +79,8 @@ class Merge:
 
 @dataclass(frozen=True)
 class Death:
-    """A cluster's rows go to their next centres: delta ≤ Σ w·(second − nearest squared distance) − lam."""
+    """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
+    lam."""
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
@@ -94,7 +95,7 @@ class Death:
 
 @dataclass(frozen=True)
 class Split:
-    """A cluster falls into two: delta = lam − (SSE − SSE of its halves after 2-means)."""
+    """Split a cluster: delta = lam − (SSE − SSE of its halves after 2-means)."""
 
     max_clusters: int | None = None
 
@@ -109,7 +110,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Birth:
-    """A row opens a cluster of its own: delta = birth_penalty − w·n_a/(n_a − w)·d_a². One row per cluster at a time."""
+    """Open a cluster at a row: delta = birth_penalty − w·n_a/(n_a − w)·d_a². One row per cluster at a time."""
 
     max_clusters: int | None = None
 

@@ -1,8 +1,8 @@
 """Split-merge search: from one cluster to a clustering that no listed move improves.
 
-Single moves (refine.py) stop where neither one split nor one merge pays, though many clusterings with quite different
-numbers of clusters look like that. The compound moves here go through clusterings that cost more, and are judged by
-where they end.
+Single moves (refine.py) stop where neither one split nor one merge lowers J, which holds for many clusterings with
+quite different numbers of clusters. The compound moves here pass through clusterings of higher cost, and only the cost
+of the result counts.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exch
 from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, descend, require_finite
 
-# On the way down a cluster is cut if that saves this share of the penalty. That gives too many, which then are pruned.
+# While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
 GENEROUS = 0.6
 # Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
 SHARES = (0.1, 0.2, 0.3)
 # With a deadline, growth begins on this many rows; each next sample is so many times larger.
 LEAST_SAMPLE, TIMES_LARGER = 2048, 4
-# Where only the rough outcome of 2-means counts, it may leave this share of the rows restless.
+# 2-means stops early when fewer than this share of the rows change sides, if only a rough result is needed.
 RESTLESS = 0.01
-# A result within this share of the best is worth settling.
+# A result within this share of the best is refined further.
 PROMISING = 1e-3
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long to search: up to ``patience`` random cuts in vain, and until ``deadline`` (time.monotonic()).
+    """Limits of a search: ``patience`` random splits in a row that fail, and ``deadline`` (time.monotonic()).
 
     ``may_go_on`` can end a search earlier, and ``report`` is called after every move.
     """
@@ -61,7 +61,7 @@ def split_merge(
     max_clusters: int | None,
     budget: Budget,
 ) -> Descent[State]:
-    """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
+    """Search from ``sites``, or from one cluster, which is first over-split."""
     start = one_cluster(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
@@ -88,7 +88,7 @@ def grown(
     max_clusters: int | None,
     in_time: Clock = always,
 ) -> State:
-    """Halves of halves, as long as a cut saves enough; then as few of them as pay, or ``state`` if that costs less."""
+    """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
     start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
     while wanted.any() and in_time():
         halves = halve(state, engine, objective, wanted, RESTLESS)
@@ -106,7 +106,7 @@ def grown_in_haste(
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
-    So something good is there early.
+    So a good state is available early.
     """
     sites, rng, n_rows = state.sites, np.random.RandomState(0), LEAST_SAMPLE
     while 2 * n_rows <= engine.n_counting and in_time():
@@ -127,7 +127,8 @@ def cheaper(one: State, other: State) -> State:
 
 @dataclass(frozen=True)
 class Oversplit:
-    """Cut the clusters that gain most, let all settle, prune them: more, then fewer. The fewest is a relocation."""
+    """Split the clusters that gain most, iterate k-means, prune: many splits first, then fewer. A single split is a
+    relocation."""
 
     max_clusters: int | None = None
     in_time: Clock = always

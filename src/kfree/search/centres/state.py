@@ -16,7 +16,7 @@ from kfree.engines.contract import Assignment, Engine, Pass
 
 
 class Objective(Protocol):
-    """What a search needs to know of an objective."""
+    """The part of an objective that a search uses."""
 
     @property
     def lam(self) -> float: ...
@@ -30,7 +30,7 @@ class Objective(Protocol):
 
 
 class SplitMergeObjective(Objective, Protocol):
-    """What split-merge search needs to know besides."""
+    """The further part of an objective that split-merge search uses."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -51,11 +51,11 @@ class SplitMergeObjective(Objective, Protocol):
 
 @dataclass(frozen=True)
 class State:
-    """Rows held against sites. ``cost`` is about these sites, not about the means of the clusters.
+    """Rows assigned to sites. ``cost`` is measured from these sites, not from the means of the clusters.
 
-    ``settled`` says that every row is with its nearest site, which a sweep that opens clusters does not promise:
-    rows that came before a birth have not seen the newborn. ``was_full`` says that more clusters would have opened if
-    there had been room.
+    ``settled`` says that every row is with its nearest site, which does not hold after a sweep that opens clusters:
+    rows visited before a birth are not compared with the new cluster. ``was_full`` says that ``max_clusters`` prevented
+    more clusters from opening.
     """
 
     sites: Sites
@@ -71,7 +71,7 @@ class State:
         return math.fsum(self.stats.sse)
 
     def same_partition(self, later: State) -> bool:
-        """Whether ``later`` holds the same rows in the same clusters, those aside that had no weight and died."""
+        """Whether ``later`` holds the same rows in the same clusters, apart from removed clusters of no weight."""
         alive = self.stats.n > 0
         if not np.array_equal(self.sites.uids[alive], later.sites.uids):
             return False

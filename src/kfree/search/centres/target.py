@@ -1,4 +1,4 @@
-"""A wished number of clusters: the penalty moves until the best clustering has that many."""
+"""A given number of clusters: the penalty is adjusted until a search ends with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfree.core.sites import Sites
 from kfree.search.centres.state import State
 from kfree.search.loop import Clock, Descent, always
 
-# Searches at most. Each begins where the last one ended, so all but the first are short.
+# Maximum number of searches. Each starts from the result of the last one, so all but the first are short.
 MOST_SEARCHES = 16
 # Penalties nearer to each other than this share have no other between them.
 _CLOSE = 1e-6

@@ -55,7 +55,7 @@ class HardMove(Protocol[S]):
 
 @dataclass(frozen=True)
 class SplitWithin(Generic[S]):
-    """Cut every cluster by itself, all at once, and keep the cuts that lower the free energy as they are."""
+    """Split every cluster by itself, in one move, and keep the splits that lower the free energy."""
 
     halves: Halves[S]
     max_clusters: int | None = None
@@ -75,7 +75,8 @@ class SplitWithin(Generic[S]):
 
 @dataclass(frozen=True)
 class Split(Generic[S]):
-    """Cut the cluster that fits its rows worst (App. D.1) and update all; if that gains nothing, try the next one."""
+    """Split the cluster that fits its rows worst (App. D.1) and update all; if that does not lower the cost, try the
+    next one."""
 
     halves: Halves[S]
     max_clusters: int | None = None

@@ -58,10 +58,9 @@ def gains(old: float, new: float, least: float = LEAST_GAIN) -> bool:
 
 @dataclass(frozen=True)
 class Update:
-    """Label every row anew and update the posteriors, until that gains nothing; a step that costs more is undone.
+    """Update labels and posteriors until that no longer lowers the free energy; a step that raises it is undone.
 
-    At most ``most_steps``. With ``target``, give up as soon as it is out of sight: a step gained less than a tenth of
-    what is missing.
+    At most ``most_steps``. With ``target``, stop as soon as a step gains less than a tenth of the remaining difference.
     """
 
     target: float = np.inf

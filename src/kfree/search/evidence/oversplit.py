@@ -1,4 +1,4 @@
-"""More clusters, then fewer: a way to clusterings that no single split or merge leads to."""
+"""Over-split and merge: reaches clusterings that no single split or merge leads to."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ ROUGHLY = Update(most_steps=5)
 
 @dataclass(frozen=True)
 class Oversplit(Generic[S]):
-    """Cut all clusters in two whatever it costs, once, twice, …; update all; merge back what is cheaper together.
+    """Split all clusters in two regardless of cost, once, twice, …; update all; merge clusters while that lowers the
+    cost.
 
-    A single cut seldom finds a small cluster within a large one, and where clusters cost much, two halves of ten may
-    not pay though ten do.
+    A single split seldom finds a small cluster within a large one. If clusters cost much, splitting ten clusters into
+    two halves may raise the cost although splitting them into ten lowers it.
     """
 
     halves: Halves[S]

@@ -21,7 +21,7 @@ from kfree.search.loop import Descent, descend
 
 @dataclass(frozen=True)
 class SoftClustering:
-    """Responsibilities ``r`` (n, k), the criterion that is minimised, and what the family knows of its clusters."""
+    """Responsibilities ``r`` (n, k), the criterion that is minimised, and the family's parameters of the clusters."""
 
     r: Floats
     cost: float
@@ -39,7 +39,7 @@ class Family(Protocol):
     """A kind of mixture and its criterion."""
 
     def fitted(self, rows: Floats, r: Floats, target: float) -> SoftClustering:
-        """Converged from responsibilities; may give up when ``target`` is out of sight."""
+        """Converged from responsibilities; may stop when ``target`` cannot be reached."""
 
     def criteria(self, rows: Floats, state: SoftClustering) -> tuple[Floats, Floats]:
         """J_split (k,) and J_merge (k, k)."""

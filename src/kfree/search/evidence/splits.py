@@ -26,7 +26,7 @@ class Half(Generic[S]):
 
 @dataclass
 class Halves(Generic[S]):
-    """Cuts of clusters, remembered as long as a cluster keeps its rows."""
+    """Splits of clusters, cached while a cluster keeps its rows."""
 
     known: dict[bytes, Half[S] | None] = field(default_factory=dict)
 
@@ -74,6 +74,6 @@ def divided(
 
 
 def penalty_of_another(state: HardClustering[S], objective: FreeEnergy[S]) -> float:
-    """What one more cluster adds to the free energy, before its rows save anything."""
+    """What one more cluster adds to the free energy, apart from its rows' terms."""
     n_rows, k = len(state.labels), state.n_clusters
     return objective.shared_term(n_rows, k + 1) - objective.shared_term(n_rows, k)

@@ -22,7 +22,7 @@ from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster
 class Tree:
     """All merges from single rows to one cluster, and the free energy (n,) after 0, 1, … of them.
 
-    ``n_pairs`` is how many pairs were looked at to find them.
+    ``n_pairs`` is the number of pairs evaluated.
     """
 
     merges: Merges
@@ -47,7 +47,7 @@ class Tree:
     def linkage(self) -> Floats:
         """The tree as SciPy has it: in row t the two nodes that became node n + t, a height, and the number of rows.
 
-        SciPy wants heights that are positive and rise. They are the running maximum of delta − smallest delta.
+        SciPy requires non-negative heights that never fall. They are the running maximum of delta − smallest delta.
         """
         n_rows = self.merges.n_start
         linkage = np.empty((n_rows - 1, 4))
@@ -62,7 +62,7 @@ class Tree:
 
 
 def merging_passes(engine: str) -> ModuleType:
-    """Who merges: compiled code, or its NumPy twin."""
+    """The implementation of merging: compiled code, or the reference implementation."""
     return implementation(engine, "trees")
 
 
@@ -82,7 +82,7 @@ def grow(
     merges = Merges(n_rows, pairs, costs)
     together = one_cluster(engine, objective).cost
     shared = np.array([objective.shared_term(n_rows, n_rows - t) for t in range(n_rows)])
-    # From the end back, where a single cluster is cheap to judge.
+    # From the end back, where the free energy of a single cluster is cheap to compute.
     clusters = merges.costs_by_k(together - shared[-1] - costs.sum())[::-1]
     return Tree(merges, clusters + shared, n_pairs)
 

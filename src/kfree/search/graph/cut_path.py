@@ -1,4 +1,4 @@
-"""The penalty if none was given: clusterings for penalties from coarse to fine, judged by their evidence."""
+"""The automatic penalty: clusterings for penalties from coarse to fine, compared by their evidence."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FINEST_SHARE = 0.05
 _RUNGS = 8
 # How often the two gaps around the best penalty so far are halved.
 _HALVINGS = 3
-# Graphs with no more links are searched with random attempts at every penalty, until so many in a row were in vain.
+# Graphs with no more links are searched with random perturbations at every penalty, until this many in a row fail.
 _FEW_LINKS, _PATIENCE = 2_000, 8
-# There no step is left out, up to so many clusters.
+# In these graphs all steps up to this many clusters are tried.
 _FEW_CLUSTERS = 16
 
 
@@ -50,7 +50,7 @@ def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState)
     """The staircase of a graph with links between nodes.
 
     Greedy merging of neighbours, from very small clusters up to the connected components, shows at which penalties the
-    number of clusters changes. At some of these the graph is clustered anew, and the results are judged.
+    number of clusters changes. At some of these the graph is clustered again, and the results are compared by evidence.
     """
     judges, component = _judges(graph), graph.components()
     finest = -(1 - _FINEST_SHARE) * float(np.median(cut(0.0).rates(graph)[graph.out > 0]))
@@ -105,7 +105,7 @@ def _judges(graph: Graph) -> list[_Judge]:
 
 
 def _clustered(graph: Graph, objective: NormalizedCut, rng: np.random.RandomState) -> Labels:
-    """A good clustering, found in little time; in small graphs, where one cluster decides, a better one."""
+    """A good clustering by a fast search; in small graphs, where single clusters matter, by a longer one."""
     labels = grown(graph, objective)
     labels = in_order_of_first(joined_neighbours(graph.contracted(labels), objective)[labels])
     return search(labels, graph, objective, rng, patience=_PATIENCE).state.labels if _is_small(graph) else labels
@@ -157,7 +157,8 @@ def _best_by_k(rungs: list[Rung]) -> dict[int, Rung]:
 
 
 def _staircase(greedy: CutStaircase, rungs: list[Rung]) -> CutStaircase:
-    """From what was found either way, up to the rung of the lowest penalty: greedy merging alone says little beyond."""
+    """The staircase of both searches, up to the rung of the lowest penalty; greedy merging alone is not reliable
+    beyond."""
     last, first_k = min(rungs, key=lambda found: found.lam), int(greedy.k[0])
     cuts, evidence = np.full(last.k + 1, np.inf), {}
     known = greedy.k[greedy.k <= last.k]

@@ -1,4 +1,4 @@
-"""The staircase k(lam) of a graph's penalised cut, and which of its steps the links speak for."""
+"""The staircase k(lam) of a graph's penalised cut, and the step with the highest evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kfree.search.path.staircase import Staircase, Step, penalties_of
 
 
 class CutStaircase(Staircase):
-    """How many clusters are best for each penalty ``lam`` < 0 of a cluster, and which number the links speak for.
+    """The best number of clusters for each penalty ``lam`` < 0, and the number with the highest evidence.
 
     Made by :class:`kfree.GraphDPMeans` with ``lam="auto"``. All arrays run over k, from one cluster per connected
     component on.
@@ -88,7 +88,7 @@ class CutStaircase(Staircase):
         return int(np.flatnonzero(self.lam_low <= lam)[0])
 
     def _end(self) -> str:
-        return f"the {self.k[-1]} clusters that this staircase goes to; ask for at most that many."
+        return f"the {self.k[-1]} clusters at which this staircase ends; give at most that many."
 
     @staticmethod
     def _middle(low: float, high: float) -> float:

@@ -1,4 +1,4 @@
-"""Search for the lowest penalised cut: nodes move, clusters merge, split and are put together anew, on many levels.
+"""Search for the lowest penalised cut: nodes move, clusters are merged, split and recombined, on many levels.
 
 A cluster of nodes acts like one node of a coarser graph (Dhillon, Guan & Kulis 2007), so that every move exists for
 single nodes, for pieces and for clusters; and after every step back to a finer graph its nodes move again.
@@ -46,14 +46,14 @@ Move = Callable[[CutState, Graph, NormalizedCut], CutState]
 
 
 class MoveNodes:
-    """Single nodes move until none of them gains, wherever it went."""
+    """Move single nodes until no move lowers J."""
 
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         return CutState.of(_moved(graph, objective, state.labels, thorough=True), graph, objective)
 
 
 class MergeClusters:
-    """Neighbouring clusters merge, the cheapest pair first, then those that do not pay for themselves."""
+    """Merge neighbouring clusters, the cheapest pair first, then those that raise J."""
 
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         pairs = joined_neighbours(state.clusters, objective)
@@ -63,7 +63,7 @@ class MergeClusters:
 
 
 class SplitClusters:
-    """Each cluster is clustered anew from single nodes, and parted where that costs less."""
+    """Cluster each cluster again from single nodes, and split it where that lowers J."""
 
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         parts = grown(graph, objective, block=state.labels)
@@ -76,7 +76,7 @@ class SplitClusters:
 
 @dataclass(frozen=True)
 class Recombine:
-    """Clusters fall into pieces, which then move and merge on coarser graphs.
+    """Divide clusters into pieces, which then move and merge on coarser graphs.
 
     The pieces form at a penalty at which a cluster must keep less inside: by a random factor between ``finest`` and 1.
     """
@@ -95,7 +95,7 @@ class Recombine:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Nodes drawn at random, up to a share of ``most``, leave their clusters and find a place again, one by one."""
+    """Nodes drawn at random, up to a share of ``most``, leave their clusters and are assigned again, one by one."""
 
     rng: np.random.RandomState
     most: float
@@ -120,7 +120,7 @@ def search(
     in_time: Clock = always,
     report: Callable[[Descent[CutState]], None] | None = None,
 ) -> Descent[CutState]:
-    """Descend from ``start`` until no move helps, and ``patience`` random ones in a row were nearly in vain.
+    """Descend from ``start`` until no move lowers J and ``patience`` random perturbations in a row fail to.
 
     No move is begun when ``in_time()`` is false. ``report`` is called after every move.
     """
@@ -151,7 +151,7 @@ def grown(graph: Graph, objective: NormalizedCut, block: Labels | None = None) -
 def recombined(
     graph: Graph, objective: NormalizedCut, finer: NormalizedCut, labels: Labels, order: Index | None = None
 ) -> Labels:
-    """Pieces of clusters, grown at the penalty of ``finer``, find their best place on ever coarser graphs."""
+    """Pieces of clusters, grown at the penalty of ``finer``, are assigned on successively coarser graphs."""
     pieces = _moved(graph, finer, graph.alone(), order=order, block=labels)
     coarser = graph.contracted(pieces)
     placed = _moved(coarser, objective, _of_clusters(pieces, labels))
@@ -162,7 +162,7 @@ def recombined(
 
 
 def joined_neighbours(clusters: Graph, objective: NormalizedCut) -> Labels:
-    """For each cluster its number after all merges of neighbours that pay, the cheapest pair first."""
+    """For each cluster its number after all merges of neighbours that lower J, the cheapest pair first."""
     pairs, costs = clusters.merged(objective.volume(clusters), objective.lam - _least_gain(clusters, objective))
     return Merges(clusters.n_nodes, pairs, costs).labels(clusters.n_nodes - len(pairs)).astype(np.int32)
 
@@ -170,8 +170,8 @@ def joined_neighbours(clusters: Graph, objective: NormalizedCut) -> Labels:
 def joined_weak(clusters: Graph, objective: NormalizedCut) -> Labels:
     """The same for clusters whose cut is above −lam, with links to each other or without.
 
-    Two of these always gain by becoming one: the cut of both is at most the larger of the two. So the best clustering
-    has at most one of them, and two others without links never gain.
+    Merging two of these always lowers J: the cut of both is at most the larger of the two. So the best clustering has
+    at most one of them, and two others without links never gain.
     """
     labels = clusters.alone()
     while clusters.n_nodes > 1:

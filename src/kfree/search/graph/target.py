@@ -1,4 +1,4 @@
-"""A wished number of clusters of a graph: the penalty moves until a search ends with that many."""
+"""A given number of clusters of a graph: the penalty is adjusted until a search ends with it."""
 
 from __future__ import annotations
 

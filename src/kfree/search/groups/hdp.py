@@ -37,7 +37,7 @@ def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> SharedSites
 def shared_split_merge(
     engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
-    """Search from ``sites``, or without any from one cluster, which is first cut to pieces."""
+    """Search from ``sites``, or from one cluster, which is first over-split."""
     start = shared_by_all(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
@@ -58,7 +58,7 @@ def shared_split_merge(
 
 
 def sites_of(state: State) -> SharedSites:
-    """The sites of a state, which know who uses them."""
+    """The sites of a state, with the groups that use them."""
     assert isinstance(state.sites, SharedSites)
     return state.sites
 
@@ -117,9 +117,9 @@ def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> Sta
 
 @dataclass(frozen=True)
 class Regroup:
-    """The global step: local clusters stay as they are, and DP-means on their means says which of them belong together.
+    """The global step: local clusters stay as they are, and DP-means on their means assigns them to global clusters.
 
-    Local clusters change globals, globals merge, split, die, or are born for a local cluster.
+    Local clusters move between global ones; global clusters are merged, split, removed, or opened for a local cluster.
     """
 
     def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:

@@ -1,8 +1,8 @@
-"""Which penalties do groups speak for? Those that suit the clusters they lead to.
+"""Automatic penalties for groups: those that are consistent with the clusters they lead to.
 
 The penalties of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the
-penalties. Where to begin is found by a walk from coarse to fine: of clusterings for falling penalties, the one with the
-best evidence among those that have density dips between the clusters of a group.
+penalties. The start is found from coarse to fine: of clusterings for falling penalties, the one with the best evidence
+among those that have density dips between the clusters of a group.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from kfree.search.path.verdicts import NO_DOUBT
 _FACTOR = 0.6
 # … until so many in a row have been less likely than the best.
 _PATIENCE = 7
-# The share of neighbours in a group that must have a valley between them, and how much of it other penalties may cost.
-# Of data without clusters, the pieces that k-means makes have a share below a half.
+# The share of neighbours in a group that must have a density dip between them, and how much of it other penalties may
+# lose. Of data without clusters, the pieces that k-means makes have a share below a half.
 _MOST, _KEPT = 0.55, 0.85
-# Penalties and clusters suit each other when another round changes the penalties by less than this share.
+# Penalties are consistent with their clusters when another round changes them by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
 _SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(), Split()]
 _ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(), Split(), Oversplit()]
 _MOST_MOVES = 40
-# Rows that the walk looks at, at most; of a large group no more than a tenth of these.
+# Maximum number of rows in the coarse-to-fine search; of a large group no more than a tenth of these.
 SAMPLE = 20_000
 
 Penalties = tuple[float, float]
@@ -90,9 +90,9 @@ class _Walk:
         return next((state, penalties) for _, penalties, state in ranked if _clear(self.density_dips(state)))
 
     def density_dips(self, state: State) -> DensityDips:
-        """Between the clusters of each group, as its own rows see them; all are there if no group has two clusters.
+        """Between the clusters of each group, by its own rows; all dips count as present if no group has two clusters.
 
-        Where every group is too small to tell, all rows together do, about all clusters.
+        If every group is too small for the test, it uses all rows together and all clusters.
         """
         used, centres = shared(state.stats).used, state.sites.centres
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
@@ -109,7 +109,7 @@ class _Walk:
         return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
 
     def penalties(self, state: State) -> Penalties:
-        """The penalties that suit these clusters."""
+        """The penalties that are consistent with these clusters."""
         return self._unless_given(*self._model.penalties(shared(state.stats), self._local_sizes(state)))
 
     def for_all_rows(self, state: State, penalties: Penalties) -> Penalties:

@@ -1,4 +1,4 @@
-"""The best clustering into k clusters for every k, on rows few enough to try them all."""
+"""The best clustering into k clusters for every k, on few rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
-# Rows considered for a new centre: those that pay most for the way to their own.
+# Rows considered for a new centre: those with the largest weighted squared distance to their own.
 _CANDIDATES = 8
 
 
 class BestByK:
-    """One clustering per number of clusters, each the best one met on the way up and down.
+    """One clustering per number of clusters, each the best one found while k rises and falls.
 
     Up, the row that saves most becomes a centre (after the fast global k-means of Likas, Vlassis & Verbeek 2003); down,
     the two clusters that are cheapest to merge become one. Both are followed by k-means.

@@ -60,10 +60,10 @@ def _segment(a: int, b: int, sq_gap: Floats) -> Segment:
 
 
 def off_span(sq_dist: Floats, sq_gap: Floats) -> Floats:
-    """Squared distances of rows (n,) from the flat that all centres lie in, given those to the centres (n, k).
+    """Squared distances of rows (n,) from the affine span of the centres, given those to the centres (n, k).
 
     With more columns than centres, most of a row's distance to any line between centres is noise that all clusters
-    share. What lies off that flat can be left out: the marginal of a log-concave density is log-concave.
+    share. The component orthogonal to the span can be left out: the marginal of a log-concave density is log-concave.
     """
     sq_norm = sq_gap.mean(axis=1) - sq_gap.mean() / 2  # of the centres about their mean
     gram = (sq_norm[:, None] + sq_norm - sq_gap) / 2

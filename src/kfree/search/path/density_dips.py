@@ -1,4 +1,4 @@
-"""Are there density dips between clusters? Asked of rows that had no part in forming them.
+"""A test for density dips between clusters, on held-out rows.
 
 A density without clusters, such as a Gaussian of any shape or a uniform one on any convex body, is log-concave. So is
 its mass along a line within a convex set around it: what lies in a window half-way between two centres is at least the
@@ -26,16 +26,17 @@ from kfree.search.path.cells import Mask, Segment, neighbours, off_span
 _HALF_WINDOW = 0.25
 # Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
 _LEAST_SHARE = 1e-9
-# Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
+# Standard deviations needed to accept dips: data without clusters exceed them once in 4,000 times.
 ENOUGH = 3.5
-# Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
+# Places between two centres where the window of lowest density is searched, and its half width: narrow, to find narrow
+# dips.
 _PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
 # A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
 REFUTED = -2.0
 
 
 class Look(NamedTuple):
-    """How pairs are looked at: each centre and its nearest ones, by rows in a tube around the line between them.
+    """How pairs are tested: each centre and its nearest ones, by rows in a tube around the line between them.
 
     The tube holds the share ``tube`` of the rows of the two clusters.
     """
@@ -44,13 +45,13 @@ class Look(NamedTuple):
     n_nearest: int
 
 
-# A wide tube leaves no row unused. Where clusters are close, rows of third ones reach into it, and a narrow tube sees
-# more, if it looks at more pairs.
+# A wide tube uses most rows. If clusters are close, rows of third ones fall into it, and a narrow tube has more power
+# if it tests more pairs.
 WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
 
 
 class Trial(NamedTuple):
-    """Centres, rows that had no part in forming them, and the rows that they were formed from, if these are known."""
+    """Centres, held-out rows, and the training rows of the centres, if these are known."""
 
     held_out: SampleEngine
     centres: Floats
@@ -62,7 +63,7 @@ class DensityDips:
     """``share`` of the pairs of neighbours have a dip between them; together these exceed chance by ``z`` sigma.
 
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
-    rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
+    rows for the test. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
     below zero for every unimodal density, and minus infinity where dips are too few to ask. ``closely`` says that a
     second look was taken.
@@ -91,7 +92,7 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
 
 
 def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
-    """What one look shows; whether the density is unimodal is asked only where there is so much evidence of dips."""
+    """The result of one test; unimodality is tested only if there is enough evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
     for trial in trials:
         for segment in neighbours(trial.sq_gap, look.n_nearest):
@@ -215,13 +216,13 @@ def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats) -> Floats:
     """Coordinates in which these rows of a have their mean at −½ and those of b at ½.
 
     Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
-    left out of the mean that it is held against: else it would draw the window to itself.
+    left out of the mean that it is compared with; otherwise it would shift the window to itself.
     """
     means = []
     for inside in members:
         mass, total = weight[inside].sum(), (weight * along)[inside].sum()
         others = mass - np.where(inside, weight, 0.0)
-        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
+        enough = others > _LEAST_SHARE * mass  # otherwise the rest is rounding, and the mean is not defined
         rest = total - np.where(inside, weight * along, 0.0)
         means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]

@@ -1,4 +1,4 @@
-"""Two halves of a sample that know nothing of each other."""
+"""Two independent halves of a sample."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from kfree.core.stats import Index
 from kfree.engines.contract import SampleEngine
 
-# Rows whose distances to all others tell which rows are equal.
+# Number of reference rows: rows with equal distances to all of these count as equal.
 _REFERENCES = 3
 
 
 def halves(engine: SampleEngine) -> tuple[Index, Index]:
     """The rows, which are in random order, in two halves; copies of a row are left out.
 
-    A copy of a held-out row among the training rows would draw a centre to it, and copies that are held out together
-    would pass for several observations. A value that more rows share than the square root of their number is no copied
-    row but a point mass, and both halves have their part of it.
+    A copy of a held-out row among the training rows would attract a centre, and copies that are held out together would
+    count as several observations. A value that more rows share than the square root of their number is no copied row
+    but a point mass, and both halves have their part of it.
     """
     group = _equal_rows(engine)
     is_mass = np.bincount(group)[group] > math.sqrt(engine.n_rows)

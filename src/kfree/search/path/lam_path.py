@@ -1,4 +1,4 @@
-"""The lam path: the staircase of an objective, and which of its steps the data speak for."""
+"""The lam path: the staircase of an objective, and the step best supported by the data."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
-# Numbers of clusters that are looked at where nobody says otherwise, and rows that a cluster should then have.
+# Default for the largest number of clusters considered, and the number of rows per cluster that it assumes.
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
 # Micro-clusters per cluster. The list of best clusterings goes a third beyond max_k, because its last rungs are not as
 # good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 200
-# The best clusterings are sought up to this number, unless a step of the greedy merging beyond it has a score that data
-# without clusters seldom show there.
+# The best clusterings are computed up to this number, unless a step of the greedy merging beyond it has a score that
+# data without clusters seldom show there.
 _REFINED, _HINT = 30, 1.5
-# Steps that are judged: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
+# Steps that are tested: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
-# Steps that are looked at closely, through narrow tubes, where they show no dips at first: those with such a score, and
-# with so many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
+# Steps that are tested again, with narrow tubes, if they show no dips at first: those with such a score, and with so
+# many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
 _RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
-# Fewer rows are too few to say of one that it is far from all others.
+# With fewer rows, outliers are not tested for.
 _FEWEST_FOR_OUTLIERS = 100
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
 
 
 class Path(NamedTuple):
-    """A staircase, and the rows that it was made from where some were set aside, None where none was."""
+    """A staircase, and the rows that it was computed from, None for all rows."""
 
     staircase: Staircase
     kept: SampleEngine | None = None
 
 
 def lam_path(engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None) -> Path:
-    """The staircase up to ``max_k`` clusters, its widest steps judged by held-out rows.
+    """The staircase up to ``max_k`` clusters, its widest steps tested on held-out rows.
 
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
-    rows lie far from all others, there is a second staircase without these. It is taken if it is without doubt and has
-    more clusters, or if the first one is in doubt.
+    rows are far from all others, a second staircase is computed without these. It is used if it is not doubtful and has
+    more clusters, or if the first one is doubtful.
     """
     sample = sample_of(engine, objective, rng)
     path = _staircase(engine, sample, objective, rng, max_k)
@@ -83,7 +83,7 @@ def _staircase(
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
-    """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is judged.
+    """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is tested.
 
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
     there it is that of greedy merging.
@@ -117,7 +117,7 @@ def _judge(
     objective: PathObjective,
     rng: np.random.RandomState,
 ) -> dict[int, DensityDips]:
-    """Each half of the sample is clustered, and says of the clusters of the other half whether they are real."""
+    """Each half of the sample is clustered, and the clusters are tested on the other half."""
     if sample.n_rows < 2 or not candidates:
         return {}
     whole = with_lattice_noise(sample, objective.space, rng)

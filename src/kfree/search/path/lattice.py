@@ -1,7 +1,7 @@
 """Columns on a lattice, such as whole numbers, answers on a scale, or yes and no.
 
-Between two values of such a column lies a valley that says nothing about clusters. Uniform noise as wide as the step
-from one value to the next fills it: a log-concave density that was rounded is one again.
+Between two values of such a column is a density dip that is no sign of clusters. Uniform noise as wide as the step from
+one value to the next removes it: a rounded log-concave density becomes log-concave again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kfree.engines.registry import open_local
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
-# Rows that show already that a column has many values.
+# Number of rows that are checked first for many distinct values.
 _GLANCE = 500
-# Coordinates that are looked at, at most.
+# Maximum number of coordinates inspected.
 _MOST = 2**24
 
 

@@ -1,4 +1,4 @@
-"""Many rows as a few weighted ones, on which every number of clusters can be tried in no time."""
+"""Micro-clusters: many rows as a few weighted ones, on which every number of clusters can be tried fast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LLOYD_PASSES = 4
 
 
 class PathObjective(Objective, GramObjective, Protocol):
-    """An objective whose clusters can be merged and stand for their rows."""
+    """An objective whose clusters can be merged and represent their rows."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -35,10 +35,10 @@ class PathObjective(Objective, GramObjective, Protocol):
 class MicroClusters:
     """Micro-clusters as the weighted rows of ``engine``.
 
-    Whatever they are clustered into costs ``offset`` more for the rows they stand for. ``complete`` says that all rows
-    of a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than
-    micro-clusters, coordinates are those in a ``basis`` of the space that these span, which keeps all distances, and
-    ``objective`` is the one for such coordinates.
+    The cost of a clustering of them is lower than that of their rows by ``offset``. ``complete`` says that all rows of
+    a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than micro-clusters,
+    coordinates are those in a ``basis`` of the space that these span, which keeps all distances, and ``objective`` is
+    the one for such coordinates.
     """
 
     engine: SampleEngine
@@ -48,7 +48,7 @@ class MicroClusters:
     basis: Floats | None = None
 
     def outward(self, centres: Floats) -> Floats:
-        """Centres of micro-clusters in the coordinates of the rows they stand for."""
+        """Centres of micro-clusters in the coordinates of their rows."""
         return centres if self.basis is None else centres @ self.basis
 
 

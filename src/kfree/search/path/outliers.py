@@ -1,4 +1,4 @@
-"""Rows that lie far from all others, set aside before the path: a few of them would pay for most of its steps."""
+"""Rows far from all others, left out before the path: a few of them would dominate most of its steps."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
 _NEIGHBOUR = 5
-# Distances that are computed at most, and rows that others are held against.
+# Maximum number of distances computed, and number of rows that others are compared with.
 _MOST_DISTANCES, _FEWEST, _MOST = 4_000_000, 200, 1000
 _MOST_COLUMNS = 10_000
-# The log of a distance that is as good as none.
+# The log of a distance that counts as zero.
 _NOWHERE = -340.0
 # By how much the tail may be longer than extrapolated, since its slope is an estimate.
 _SLACK = 1.25
 # A row is gross if it lies so many times as far from its neighbours as two rows lie from each other.
 _GROSS = 2.0
-# Far rows must be so many times as many as the extrapolated tail has, which is no coincidence.
+# Far rows must exceed the number of rows in the extrapolated tail by this factor.
 _TIMES, _CHANCE = 4.0, 1e-4
 
 
 def may_have_far_rows(engine: SampleEngine, space: Space) -> bool:
-    """Whether rows can lie far out, which directions cannot, and have columns few enough to look."""
+    """Whether outliers are tested for: not for directions, nor for many columns."""
     return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
 
 
 def far_rows(engine: SampleEngine) -> Mask:
-    """Rows that lie farther from their neighbours than the tail of a log-concave density can explain.
+    """Rows farther from their neighbours than the tail of a log-concave density allows.
 
     For such a density f, log f(x) of a random row x has a tail that falls at least exponentially, and so has the log
     of the distance to the m-th nearest row, which estimates −log f / d. From its median and its upper quartile an
@@ -50,7 +50,7 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     slope = _SLACK * (quartile - median) / math.log(2)
     far = np.zeros(n_rows, dtype=bool)
     if not slope > 0 or median <= _NOWHERE:
-        return far  # Most rows have equal ones, whose distances say nothing.
+        return far  # Most rows have copies, so these distances are zero.
     order = np.argsort(-log_reach, kind="stable")
     count = np.arange(1, n_rows + 1)
     beyond = log_reach[order] > quartile

@@ -18,11 +18,10 @@ from kfree.search.path.verdicts import NO_DOUBT, Verdicts
 class Step:
     """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
 
-    ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` says how much
-    wider the step is than its neighbours would make believe. Where held-out rows judged the step, ``evidence`` says by
-    how many standard deviations the density dips between its clusters exceed what data without clusters show,
-    ``share`` how many of the neighbouring clusters have one, and ``weakest`` what the least of them shows. Where they
-    did not, these three are None.
+    ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` the width of the
+    step relative to its k. If held-out rows were tested, ``evidence`` is the number of standard deviations by which the
+    density dips between its clusters exceed those of data without clusters, ``share`` the share of neighbouring
+    clusters with a dip, and ``weakest`` the evidence of the weakest dip. Otherwise these three are None.
     """
 
     k: int
@@ -37,7 +36,7 @@ class Step:
 
 
 class Staircase:
-    """How many clusters are best for each penalty ``lam`` of a cluster, and which number the data speak for.
+    """The best number of clusters for each penalty ``lam``, and the number best supported by the data.
 
     Made by :func:`kfree.lambda_path`. All arrays run over k = 1, 2, …
 
@@ -56,17 +55,17 @@ class Staircase:
     score : ndarray
         width / √log(k / (k − 1)), so that steps of different k compare; 0 for k = 1.
     density_dips : ndarray
-        For the highest scores, the share of neighbouring clusters with a valley between them, as seen by rows that
-        had no part in forming these clusters; NaN where it was not measured.
+        For the highest scores, the share of neighbouring clusters with a density dip between them on held-out rows; NaN
+        for steps that were not tested.
     evidence : ndarray
-        Standard deviations by which these density dips exceed what data without clusters show; NaN likewise.
+        Standard deviations by which these density dips exceed those of data without clusters; NaN likewise.
     weakest : ndarray
-        The same for the weakest of the density dips; minus infinity where a cluster has too few rows to tell.
+        The same for the weakest of the density dips; minus infinity where a cluster has too few rows.
     unimodal : ndarray
         Standard deviations by which the emptiest places between clusters fall short of the clusters: below zero for
         every unimodal density, however skewed.
     n_outliers : int
-        Number of rows that lie far from all others and were set aside.
+        Number of rows far from all others that were left out.
 
     Examples
     --------
@@ -80,7 +79,7 @@ class Staircase:
     """
 
     scale = "log"  # of penalties, in pictures
-    # The share of density dips below which a step is seldom right.
+    # The share of density dips below which a step is seldom correct.
     MOST = 0.9
 
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
@@ -112,7 +111,7 @@ class Staircase:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the suggested step has several clusters and not one of their density dips is in doubt."""
+        """Whether the suggested step has several clusters and all their density dips are clear."""
         step = self.suggest()
         return step.k > 1 and step.weakest is not None and step.weakest >= NO_DOUBT
 
@@ -128,20 +127,20 @@ class Staircase:
         return step.share < self.MOST or step.weakest < REFUTED
 
     def suggest(self) -> Step:
-        """The step that the data speak for; that of one cluster where they speak for none.
+        """The step best supported by the data; that of one cluster if no other step passes the test.
 
-        Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one of
-        which not a single dip is in doubt.
+        Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one
+        whose dips are all clear.
         """
         return self._step(self._ranked()[0])
 
     def runner_up(self) -> Step | None:
-        """The second most plausible step, None where only one was looked at."""
+        """The second most plausible step, None if only one was tested."""
         ranked = self._ranked()
         return self._step(ranked[1]) if len(ranked) > 1 else None
 
     def summary(self) -> dict[str, Any]:
-        """The suggested number of clusters and how far it can be trusted, as numbers by name.
+        """The suggested number of clusters and the strength of its evidence, by name.
 
         Returns
         -------
@@ -160,7 +159,7 @@ class Staircase:
         }
 
     def _ranked(self) -> list[int]:
-        """Steps by plausibility, the suggested one first; by score where nobody judged them."""
+        """Steps by plausibility, the suggested one first; by score if none was tested."""
         if self._verdicts is None:
             return [int(j) for j in np.argsort(-self.score, kind="stable")]
         return self._verdicts.ranked(self.score)
@@ -216,7 +215,7 @@ class Staircase:
         lines = [f"Staircase of 1 to {len(self.k)} clusters", f"suggested: {self._described(best)}"]
         lines += [f"less plausible: {self._described(j)}" for j in others[:3]]
         if self.n_outliers:
-            lines.append(f"rows set aside as outliers: {self.n_outliers}")
+            lines.append(f"rows left out as outliers: {self.n_outliers}")
         return "\n".join(lines)
 
     def _described(self, j: int) -> str:
@@ -233,19 +232,19 @@ class Staircase:
         if not len(enough):
             raise ValueError(
                 f"lam={lam:g} is below {self.lam_low[-1]:g}, where this staircase ends with {len(self.k)} clusters; "
-                "ask lambda_path for more with max_k."
+                "give lambda_path a larger max_k."
             )
         return int(enough[0])
 
     def _end(self) -> str:
         if self.complete:
-            return f"the {len(self.k)} distinct rows of X; ask for at most that many clusters."
-        return f"the {len(self.k)} clusters that this staircase goes to; ask lambda_path for more with max_k."
+            return f"the {len(self.k)} distinct rows of X; give at most that many clusters."
+        return f"the {len(self.k)} clusters at which this staircase ends; give lambda_path a larger max_k."
 
     @staticmethod
     def _middle(low: float, high: float) -> float:
         if high == 0 or (low == 0 and math.isinf(high)):
-            return 1.0  # All rows are equal, and any penalty will do.
+            return 1.0  # All rows are equal: any penalty gives one cluster.
         if math.isinf(high):
             return 2 * low
         return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)
@@ -255,7 +254,7 @@ class Staircase:
         return Step(int(self.k[j]), *map(float, values), **self._verdict(j))
 
     def _verdict(self, j: int) -> dict[str, float]:
-        """What held-out rows said of a step; nothing where they were not asked."""
+        """The evidence of held-out rows for a step; empty if it was not tested."""
         if np.isnan(self.evidence[j]):
             return {}
         found = (self.evidence[j], self.density_dips[j], self.weakest[j])
@@ -263,7 +262,7 @@ class Staircase:
 
 
 def penalties_of(cost: Floats) -> Floats:
-    """What the second, third, … cluster saves along the lower convex hull of (k, cost): never rising.
+    """The decrease of cost by the second, third, … cluster along the lower convex hull of (k, cost): never rising.
 
     A clustering off the hull is best for no penalty.
     """

@@ -1,4 +1,4 @@
-"""What held-out rows say of the steps of a staircase, and which step is the most plausible."""
+"""The evidence of held-out rows for the steps of a staircase, and the most plausible step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from kfree.core.stats import Floats
 from kfree.search.path.density_dips import ENOUGH, DensityDips
 
-# Standard deviations by which a single density dip must exceed chance for nobody to doubt it.
+# Standard deviations by which a single density dip must exceed chance to be clear.
 NO_DOUBT = 2.0
 # A score beyond those of log-concave densities, the corners of a simplex aside.
 _VERY_WIDE = 2.7
@@ -18,7 +18,7 @@ _VERY_WIDE = 2.7
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Per step, as arrays over k = 1, 2, …: what :class:`DensityDips` says, NaN where nobody looked."""
+    """Per step, as arrays over k = 1, 2, …: the values of :class:`DensityDips`, NaN for steps that were not tested."""
 
     share: Floats
     evidence: Floats
@@ -36,14 +36,14 @@ class Verdicts:
         return cls(*numbers, *flags)
 
     def ranked(self, score: Floats) -> list[int]:
-        """Steps that were looked at, the suggested one first, then those with enough evidence, then the others.
+        """Tested steps, the suggested one first, then those with enough evidence, then the others.
 
         Of the steps with enough evidence, the one with the largest score times share of dips is suggested; or a finer
-        one of which not a single dip is in doubt; or one cluster, where no step has enough.
+        one whose dips are all clear; or one cluster, if no step has enough.
         """
         confirmed, step = self._confirmed(score), np.arange(len(score))
         sure = int(np.flatnonzero(confirmed & (self.weakest >= NO_DOUBT)).max(initial=0))
-        if sure:  # A finer step that cuts a cluster where its rows are most must not overrule it.
+        if sure:  # A finer step that splits a cluster at its densest place must not replace it.
             confirmed &= ~(self.refuted & (step > sure))
         merit = np.multiply(score, self.share, where=confirmed, out=np.zeros(len(score)))
         best = max(int(np.argmax(merit)), sure)

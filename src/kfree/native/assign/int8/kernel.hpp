@@ -1,4 +1,4 @@
-// The kernels of a glance (glance.hpp): rows and sites as bytes, ranked by dot products of bytes.
+// The kernels of the int8 prefilter (quantized.hpp): rows and sites as bytes, ranked by dot products of bytes.
 #pragma once
 #include <cstdint>
 
@@ -6,14 +6,14 @@
 
 namespace kfree {
 
-// A row that a glance leaves open is held against up to so many sites one by one.
+// A row that the prefilter does not decide is compared with up to this many sites one by one.
 constexpr int MOST_CANDIDATES = 16;
-// Scores are shifted by so many bits to fit in 16. What has more columns than that allows gets no glance.
+// Scores are shifted by so many bits to fit in 16. Rows of more columns than that allows are not prefiltered.
 constexpr int LEAST_SHIFT = 2, MOST_SHIFT = 10;
 // A score that means "or more".
 constexpr int16_t HIGHEST_SCORE = 32767;
 
-// Kernels for a glance; only some instruction sets have dot products of bytes.
+// Kernels of the prefilter; only some instruction sets have dot products of bytes.
 struct Int8Kernel {
   // Sites lie in panels of `panel`, four coordinates of each together. Bytes q are at most `largest` in size; those of
   // rows are stored as q + bias, those of sites as −q.

@@ -1,4 +1,4 @@
-// A glance on 64-bit ARM with dot products of bytes (FEAT_DotProd). No std templates, as in rank.cpp.
+// The prefilter on 64-bit ARM with dot products of bytes (FEAT_DotProd). No std templates, as in rank.cpp.
 #include <arm_neon.h>
 
 #include "assign/int8/kernel.hpp"

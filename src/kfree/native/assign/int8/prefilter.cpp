@@ -9,7 +9,7 @@
 namespace kfree {
 namespace {
 
-// A tile as a glance sees it; the rows themselves are left in scratch.narrow.
+// A quantised tile; the rows themselves are left in scratch.narrow.
 struct Seen {
   NarrowRow row[TILE];
   int16_t best[TILE], second[TILE];
@@ -54,7 +54,7 @@ int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites&
     lower[i] = narrow.lower(seen.row[i], seen.second[i]);
     const double upper = narrow.upper(seen.row[i], seen.best[i], label[i]);
     if (lower[i] > upper) continue;  // not if one of them is not a number
-    // Rows that are left open move together for a second glance.
+    // Undecided rows are moved together for a second prefilter.
     std::copy_n(q + i * narrow.stride(), narrow.stride(), q + n_open * narrow.stride());
     limit[n_open] = narrow.limit(seen.row[i], upper);
     open[n_open++] = i;

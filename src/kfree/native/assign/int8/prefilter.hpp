@@ -1,10 +1,11 @@
-// What a glance (glance.hpp) tells about a tile of rows.
+// The int8 prefilter (quantized.hpp) of a tile of rows.
 #pragma once
 #include "rows/rows.hpp"
 
 namespace kfree {
 
-// As Rows::nearest for all sites, but label is −1 for rows that two glances leave open. Returns how many took a second.
+// As Rows::nearest for all sites, but label is −1 for rows that two prefilters do not decide. Returns how many took a
+// second.
 int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites& sites, const QuantizedSites& narrow,
                         Scratch& scratch, int32_t* label, double* sq_dist, double* lower, Known known);
 

@@ -1,4 +1,4 @@
-// How dense rows become bytes for a glance.
+// How dense rows become bytes for the prefilter.
 #pragma once
 #include <memory>
 #include <vector>

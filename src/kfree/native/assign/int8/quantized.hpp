@@ -1,6 +1,6 @@
-// A glance: rows and sites in eight bits, ranked by dot products of bytes, several times as fast as in float32.
-// What eight bits leave out is measured for each row and each site, so the triangle inequality says which rows a glance
-// has decided and how near any other site can be. The rest is ranked as ever.
+// The int8 prefilter: rows and sites in eight bits, ranked by dot products of bytes, several times as fast as in
+// float32. The quantisation error is measured for each row and each site, so the triangle inequality shows which rows
+// are decided and bounds the distance to any other site. The rest is ranked in float32.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,18 +10,18 @@
 
 namespace kfree {
 
-// A row as a glance sees it: it lies within `off` of step·q, and sq_norm = Σ q².
+// A quantised row: it lies within `off` of step·q, and sq_norm = Σ q².
 struct NarrowRow {
   double off;
   int32_t sq_norm;
 };
 
-// Sites as a glance sees them: multiples of `step` in every coordinate.
+// Quantised sites: multiples of `step` in every coordinate.
 class QuantizedSites {
  public:
   // All sites, or those of a subset if that is not null. Coordinates of rows are seldom larger than `reach`.
   QuantizedSites(const Sites& sites, const Subset* some, double reach, const Int8Kernel& int8, int n_threads);
-  // Whether there is anything to see: neither too many columns nor numbers that float32 cannot hold.
+  // Whether quantisation is possible: neither too many columns nor numbers outside float32's range.
   bool usable() const { return usable_; }
 
   float step() const { return step_; }
@@ -52,7 +52,7 @@ class QuantizedSites {
   int shift_ = LEAST_SHIFT, kernel_ = 0;
   std::vector<int8_t> panels_;
   std::vector<int32_t> half_norm_;
-  std::vector<double> off_;  // how far each site is from what a glance sees of it
+  std::vector<double> off_;  // the quantisation error of each site
   double most_off_ = 0.0, rounding_;
 };
 

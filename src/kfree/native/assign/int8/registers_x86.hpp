@@ -1,4 +1,4 @@
-// What the prefilter on x86-64 asks of registers: 64 bytes with AVX-512, else 32. For kernel_x86.cpp alone: what is
+// The register operations of the prefilter on x86-64: 64 bytes with AVX-512, else 32. For kernel_x86.cpp alone: what is
 // compiled here depends on the instruction set.
 #pragma once
 #include <immintrin.h>
