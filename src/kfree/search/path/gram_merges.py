@@ -10,6 +10,9 @@ import numpy as np
 from kfree.core.stats import Floats, Stats
 from kfree.search.agglomerate import Merges, agglomerate
 
+# Clusters whose costs are computed together: so few that these stay in the processor's cache.
+_AT_ONCE = 128
+
 
 class GramObjective(Protocol):
     """An objective whose merge costs need no more than sizes and inner products of the clusters' sums."""
@@ -54,7 +57,13 @@ def merge_all(stats: Stats, objective: GramObjective) -> Merges:
 
 def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
     """The pair a < b that is cheapest to merge, the first one on ties, and its cost. Needs two clusters."""
-    costs = _ByGram(objective).merge_costs(GramStats.of(stats), slice(None))
-    costs[np.tril_indices(len(costs))] = np.inf
-    a, b = np.unravel_index(int(costs.argmin()), costs.shape)
-    return int(a), int(b), float(costs[a, b])
+    by_gram, all_stats = _ByGram(objective), GramStats.of(stats)
+    best = 0, 0, np.inf
+    for begin in range(0, len(stats.n), _AT_ONCE):
+        later = GramStats(all_stats.n[begin:], all_stats.gram[begin:, begin:])
+        costs = by_gram.merge_costs(later, slice(_AT_ONCE))
+        costs[:, : len(costs)][np.tril_indices(len(costs))] = np.inf
+        a, b = divmod(int(costs.argmin()), costs.shape[1])
+        if costs[a, b] < best[2]:
+            best = begin + a, begin + b, float(costs[a, b])
+    return best
