@@ -69,6 +69,7 @@ SHAPES = {
     "HardHDP, Cauchy, 100,000 × 3": lambda: HardHDP(1e4, 1e4).fit(cauchy(100_000, 3), groups=np.arange(100_000) % 9),
     "DPMeans(), cosine, text 2,000 × 2¹⁷": lambda: DPMeans(metric="cosine").fit(hashed_text(2_000, 2**17)),
     "DPMeans(), cosine, text 2,000 × 2²⁰": lambda: DPMeans(metric="cosine").fit(hashed_text(2_000, 2**20)),
+    "DPMeans(lam), cosine, text 2,000 × 2²⁰": lambda: DPMeans(10.0, metric="cosine").fit(hashed_text(2_000, 2**20)),
     "DPMeans(), text 2,000 × 2²⁰": lambda: DPMeans().fit(hashed_text(2_000, 2**20)),
     "DPMeans(), cosine, text 10,000 × 20,000": lambda: DPMeans(metric="cosine").fit(hashed_text(10_000, 20_000)),
     "DPMeans(lam), k near n, 50,000 × 2": lambda: DPMeans(1e-9).fit(noise(50_000, 2)),

@@ -10,6 +10,7 @@ from kfree.core.stats import Stats
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
+from kfree.search.path import gram_merges
 from kfree.search.path.cells import neighbours, off_span
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
@@ -33,6 +34,23 @@ def test_merging_by_inner_products_is_merging_by_coordinates(rng, metric):
     pair, expected = cheapest_pair(stats, objective), closest_pair(stats, objective)
     assert pair[:2] == expected[:2]
     np.testing.assert_allclose(pair[2], expected[2], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+@pytest.mark.parametrize("k", [2, 5, 6, 23])
+def test_the_cheapest_pair_is_the_first_of_all_costs(k, metric, rng, monkeypatch):
+    """Blocks of clusters give the same pair as all costs at once; whole numbers make ties."""
+    monkeypatch.setattr(gram_merges, "_AT_ONCE", 5)
+    n, objective = rng.integers(1, 4, size=k).astype(float), OBJECTIVES[metric](0.0)
+    for centres in (rng.normal(size=(k, 3)), rng.integers(1, 4, size=(k, 3))):
+        stats = Stats(n, n[:, None] * centres, np.zeros(k))
+        gram = stats.sum @ stats.sum.T
+        costs = objective.merge_costs_by_gram(n, np.diagonal(gram), gram, slice(None))
+        costs[np.tril_indices(k)] = np.inf
+        a, b = divmod(int(costs.argmin()), k)
+        pair = cheapest_pair(stats, objective)
+        assert pair[:2] == (a, b)
+        assert pair[2] == pytest.approx(costs[a, b], rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 7), (3, 3), (6, 3), (2, 5)])

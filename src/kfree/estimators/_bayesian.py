@@ -65,6 +65,15 @@ class GaussianData:
     def open(self, engine, algorithm, n_threads):
         return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads)
 
+    def in_span(self, model, engine, n_threads):
+        """An engine for coordinates in the span of the rows and m0, and the model for these; None if B0 mixes it."""
+        basis = np.linalg.qr(np.vstack([self.rows, model.m0]).T)[0]
+        spanned = model.within(basis)
+        if spanned is None:
+            return None
+        coordinates = np.ascontiguousarray(self.rows @ basis)
+        return GaussianRows(implementation(engine, "quadratic"), coordinates, "brute", n_threads), spanned
+
     def prior_of(self, model, phi0):
         """Hyper-parameters by name, in the coordinates of the user."""
         if not model.is_proper:
@@ -76,6 +85,8 @@ class GaussianData:
         return self.frame.outward(model.posterior(stats).m)
 
     def _explicit(self, given, default):
+        if not given:
+            return default
         n_features = self.rows.shape[1]
         xi0 = _positive("xi0", given["xi0"]) if "xi0" in given else default.xi0
         eta0 = _positive("eta0", given["eta0"]) if "eta0" in given else default.eta0
@@ -101,6 +112,10 @@ class MultinomialData:
         given = {} if isinstance(prior, str) else _checked_keys(prior, [self.weight, "phi0"])
         weight = _positive(self.weight, given.get(self.weight, 1.0 if uninformative else 0.1))
         return self._model(weight, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
+
+    def in_span(self, model, engine, n_threads):
+        """Counts are no coordinates."""
+        return None
 
     def open(self, engine, algorithm, n_threads):
         require(algorithm != "kd-tree", "algorithm", algorithm, "'auto' or 'brute' unless model='gaussian'")

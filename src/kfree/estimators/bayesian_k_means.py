@@ -1,6 +1,7 @@
 """BayesianKMeans: hard clusters with uncertain parameters, and their number (Kurihara & Welling 2009)."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -12,12 +13,14 @@ from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, r
 from kfree.estimators._explained import Judging, spreads_by
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
+from kfree.estimators._span import ended, is_wide
 from kfree.estimators._validation import require_choice, require_count, require_threads
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
+from kfree.search.evidence.hard_labels import relabelled
 
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
@@ -158,10 +161,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        with self._watching() as watch:
-            watched = watch.may_go_on, watch.report
-            descent = bayesian_k_means(engine, objective, self.max_iter, self.max_clusters, *watched)
-        descent.stop_reason = self._stop_reason(descent, watch)
+        descent = self._searched(data, engine, objective)
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
         return self
@@ -186,6 +186,21 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
         found = engine.assign(self._rule_)[0]
         return self._or_new(self._rank_[found], X, allow_new)
+
+    def _searched(self, data, engine, objective):
+        """Where a search ends: in the span of few rows that have many columns, then put right in all columns."""
+        narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
+        spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
+        where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
+        with self._watching() as watch:
+            watched = watch.may_go_on, watch.report
+            descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
+        descent.stop_reason = self._stop_reason(descent, watch)
+        if spanned is not None:
+            descent.state = relabelled(descent.state, engine, objective)
+            descent.cost_history = ended(descent.cost_history, descent.state.cost)
+            engine.n_evaluations += spanned[0].n_evaluations
+        return descent
 
     def _view(self, X):
         check_is_fitted(self)

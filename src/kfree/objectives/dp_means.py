@@ -53,10 +53,13 @@ class DPMeansObjective:
         costs: Floats = shared * self.space.sq_gaps(means, clusters)
         return costs
 
-    def merge_costs_by_gram(self, n: Floats, gram: Floats, clusters: int | slice) -> Floats:
-        """``merge_costs`` from the inner products (k, k) of the clusters' sums: fast, with rounding of their size."""
+    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats:
+        """``merge_costs`` from inner products of the clusters' sums: fast, with rounding of their size.
+
+        ``sq_sum`` (k,) are those of each sum with itself, ``products`` those of ``clusters`` with all.
+        """
         inverse = 1 / np.where(n > 0, n, 1.0)
-        sq_norm, products = np.diagonal(gram) * inverse**2, gram[clusters] * inverse * inverse[clusters, None]
+        sq_norm, products = sq_sum * inverse**2, products * inverse * inverse[clusters, None]
         both = n + n[clusters, None]
         shared = n * n[clusters, None] / np.where(both > 0, both, 1.0)
         costs: Floats = shared * np.maximum(sq_norm + sq_norm[clusters, None] - 2 * products, 0.0)
@@ -105,10 +108,9 @@ class CosineObjective(DPMeansObjective):
         costs: Floats = 2 * shared * self.space.sq_gaps(direction, clusters)
         return costs
 
-    def merge_costs_by_gram(self, n: Floats, gram: Floats, clusters: int | slice) -> Floats:
-        sq_length = np.diagonal(gram)
-        joined = np.sqrt(np.maximum(sq_length + sq_length[clusters, None] + 2 * gram[clusters], 0.0))
-        costs: Floats = 2 * np.maximum(np.sqrt(sq_length) + np.sqrt(sq_length[clusters, None]) - joined, 0.0)
+    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats:
+        joined = np.sqrt(np.maximum(sq_sum + sq_sum[clusters, None] + 2 * products, 0.0))
+        costs: Floats = 2 * np.maximum(np.sqrt(sq_sum) + np.sqrt(sq_sum[clusters, None]) - joined, 0.0)
         return costs
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from kfree.core.stats import Floats, GaussianStats
 
 # A scatter matrix, scaled to a unit diagonal, with a smaller eigenvalue than this counts as singular.
 _SINGULAR = 1e-12
+# B0 mixes a space with the rest if it takes points out of it by more than this share of its largest entry.
+_MIXED = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,9 @@ class Posterior:
 class GaussianModel:
     """x ~ N(μ, precision Ω), μ ~ N(m0, precision ξ0·Ω), Ω ~ Wishart(η0, inverse scale B0)   (Eq. 15).
 
-    ``log_prior`` is the normaliser of the prior. Use :meth:`conjugate` or :meth:`uninformative`.
+    ``log_prior`` is the normaliser of the prior. Use :meth:`conjugate` or :meth:`uninformative`. Formulas that rank
+    clusterings also hold for rows in a subspace, see :meth:`within`: of the D columns, ``n_outside`` are then left out,
+    and B has the determinant exp(``log_det_outside``) there, whatever the rows.
     """
 
     xi0: float
@@ -38,6 +42,8 @@ class GaussianModel:
     eta0: float
     B0: Floats
     log_prior: float
+    n_outside: int = 0
+    log_det_outside: float = 0.0
 
     @classmethod
     def conjugate(cls, xi0: float, m0: Floats, eta0: float, B0: Floats) -> GaussianModel:
@@ -54,6 +60,25 @@ class GaussianModel:
         n_features = len(ranges)
         improper = np.zeros(n_features), -1.0, np.zeros((n_features, n_features))
         return cls(0.0, *improper, log_prior=-float(np.log(ranges).sum()))
+
+    def within(self, basis: Floats) -> GaussianModel | None:
+        """The same model for coordinates in an orthonormal ``basis`` (D, r) of a space that holds all rows and m0.
+
+        None where B0 mixes that space with the rest.
+        """
+        image = self.B0 @ basis
+        B0 = basis.T @ image
+        if np.abs(image - basis @ B0).max() > _MIXED * np.abs(self.B0).max():
+            return None
+        outside = _log_det(self.B0[None])[0] - _log_det(B0[None])[0]
+        return replace(
+            self, m0=self.m0 @ basis, B0=B0, n_outside=basis.shape[0] - basis.shape[1], log_det_outside=float(outside)
+        )
+
+    @property
+    def n_features(self) -> int:
+        """D, columns outside of the space of the coordinates included."""
+        return len(self.m0) + self.n_outside
 
     @property
     def is_proper(self) -> bool:
@@ -74,27 +99,29 @@ class GaussianModel:
 
     def log_evidence(self, stats: GaussianStats) -> Floats:
         """log p(rows of each cluster), −inf for clusters without evidence under an uninformative prior."""
-        post = self.posterior(stats)
-        n_features = len(self.m0)
+        post, n_features = self.posterior(stats), self.n_features
         allowed = (stats.n == 0) | self._allows(post)
         eta = np.where(allowed & (stats.n > 0), post.eta, float(n_features))
-        B = np.where((allowed & (stats.n > 0))[..., None, None], post.B, np.eye(n_features))
-        log_post = _log_normaliser(np.maximum(post.xi, 1e-300), eta, _log_det(B), n_features)
+        B = np.where((allowed & (stats.n > 0))[..., None, None], post.B, np.eye(len(self.m0)))
+        log_det = _log_det(B) + self.log_det_outside
+        log_post = _log_normaliser(np.maximum(post.xi, 1e-300), eta, log_det, n_features)
         return np.where(stats.n == 0, 0.0, np.where(allowed, self.log_prior - log_post, -np.inf))
 
     def labelling(self, stats: GaussianStats) -> QuadraticRule:
         """−E log N(x | μ, Ω) under the posterior, without D/2·log π   (Eq. 20, 24; corrected Eq. 34)."""
         post = self.posterior(stats)
         half_log_det, factor = _factor(post)
-        places = np.arange(1, len(self.m0) + 1)
+        places = np.arange(1, self.n_features + 1)
         spread = psi((post.eta[:, None] + 1 - places) / 2).sum(axis=1) / 2
-        return QuadraticRule(post.m, factor, half_log_det + len(self.m0) / (2 * post.xi) - spread)
+        at_centre = half_log_det + self.log_det_outside / 2 + self.n_features / (2 * post.xi) - spread
+        return QuadraticRule(post.m, factor, at_centre)
 
     def plug_in(self, stats: GaussianStats) -> QuadraticRule:
         """−log N(x | m, precision ηB⁻¹): the posterior means of the parameters in place of them (Eq. 49)."""
         post = self.posterior(stats)
         half_log_det, factor = _factor(post)
-        return QuadraticRule(post.m, factor, half_log_det + len(self.m0) / 2 * np.log(2 * math.pi / post.eta))
+        at_centre = half_log_det + self.log_det_outside / 2 + self.n_features / 2 * np.log(2 * math.pi / post.eta)
+        return QuadraticRule(post.m, factor, at_centre)
 
     def covariances(self, stats: GaussianStats) -> Floats:
         """The inverse of each cluster's mean precision: B/η."""

@@ -27,7 +27,7 @@ def informed_by_data(rows: Floats, rng: np.random.RandomState) -> tuple[Gaussian
     """ξ0 = 0.1, m0 = mean, η0 = D, B0 = d_small²·D·S/trace S   (Eq. 21), and whether S had to be regularised."""
     mean, n_features = rows.mean(axis=0), rows.shape[1]
     S = np.cov(rows, rowvar=False, bias=True).reshape(n_features, n_features)
-    shape, regularised = _shape(S)
+    shape, regularised = _shape(S, len(rows))
     B0 = smallest_distance(rows, rng) ** 2 * shape
     return GaussianModel.conjugate(0.1, mean, float(n_features), B0), regularised
 
@@ -109,14 +109,15 @@ def _nearest_other(sampled: Floats, rows: Floats) -> Floats:
     return np.concatenate([np.partition(cdist(block, rows), 1, axis=1)[:, 1] for block in blocks])
 
 
-def _shape(S: Floats) -> tuple[Floats, bool]:
-    """D·S/trace S, positive definite, and whether S was not."""
+def _shape(S: Floats, n_rows: int) -> tuple[Floats, bool]:
+    """D·S/trace S, positive definite, and whether S, the covariance of so many rows, was not."""
     n_features = len(S)
     variance = np.diag(S)
     if not variance.any():
         return np.eye(n_features), True
     shape = S * (n_features / variance.sum())
     scale = np.sqrt(np.where(variance > 0, np.diag(shape), 1.0))
-    if (variance > 0).all() and np.linalg.eigvalsh(shape / np.outer(scale, scale))[0] > _SINGULAR:
+    full_rank = n_rows > n_features and (variance > 0).all()  # else there is no need for eigenvalues
+    if full_rank and np.linalg.eigvalsh(shape / np.outer(scale, scale))[0] > _SINGULAR:
         return shape, False
     return shape + _RIDGE * np.eye(n_features), True

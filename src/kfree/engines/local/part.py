@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
+from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints
@@ -17,6 +19,9 @@ from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
 from kfree.native.processor import chosen_instruction_set
 from kfree.native.threads import thread_count
+
+# Sums, the centres made from them, and what compiled passes put together from their threads.
+_COPIES = 3
 
 
 class LocalPart(InMemoryPart):
@@ -152,6 +157,7 @@ class LocalPart(InMemoryPart):
         """Arrays for weights, sums and sse: of all rows, or of every node if there are other parts."""
         first = () if self._alone else (len(self._rows.nodes),)
         shape = (*first, n_clusters)
+        require_memory(math.prod(shape), self.n_features, _COPIES)
         return np.empty(shape), np.empty((*shape, self.n_features)), np.empty(shape)
 
     def _partial(self, sums: tuple[Floats, Floats, Floats]) -> Partial:

@@ -6,10 +6,14 @@ import math
 
 import numpy as np
 
+from kfree.core.memory import require_memory
 from kfree.core.stats import Floats
 from kfree.engines.contract import Engine
 from kfree.search.centres.state import Objective, one_cluster
 from kfree.search.loop import require_finite_cost
+
+# Seeds, and the sums and centres of what is to follow.
+_COPIES = 3
 
 
 def greedy_k_means_plus_plus(
@@ -19,6 +23,7 @@ def greedy_k_means_plus_plus(
 
     There are 2 + log k draws unless ``n_trials`` is given; a single one makes it plain k-means++.
     """
+    require_memory(n_clusters, engine.n_features, _COPIES)
     potential = engine.potential()
     centres = np.empty((n_clusters, engine.n_features))
     centres[0] = potential.draw(rng.uniform(size=1))[0]

@@ -112,3 +112,9 @@ def updated(state: HardClustering[S], engine: CostRuleEngine[S], objective: Free
 def one_cluster(engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     labels = np.zeros(engine.n_rows, dtype=np.int32)
     return clustering_of(labels, engine.stats_of(labels, 1), objective)
+
+
+def relabelled(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+    """The clusters of a state that was found in other coordinates of the same rows, and updates of these."""
+    stats = engine.stats_of(state.labels, state.n_clusters)
+    return Update()(clustering_of(state.labels, stats, objective), engine, objective)

@@ -10,11 +10,14 @@ import numpy as np
 from kfree.core.stats import Floats, Stats
 from kfree.search.agglomerate import Merges, agglomerate
 
+# Clusters whose costs are computed together: so few that these stay in the processor's cache.
+_AT_ONCE = 128
+
 
 class GramObjective(Protocol):
     """An objective whose merge costs need no more than sizes and inner products of the clusters' sums."""
 
-    def merge_costs_by_gram(self, n: Floats, gram: Floats, clusters: int | slice) -> Floats: ...
+    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class _ByGram:
     objective: GramObjective
 
     def merge_costs(self, stats: GramStats, clusters: int | slice) -> Floats:
-        return self.objective.merge_costs_by_gram(stats.n, stats.gram, clusters)
+        return self.objective.merge_costs_by_gram(stats.n, np.diagonal(stats.gram), stats.gram[clusters], clusters)
 
 
 def merge_all(stats: Stats, objective: GramObjective) -> Merges:
@@ -54,7 +57,13 @@ def merge_all(stats: Stats, objective: GramObjective) -> Merges:
 
 def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
     """The pair a < b that is cheapest to merge, the first one on ties, and its cost. Needs two clusters."""
-    costs = _ByGram(objective).merge_costs(GramStats.of(stats), slice(None))
-    costs[np.tril_indices(len(costs))] = np.inf
-    a, b = np.unravel_index(int(costs.argmin()), costs.shape)
-    return int(a), int(b), float(costs[a, b])
+    n, sums = stats.n, stats.sum
+    sq_sum, best = np.einsum("ij,ij->i", sums, sums), (0, 0, np.inf)
+    for begin in range(0, len(n), _AT_ONCE):
+        products = sums[begin : begin + _AT_ONCE] @ sums[begin:].T
+        costs = objective.merge_costs_by_gram(n[begin:], sq_sum[begin:], products, slice(len(products)))
+        costs[:, : len(costs)][np.tril_indices(len(costs))] = np.inf
+        a, b = divmod(int(costs.argmin()), costs.shape[1])
+        if costs[a, b] < best[2]:
+            best = begin + a, begin + b, float(costs[a, b])
+    return best

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats, Stats
@@ -21,6 +22,8 @@ from kfree.search.path.gram_merges import GramObjective
 # Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
 _LLOYD_PASSES = 4
+# Copies of their centres that exist at once: seeds, two states of k-means with sums and centres, rows and their basis.
+_COPIES = 8
 
 
 class PathObjective(Objective, GramObjective, Protocol):
@@ -68,6 +71,7 @@ def make_micro_clusters(
 
     If there are more rows than in the sample, a last iteration takes them all.
     """
+    require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
     lloyd = Lloyd()
     everyone = sample if engine.n_counting <= sample.n_rows else engine
     seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)

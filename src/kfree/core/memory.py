@@ -1,0 +1,45 @@
+"""Memory that dense centres need, refused with its size before an allocation fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# What the system has left, and what a container may use at most; both are files of Linux.
+_MEMORY_INFO, _CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+# Fewer bytes are not worth asking the system, which takes as long as a small pass.
+_SMALL = 1 << 28
+
+
+def available_bytes() -> int | None:
+    """Bytes that can be allocated without swapping, or None where the system does not say.
+
+    Examples
+    --------
+    >>> from kfree.core.memory import available_bytes
+    >>> available = available_bytes()
+    >>> available is None or available > 0
+    True
+    """
+    try:
+        fields = dict(line.split(":", 1) for line in _MEMORY_INFO.read_text().splitlines())
+        available = 1024 * int(fields["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return None
+    try:
+        return min(available, int(_CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or "max": one without a limit
+        return available
+
+
+def require_memory(n_centres: int, n_features: int, n_copies: int) -> None:
+    """Raise MemoryError where so many copies of dense float64 centres are more than the memory that is available."""
+    needed = 8 * n_centres * n_features * n_copies
+    if needed < _SMALL:
+        return
+    available = available_bytes()
+    if available is not None and needed > available:
+        raise MemoryError(
+            f"{n_centres} centres of {n_features} columns need {needed} bytes in dense form ({n_copies} copies), and "
+            f"{available} bytes are available. Reduce the columns of X, for example by TruncatedSVD or a smaller "
+            "n_features of HashingVectorizer, or give a larger lam, fewer clusters or fewer rows."
+        )
