@@ -228,7 +228,7 @@ MISTAKES = {
     ),
     "steps need no evidence": (
         "search/path/verdicts.py",
-        "(self.evidence >= ENOUGH) &",
+        "(self.evidence >= needed) &",
         "(self.evidence >= -9) &",
         ["search/test_staircase.py", "evidence"],
     ),

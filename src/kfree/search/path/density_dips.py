@@ -11,7 +11,7 @@ than the emptier of the windows around the two. Between clusters some window doe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,7 +27,8 @@ _HALF_WINDOW = 0.25
 # Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
 _LEAST_SHARE = 1e-9
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
-ENOUGH = 3.5
+# So many are enough for a step that is wide: once in a hundred times.
+ENOUGH, ENOUGH_IF_WIDE = 3.5, 2.33
 # Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
 _PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
 # A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
@@ -64,8 +65,7 @@ class DensityDips:
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
     rows to tell. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
-    below zero for every unimodal density, and minus infinity where dips are too few to ask. ``closely`` says that a
-    second look was taken.
+    below zero for every unimodal density, and minus infinity where dips are too few to ask.
     """
 
     share: float
@@ -74,7 +74,6 @@ class DensityDips:
     n_pairs: int = 0
     n_refuted: int = 0
     unimodal_z: float = math.inf
-    closely: bool = False
 
 
 def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = False) -> DensityDips:
@@ -83,15 +82,15 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
     ``closely`` takes a second look, through narrow tubes, where the first one shows too little.
     """
     lines = [_Lines(trial, space) for trial in trials]
-    found = _seen(lines, WIDE, least=-1.0 if closely else ENOUGH)
+    found = _seen(lines, WIDE)
     if not closely or found.z >= ENOUGH:
         return found
-    closer = _seen(lines, NARROW, least=-1.0)
-    return replace(closer if closer.z > found.z else found, closely=True)
+    closer = _seen(lines, NARROW)
+    return closer if closer.z > found.z else found
 
 
-def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
-    """What one look shows; whether the density is unimodal is asked only where there is so much evidence of dips."""
+def _seen(trials: list[_Lines], look: Look) -> DensityDips:
+    """What one look shows; whether the density is unimodal is asked only where there is enough evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
     for trial in trials:
         for segment in neighbours(trial.sq_gap, look.n_nearest):
@@ -101,7 +100,7 @@ def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
             else:
                 log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
         log_concave.close()
-    for trial in trials if log_concave.z >= least else []:
+    for trial in trials if log_concave.z >= ENOUGH_IF_WIDE else []:
         for segment in neighbours(trial.sq_gap, look.n_nearest):
             between = trial.rows.between(segment, look.tube)
             placed = None if trial.training is None else trial.training.between(segment, look.tube)
@@ -117,7 +116,7 @@ def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
         -math.inf if log_concave.unknown else min(sigmas),
         len(sigmas),
         sum(sigma <= REFUTED for sigma in sigmas),
-        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < least else math.inf),
+        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < ENOUGH_IF_WIDE else math.inf),
     )
 
 
