@@ -92,19 +92,19 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
 def _seen(trials: list[_Lines], look: Look) -> DensityDips:
     """What one look shows; whether the density is unimodal is asked only where there is enough evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
+    seen: list[list[tuple[Segment, _Between]]] = []
     for trial in trials:
-        for segment in neighbours(trial.sq_gap, look.n_nearest):
-            between = trial.rows.between(segment, look.tube)
-            if between is None:
-                log_concave.unknown = True
-            else:
-                log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
+        segments = neighbours(trial.sq_gap, look.n_nearest)
+        betweens = [trial.rows.between(segment, look.tube) for segment in segments]
+        seen.append([(segment, one) for segment, one in zip(segments, betweens, strict=True) if one is not None])
+        log_concave.unknown |= len(seen[-1]) < len(segments)
+        for _, between in seen[-1]:
+            log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
         log_concave.close()
-    for trial in trials if log_concave.z >= ENOUGH_IF_WIDE else []:
-        for segment in neighbours(trial.sq_gap, look.n_nearest):
-            between = trial.rows.between(segment, look.tube)
+    for trial, pairs in zip(trials, seen, strict=True) if log_concave.z >= ENOUGH_IF_WIDE else ():
+        for segment, between in pairs:
             placed = None if trial.training is None else trial.training.between(segment, look.tube)
-            if between is not None and placed is not None:
+            if placed is not None:
                 unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
         unimodal.close()
     sigmas = log_concave.sigmas
@@ -170,11 +170,14 @@ class _Rows:
         if min(map(np.count_nonzero, members)) < 2:
             return None
         along, sq_off = segment.along(self.sq_dist)
-        tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], share) + 1e-9 * segment.gap**2
-        place = _place(along, members, self.weight)
-        index = np.flatnonzero(tube & (np.abs(place) < 0.5 + _HALF_WINDOW))
-        index = index[segment.cell(self.sq_dist[index])]
-        return _Between(index, place[index], self.weight[index])
+        pair = np.concatenate([sq_off[inside] for inside in members])
+        near = np.flatnonzero(sq_off <= np.quantile(pair, share) + 1e-9 * segment.gap**2)
+        place = _place(along, members, self.weight, near)
+        on_the_way = np.abs(place) < 0.5 + _HALF_WINDOW
+        near, place = near[on_the_way], place[on_the_way]
+        inside = segment.cell(self.sq_dist[near])
+        index = near[inside]
+        return _Between(index, place[inside], self.weight[index])
 
 
 @dataclass
@@ -210,21 +213,22 @@ class _Sum:
         return self._excess / math.sqrt(self._variance)
 
 
-def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats) -> Floats:
-    """Coordinates in which these rows of a have their mean at −½ and those of b at ½.
+def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats, rows: Index) -> Floats:
+    """Coordinates of ``rows`` in which the members of a have their mean at −½ and those of b at ½.
 
     Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
     left out of the mean that it is held against: else it would draw the window to itself.
     """
     means = []
     for inside in members:
-        mass, total = weight[inside].sum(), (weight * along)[inside].sum()
-        others = mass - np.where(inside, weight, 0.0)
+        mass, total = weight[inside].sum(), (weight[inside] * along[inside]).sum()
+        own = np.where(inside[rows], weight[rows], 0.0)
+        others = mass - own
         enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
-        rest = total - np.where(inside, weight * along, 0.0)
+        rest = total - own * along[rows]
         means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]
-    return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
+    return np.where(gap > 0, (along[rows] - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 
 
 def _too_few_in_the_middle(between: _Between) -> tuple[float, Floats]:
