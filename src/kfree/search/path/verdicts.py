@@ -32,7 +32,8 @@ class Verdicts:
         for k, found in judged.items():
             numbers[:, k - 1] = found.share, found.z, found.weakest, found.unimodal_z
             refuted[k - 1] = found.n_refuted > 0
-        return cls(*numbers, refuted)
+        share, evidence, weakest, unimodal = numbers
+        return cls(share, evidence, weakest, unimodal, refuted)
 
     def ranked(self, score: Floats) -> list[int]:
         """Steps that were looked at, the suggested one first, then those with enough evidence, then the others.
