@@ -184,7 +184,7 @@ def test_outliers_are_set_aside_counted_and_given_back(far, rng):
     )
 
 
-@pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")
+@pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")  # strips are long
 def test_a_fit_says_when_held_out_rows_do_not_agree():
     rng = np.random.default_rng(0)
     strips = rng.normal(size=(800, 2)) * [10.0, 1.0] + 6.0 * np.arange(4).repeat(200)[:, None] * [0.0, 1.0]

@@ -31,8 +31,7 @@ def advise(rows, names, labels, centres, path, stacklevel):
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
-            near = _without_farthest(some, labels, centres, 0 if path is None else path.n_outliers)
-            messages += long_clusters(some[near], labels[near], centres)
+            messages += long_clusters(some, labels, centres)
     for message in messages:
         warnings.warn(message, DataAdvice, stacklevel=stacklevel + 1)
 
@@ -122,13 +121,6 @@ def long_clusters(rows, labels, centres):
         f"clusters are {seen}: DPMeans looks for round ones, and cuts long ones in pieces. kfree.BayesianKMeans learns "
         "shapes, kfree.SpectralDPMeans finds curved ones."
     ]
-
-
-def _without_farthest(rows, labels, centres, n_outliers):
-    """All rows but as many as were set aside as outliers, the farthest from their centres: they give no cluster its
-    shape."""
-    sq_dist = ((rows - centres[labels]) ** 2).sum(axis=1)
-    return np.argsort(sq_dist, kind="stable")[: max(len(rows) - n_outliers, 0)]
 
 
 def _windows(rows, labels, centres):
