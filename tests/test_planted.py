@@ -216,8 +216,8 @@ MISTAKES = {
     ),
     "a row draws the window to itself": (
         "search/path/density_dips.py",
-        "others = mass - np.where(inside, weight, 0.0)",
-        "others, inside = mass, np.zeros_like(inside)",
+        "own = np.where(inside[rows], weight[rows], 0.0)",
+        "own = np.zeros(len(rows))",
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
     "a clustering off the hull has a step": (
@@ -228,7 +228,7 @@ MISTAKES = {
     ),
     "steps need no evidence": (
         "search/path/verdicts.py",
-        "(self.evidence >= ENOUGH) &",
+        "(self.evidence >= needed) &",
         "(self.evidence >= -9) &",
         ["search/test_staircase.py", "evidence"],
     ),

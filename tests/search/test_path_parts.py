@@ -156,6 +156,7 @@ NOTHING_THERE = {
     "yes/no": lambda rng: np.hstack([rng.normal(size=(500, 4)), rng.integers(2, size=(500, 1))]),
     "copies": lambda rng: np.repeat(rng.normal(size=(100, 3)), 5, axis=0),
     "skewed": lambda rng: rng.lognormal(0, 1, size=(1200, 3)),
+    "shares": lambda rng: rng.dirichlet(np.ones(4), size=600),
     "zeros": lambda rng: rng.lognormal(0, 1, size=(600, 3)) * (rng.uniform(size=(600, 3)) < 0.5),
 }
 

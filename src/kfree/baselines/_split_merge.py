@@ -1,7 +1,5 @@
 """Shared by mixtures under Kurihara & Welling's split-and-merge strategy: fit, attributes, predictions."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -9,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import GaussianData
 from kfree.estimators._validation import require_count
+from kfree.estimators._warnings import warn
 from kfree.search.evidence.overlap import criteria_of, responsibilities
 from kfree.search.evidence.soft_labels import split_and_merge
 
@@ -33,11 +32,10 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         data = GaussianData(X, self)
         descent = split_and_merge(data.rows, self._family(data), self.max_iter, self.max_clusters)
         if not descent.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge within max_iter={self.max_iter} splits and merges; the "
                 "mixture is valid but more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._mixture_ = data.frame, descent.state.parameters

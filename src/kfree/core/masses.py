@@ -27,8 +27,9 @@ class Masses:
         self._first = [first_block]
         while len(self._levels[-1]) > 1:
             first, masses = self._first[-1], self._levels[-1]
-            masses = np.pad(masses, (first % 2, (first % 2 + len(masses)) % 2))
-            self._levels.append(masses[0::2] + masses[1::2])
+            pairs = np.zeros(2 * ((first % 2 + len(masses) + 1) // 2))
+            pairs[first % 2 : first % 2 + len(masses)] = masses
+            self._levels.append(pairs[0::2] + pairs[1::2])
             self._first.append(first // 2)
         self.nodes: list[Node] = nodes_covering(first_block, first_block + len(self._levels[0]))
 

@@ -1,9 +1,8 @@
 """Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
-import warnings
-
 import numpy as np
 
+from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
@@ -22,7 +21,7 @@ _TYPICAL = 0.954
 _LONG, _TOUCHING, _WINDOW, _FEWEST = 2.5, 0.85, 0.15, 20
 
 
-def advise(rows, names, labels, centres, path, stacklevel):
+def advise(rows, names, labels, centres, path):
     """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse."""
     messages = few_rows(rows.shape[0]) + path_ended(path)
     if isinstance(rows, np.ndarray):
@@ -33,7 +32,7 @@ def advise(rows, names, labels, centres, path, stacklevel):
             messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
             messages += long_clusters(some, labels, centres)
     for message in messages:
-        warnings.warn(message, DataAdvice, stacklevel=stacklevel + 1)
+        warn(message, DataAdvice)
 
 
 def few_rows(n_rows):

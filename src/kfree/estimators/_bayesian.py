@@ -1,7 +1,5 @@
 """Rows, hyper-parameters and engines for the models of Bayesian clustering, one class per model."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
@@ -13,6 +11,7 @@ from kfree.engines.kernel.gram import blocks
 from kfree.estimators._counts import validated_binary, validated_counts
 from kfree.estimators._explained import column_names, distances_in_blocks, require_rows, view_by_distances
 from kfree.estimators._validation import is_positive_number, require, validated_rows
+from kfree.estimators._warnings import warn
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.gaussian import GaussianModel
@@ -53,12 +52,11 @@ class GaussianData:
         else:
             default, regularised = informed(self.rows, rng)
             if regularised and "B0" not in given:
-                warnings.warn(
+                warn(
                     "the covariance of X is singular (a constant column, columns that determine each other, or no more "
                     "rows than columns): the prior's B0 was regularised by a millionth of the mean variance. Drop such "
                     "columns, or project X to fewer.",
                     UserWarning,
-                    stacklevel=4,
                 )
         return self._explicit(given, default), _positive("phi0", given.get("phi0", DATA_PHI0))
 

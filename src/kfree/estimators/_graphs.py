@@ -1,6 +1,5 @@
 """Conversion of graphs (matrices, lists of edges, networkx, igraph) to a symmetric matrix and names of nodes."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -8,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import require_structure
+from kfree.estimators._warnings import warn
 from kfree.explain import View
 
 _ACCEPTED = (
@@ -244,10 +244,9 @@ def _symmetric(adjacency):
     gap = abs(adjacency - transposed)
     if gap.nnz == 0 or gap.max() <= 1e-10 * adjacency.max():
         return adjacency
-    warnings.warn(
+    warn(
         "the graph is directed or its matrix asymmetric: each pair of nodes is linked by the mean of both directions. "
         "Give (A + A.T) / 2 to avoid this warning.",
         UserWarning,
-        stacklevel=4,
     )
     return sp.csr_array((adjacency + transposed) / 2)

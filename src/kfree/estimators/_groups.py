@@ -1,12 +1,11 @@
 """Validation of rows in groups, and the numbers of groups."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 
 from kfree.engines.local.grouped import numbered
 from kfree.estimators._validation import validated_rows
+from kfree.estimators._warnings import warn
 
 
 def stacked(X, groups, estimator):
@@ -87,7 +86,7 @@ def refuse_groups_as_y(y, groups):
     if names.dtype.kind in "US" or (names.dtype.kind == "O" and any(isinstance(name, str) for name in names.flat)):
         raise ValueError(f"y holds names, such as {names.ravel()[0]!s}, and {advice}")
     if names.dtype.kind in "iu" and names.ndim == 1 and 1 < len(np.unique(names)) < len(names):
-        warnings.warn(f"y holds whole numbers that repeat, and {advice}", UserWarning, stacklevel=4)
+        warn(f"y holds whole numbers that repeat, and {advice}", UserWarning)
 
 
 def _n_dimensions(part):

@@ -1,7 +1,6 @@
 """Shared by estimators with a penalty per cluster: parameters, the choice of the penalty, and both searches."""
 
 import time
-import warnings
 from dataclasses import replace
 from numbers import Integral
 
@@ -11,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from kfree.engines.contract import VisitingOrder
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
@@ -111,13 +111,12 @@ class PenalisedSearch(Watched):
 
     def _warn_of_doubt(self, path):
         found = path.summary()
-        warnings.warn(
+        warn(
             f"{type(self).__name__} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
             f"is a density dip between {found['share']:.0%} of neighbouring clusters, and the weakest differs from "
             f"none by {found['weakest']:.1f} standard deviations. The runner-up is k={found['runner_up']}; "
             "path_ shows all. Give lam or target_k to set the number of clusters.",
             UserWarning,
-            stacklevel=4,
         )
 
     def _searched(self, engine, objective, path, kept):
@@ -143,11 +142,10 @@ class PenalisedSearch(Watched):
         lam, descent = self._nearest_to(self.target_k, engine, objective, budget)
         n_found = len(descent.state.stats.n)
         if n_found != self.target_k:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} found no penalty at which target_k={self.target_k} clusters are best; "
                 f"lam_={lam:g} gives {n_found}. Use KMeans({self.target_k}) for exactly this number.",
                 UserWarning,
-                stacklevel=4,
             )
         return replace(objective, lam=lam), descent
 
@@ -159,11 +157,10 @@ class PenalisedSearch(Watched):
         lam, descent = self._nearest_to(step.k, engine, objective, budget, (step.lam_low / 2, step.lam_high * 2))
         n_found = len(descent.state.stats.n)
         if n_found != step.k:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
                 f"clusterings of lower cost than the path found. Give target_k={step.k} for that number.",
                 UserWarning,
-                stacklevel=4,
             )
         return replace(objective, lam=lam), descent
 
@@ -210,18 +207,16 @@ class PenalisedSearch(Watched):
         limit = descent.stop_reason
         # Random splits come last; a time limit reached during them is no failure.
         if limit == "max_iter" or (limit == "time_budget" and not descent.reached_last):
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge within {limit}={getattr(self, limit)}; the clustering is "
                 f"valid but a longer search may improve it. Raise {limit}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         if state.was_full:
-            warnings.warn(
+            warn(
                 f"max_clusters={self.max_clusters} was reached; more clusters would lower the cost at "
                 f"lam={objective.lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
-                stacklevel=4,
             )
         if not searched_all or not state.settled or not np.all(state.stats.n > 0):
             state = settle(state, engine, objective)

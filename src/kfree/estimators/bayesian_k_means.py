@@ -1,6 +1,5 @@
 """BayesianKMeans: hard clusters with uncertain parameters, and their number (Kurihara & Welling 2009)."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
 from kfree.estimators._validation import require_choice, require_count, require_threads
+from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
@@ -231,11 +231,10 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
     def _publish(self, X, data, engine, objective, descent):
         """Set all fitted attributes; called only after the fit has succeeded."""
         if descent.stop_reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         state = descent.state
         found = engine.outward(state.labels)

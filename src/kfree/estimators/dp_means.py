@@ -199,7 +199,7 @@ class DPMeans(PenalisedSearch, CentreClusterer):
             if found.path.n_outliers:  # rows far from every cluster say nothing about its shape
                 inside &= self.outlier_score(X) <= 1
             kept = rows if inside.all() else rows[inside]
-            advise(kept, names, self.labels_[inside], self.cluster_centers_, found.path, stacklevel=2)
+            advise(kept, names, self.labels_[inside], self.cluster_centers_, found.path)
         return self
 
     def _found(self, rows, weight):

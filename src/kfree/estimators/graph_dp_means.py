@@ -1,7 +1,5 @@
 """GraphDPMeans: clusters of a graph by penalised normalised or ratio cuts (Kulis & Jordan 2012, §5.2)."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -14,6 +12,7 @@ from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
+from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
@@ -266,11 +265,10 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
 
     def _warn_unless_found(self, n_found, lam):
         if n_found != self.target_k:
-            warnings.warn(
+            warn(
                 f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
                 f"gives {n_found}.",
                 UserWarning,
-                stacklevel=4,
             )
 
     def _require_penalty_above(self, lowest):
@@ -305,11 +303,10 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
 
     def _warn_unless(self, within_limit):
         if not within_limit:
-            warnings.warn(
+            warn(
                 f"GraphDPMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

@@ -1,7 +1,5 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +20,7 @@ from kfree.estimators._validation import (
     require_count,
     validated_weights,
 )
+from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
@@ -318,11 +317,10 @@ class HardHDP(Watched, SharedClusterer):
         objective = self._scaled(objective, scale)
         n_found = len(descent.state.stats.n)
         if n_found != self.target_k:
-            warnings.warn(
+            warn(
                 f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
                 f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
                 UserWarning,
-                stacklevel=4,
             )
         return objective, *self._finished(engine.penalised(objective.lam_local), objective, descent, watch)
 
@@ -340,11 +338,10 @@ class HardHDP(Watched, SharedClusterer):
     def _finished(self, engine, objective, descent, watch):
         descent.stop_reason = self._stop_reason(descent, watch)
         if descent.stop_reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         state = at_rest(descent.state, engine, objective)
         if state.cost < descent.cost_history[-1]:

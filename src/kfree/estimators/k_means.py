@@ -1,6 +1,5 @@
 """KMeans: Lloyd's algorithm on kfree's engine, for a known k and for comparison (Lloyd 1982)."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -11,6 +10,7 @@ from kfree.core.sites import Sites
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import require, require_count
+from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd
@@ -214,16 +214,14 @@ class KMeans(Watched, CentreClusterer):
 
     def _warn(self, descent):
         if descent.stop_reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"KMeans did not converge within max_iter={self.max_iter} iterations. Raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         n_distinct = int((descent.state.stats.n > 0).sum())
         if n_distinct < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"KMeans found {n_distinct} clusters with rows, not n_clusters={self.n_clusters}: X has too few "
                 "distinct rows.",
                 ConvergenceWarning,
-                stacklevel=3,
             )

@@ -1,7 +1,5 @@
 """SpectralDPMeans: the spectral relaxation of DP-means (Kulis & Jordan 2012, §5.1)."""
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr
@@ -17,6 +15,7 @@ from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
+from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
@@ -283,27 +282,24 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
 
     def _warn(self, spectrum, matrix):
         if self.target_k is not None and len(spectrum.values) != self.target_k:
-            warnings.warn(
+            warn(
                 f"SpectralDPMeans found no penalty with target_k={self.target_k} eigenvalues above it, as some are "
                 f"equal; lam_={spectrum.lam:g} gives {max(1, len(spectrum.values))}.",
                 UserWarning,
-                stacklevel=3,
             )
         if not len(spectrum.values):
             largest = float(matrix.leading(1)[0][0])
-            warnings.warn(
+            warn(
                 f"lam={spectrum.lam:g} is not below the largest eigenvalue, {largest:g}, so that all rows are one "
                 "cluster; give a smaller lam, or 'auto'.",
                 UserWarning,
-                stacklevel=3,
             )
         certificate = spectrum.certificate
         if certificate.risk > 1e-6 or certificate.n_above != len(spectrum.values):
-            warnings.warn(
+            warn(
                 f"it could not be proved that {len(spectrum.values)} eigenvalue(s) are all above lam={spectrum.lam:g} "
                 f"(certificate_: {certificate}). Others may be very close to it. Try another lam.",
                 UserWarning,
-                stacklevel=3,
             )
 
     def _publish(self, X, rows, affinity, degrees, matrix, spectrum):

@@ -1,12 +1,11 @@
 """TableEncoder: numbers, categories, dates and missing values of a table as rows with comparable distances."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kfree.estimators._validation import require, require_choice, require_count
+from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
 from kfree.tables.containers import as_container, as_table
@@ -115,7 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._require_values(blocks, encoders)
         donors = NearestDonor(np.hstack(blocks))
         if left_out:
-            warnings.warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice, stacklevel=2)
+            warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice)
         validate_data(self, X, skip_check_array=True, reset=True)
         self.encoders_, self.left_out_ = encoders, left_out
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]

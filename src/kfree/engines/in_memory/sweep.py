@@ -26,7 +26,10 @@ class InMemorySweep:
         self._part, self._lam, self._k = part, lam, len(sites.uids)
         self._labels, self._sq_dist, self._partial, is_far = part.assign(sites, lam)
         far = np.zeros(0, dtype=bool) if is_far is None else is_far
-        self._order, self._positions = (None, None) if order is None else order.within(part.begin, self._end)
+        self._order: Index | None = None
+        self._positions: Index | None = None
+        if order is not None:
+            self._order, self._positions = order.within(part.begin, self._end)
         self._far: Index = np.flatnonzero(far) if self._order is None else self._order[far[self._order]]
         self._n_seen = 0
 

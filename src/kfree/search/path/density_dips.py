@@ -11,7 +11,7 @@ than the emptier of the windows around the two. Between clusters some window doe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -26,10 +26,10 @@ from kfree.search.path.cells import Mask, Segment, neighbours, off_span
 _HALF_WINDOW = 0.25
 # Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
 _LEAST_SHARE = 1e-9
-# Standard deviations needed to accept dips: data without clusters exceed them once in 4,000 times.
-ENOUGH = 3.5
-# Places between two centres where the window of lowest density is searched, and its half width: narrow, to find narrow
-# dips.
+# Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
+# So many are enough for a step that is wide: once in a hundred times.
+ENOUGH, ENOUGH_IF_WIDE = 3.5, 2.33
+# Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
 _PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
 # A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
 REFUTED = -2.0
@@ -65,8 +65,7 @@ class DensityDips:
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
     rows for the test. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
     ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
-    below zero for every unimodal density, and minus infinity where dips are too few to ask. ``closely`` says that a
-    second look was taken.
+    below zero for every unimodal density, and minus infinity where dips are too few to ask.
     """
 
     share: float
@@ -75,7 +74,6 @@ class DensityDips:
     n_pairs: int = 0
     n_refuted: int = 0
     unimodal_z: float = math.inf
-    closely: bool = False
 
 
 def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = False) -> DensityDips:
@@ -84,29 +82,29 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
     ``closely`` takes a second look, through narrow tubes, where the first one shows too little.
     """
     lines = [_Lines(trial, space) for trial in trials]
-    found = _seen(lines, WIDE, least=-1.0 if closely else ENOUGH)
+    found = _seen(lines, WIDE)
     if not closely or found.z >= ENOUGH:
         return found
-    closer = _seen(lines, NARROW, least=-1.0)
-    return replace(closer if closer.z > found.z else found, closely=True)
+    closer = _seen(lines, NARROW)
+    return closer if closer.z > found.z else found
 
 
-def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
-    """The result of one test; unimodality is tested only if there is enough evidence of dips."""
+def _seen(trials: list[_Lines], look: Look) -> DensityDips:
+    """What one look shows; whether the density is unimodal is asked only where there is enough evidence of dips."""
     log_concave, unimodal = _Sum(), _Sum()
+    seen: list[list[tuple[Segment, _Between]]] = []
     for trial in trials:
-        for segment in neighbours(trial.sq_gap, look.n_nearest):
-            between = trial.rows.between(segment, look.tube)
-            if between is None:
-                log_concave.unknown = True
-            else:
-                log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
+        segments = neighbours(trial.sq_gap, look.n_nearest)
+        betweens = [trial.rows.between(segment, look.tube) for segment in segments]
+        seen.append([(segment, one) for segment, one in zip(segments, betweens, strict=True) if one is not None])
+        log_concave.unknown |= len(seen[-1]) < len(segments)
+        for _, between in seen[-1]:
+            log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
         log_concave.close()
-    for trial in trials if log_concave.z >= least else []:
-        for segment in neighbours(trial.sq_gap, look.n_nearest):
-            between = trial.rows.between(segment, look.tube)
+    for trial, pairs in zip(trials, seen, strict=True) if log_concave.z >= ENOUGH_IF_WIDE else ():
+        for segment, between in pairs:
             placed = None if trial.training is None else trial.training.between(segment, look.tube)
-            if between is not None and placed is not None:
+            if placed is not None:
                 unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
         unimodal.close()
     sigmas = log_concave.sigmas
@@ -118,7 +116,7 @@ def _seen(trials: list[_Lines], look: Look, least: float) -> DensityDips:
         -math.inf if log_concave.unknown else min(sigmas),
         len(sigmas),
         sum(sigma <= REFUTED for sigma in sigmas),
-        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < least else math.inf),
+        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < ENOUGH_IF_WIDE else math.inf),
     )
 
 
@@ -172,11 +170,14 @@ class _Rows:
         if min(map(np.count_nonzero, members)) < 2:
             return None
         along, sq_off = segment.along(self.sq_dist)
-        tube = sq_off <= np.quantile(sq_off[members[0] | members[1]], share) + 1e-9 * segment.gap**2
-        place = _place(along, members, self.weight)
-        index = np.flatnonzero(tube & (np.abs(place) < 0.5 + _HALF_WINDOW))
-        index = index[segment.cell(self.sq_dist[index])]
-        return _Between(index, place[index], self.weight[index])
+        pair = np.concatenate([sq_off[inside] for inside in members])
+        near = np.flatnonzero(sq_off <= np.quantile(pair, share) + 1e-9 * segment.gap**2)
+        place = _place(along, members, self.weight, near)
+        on_the_way = np.abs(place) < 0.5 + _HALF_WINDOW
+        near, place = near[on_the_way], place[on_the_way]
+        inside = segment.cell(self.sq_dist[near])
+        index = near[inside]
+        return _Between(index, place[inside], self.weight[index])
 
 
 @dataclass
@@ -212,21 +213,22 @@ class _Sum:
         return self._excess / math.sqrt(self._variance)
 
 
-def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats) -> Floats:
-    """Coordinates in which these rows of a have their mean at −½ and those of b at ½.
+def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats, rows: Index) -> Floats:
+    """Coordinates of ``rows`` in which the members of a have their mean at −½ and those of b at ½.
 
     Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
     left out of the mean that it is compared with; otherwise it would shift the window to itself.
     """
     means = []
     for inside in members:
-        mass, total = weight[inside].sum(), (weight * along)[inside].sum()
-        others = mass - np.where(inside, weight, 0.0)
-        enough = others > _LEAST_SHARE * mass  # otherwise the rest is rounding, and the mean is not defined
-        rest = total - np.where(inside, weight * along, 0.0)
+        mass, total = weight[inside].sum(), (weight[inside] * along[inside]).sum()
+        own = np.where(inside[rows], weight[rows], 0.0)
+        others = mass - own
+        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
+        rest = total - own * along[rows]
         means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
     gap = means[1] - means[0]
-    return np.where(gap > 0, (along - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
+    return np.where(gap > 0, (along[rows] - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
 
 
 def _too_few_in_the_middle(between: _Between) -> tuple[float, Floats]:

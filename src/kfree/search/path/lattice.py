@@ -15,6 +15,7 @@ from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import SampleEngine, row_weights
 from kfree.engines.registry import open_local
+from kfree.search.path.one_hot import one_hot_groups, spread_over_cells
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
@@ -59,5 +60,8 @@ def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.Random
     if not steps.any():
         return engine
     noisy = rows + steps * rng.uniform(-0.5, 0.5, size=rows.shape)
+    for group in one_hot_groups(rows):
+        spread = spread_over_cells(rows[:, group], rng)
+        noisy[:, group] = noisy[:, group] if spread is None else spread
     plain = Frame.plain(engine.n_features)
     return open_local(engine.name, noisy, weight=row_weights(engine), frame=plain)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.stats import Floats
-from kfree.search.path.density_dips import ENOUGH, DensityDips
+from kfree.search.path.density_dips import ENOUGH, ENOUGH_IF_WIDE, DensityDips
 
 # Standard deviations by which a single density dip must exceed chance to be clear.
 NO_DOUBT = 2.0
-# A score beyond those of log-concave densities, the corners of a simplex aside.
+# A score that few of the judged steps reach, if any, so that chance has few tries there.
 _VERY_WIDE = 2.7
 
 
@@ -25,15 +25,15 @@ class Verdicts:
     weakest: Floats
     unimodal: Floats
     refuted: NDArray[np.bool_]
-    closely: NDArray[np.bool_]
 
     @classmethod
     def of(cls, judged: dict[int, DensityDips], n_steps: int) -> Verdicts:
-        numbers, flags = np.full((4, n_steps), np.nan), np.zeros((2, n_steps), dtype=bool)
+        numbers, refuted = np.full((4, n_steps), np.nan), np.zeros(n_steps, dtype=bool)
         for k, found in judged.items():
             numbers[:, k - 1] = found.share, found.z, found.weakest, found.unimodal_z
-            flags[:, k - 1] = found.n_refuted > 0, found.closely
-        return cls(*numbers, *flags)
+            refuted[k - 1] = found.n_refuted > 0
+        share, evidence, weakest, unimodal = numbers
+        return cls(share, evidence, weakest, unimodal, refuted)
 
     def ranked(self, score: Floats) -> list[int]:
         """Tested steps, the suggested one first, then those with enough evidence, then the others.
@@ -51,7 +51,6 @@ class Verdicts:
         return [best, *sorted(others, key=lambda j: (-merit[j], -self.evidence[j]))]
 
     def _confirmed(self, score: Floats) -> NDArray[np.bool_]:
-        """Steps with enough evidence; and very wide ones of close clusters, if there is none against them."""
-        dips = (self.evidence >= ENOUGH) & (self.share > 0) & (self.unimodal >= 0)
-        close = self.closely & (score >= _VERY_WIDE) & (self.evidence >= -1) & (self.unimodal >= -1)
-        return np.asarray(dips | close)
+        """Steps with enough evidence, which is less for very wide ones: of these there are few to be mistaken in."""
+        needed = np.where(score >= _VERY_WIDE, ENOUGH_IF_WIDE, ENOUGH)
+        return np.asarray((self.evidence >= needed) & (self.share > 0) & (self.unimodal >= 0))
