@@ -57,7 +57,7 @@ def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init))
     assert model.labels_.tolist() == labels
     capped = DPMeans(search="sweep", label_order="found", lam=9.0, init=init, engine=engine, max_clusters=4)
-    with pytest.warns(UserWarning, match="max_clusters=4 kept"):
+    with pytest.warns(UserWarning, match="max_clusters=4 was reached"):
         capped.fit(X)
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init), max_clusters=4)
     assert capped.labels_.tolist() == labels

@@ -70,6 +70,7 @@ def weights_are_not_repeats(estimator):
 @pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
     "ignore::kfree.exceptions.DataAdvice",  # the checks have few rows
+    "ignore:DPMeans (chose|found)",
     "ignore:the covariance of X is singular",
 )
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
@@ -33,7 +33,7 @@ class Assignment:
     n_clusters: int
     compute_fingerprints: Callable[[], Fingerprints]
 
-    @cached_property
+    @cached
     def fingerprints(self) -> Fingerprints:
         """Per cluster the sum of a hash of its rows' numbers, (k,): equal sums mean the same rows."""
         return self.compute_fingerprints()
@@ -71,7 +71,7 @@ class VisitingOrder:
     seed: int
     n_rows: int
 
-    @cached_property
+    @cached
     def permutation(self) -> Index:
         return np.random.RandomState(self.seed).permutation(self.n_rows)
 

@@ -1,7 +1,6 @@
 """Shared by estimators with centres: parameters, input, predict, transform and fitted attributes."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.kernel.gram import blocks
@@ -47,7 +47,7 @@ class Found:
     descent: Any
     path: Any = None
 
-    @cached_property
+    @cached
     def labels(self):
         """The cluster of each row, (n,), as the search numbers them."""
         return self.engine.labels(self.state.assignment)
@@ -223,7 +223,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         engine, seen = self._engine_in(frame, centres, rows, None)
         return np.sqrt(engine.parts[0].distances_to_own(np.arange(engine.n_rows), labels, seen))
 
-    @cached_property
+    @cached
     def _spreads_(self):
         """How far rows usually lie from their own centre, worked out when it is first asked for."""
         return fitted_spreads(*self._spread_sample_)

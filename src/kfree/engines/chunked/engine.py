@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
@@ -41,7 +41,7 @@ class ChunkedEngine(ABC):
     def n_distances(self) -> int:
         return sum(part.n_distances for part in self.parts)
 
-    @cached_property
+    @cached
     def total_weight(self) -> float:
         return float(self.nearest(Sites.of(self.first_point()[None, :])).stats.n[0])
 

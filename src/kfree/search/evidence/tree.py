@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kfree.core.cached import cached
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.native.implementations import implementation
@@ -43,7 +43,7 @@ class Tree:
         """The smallest number of clusters whose free energy is no more than this."""
         return self.merges.n_start - int(np.flatnonzero(self.free_energies <= free_energy)[-1])
 
-    @cached_property
+    @cached
     def linkage(self) -> Floats:
         """The tree as SciPy has it: in row t the two nodes that became node n + t, a height, and the number of rows.
 

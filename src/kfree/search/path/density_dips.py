@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from kfree.core.cached import cached
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import SampleEngine, row_weights
@@ -128,7 +128,7 @@ class _Lines:
         self.sq_gap = space.sq_gaps(trial.centres, slice(None))
         self.rows = _Rows.of(trial.held_out, trial.centres, self.sq_gap)
 
-    @cached_property
+    @cached
     def training(self) -> _Rows | None:
         """The training rows, of which only steps with enough evidence need to know."""
         training = self._trial.training
