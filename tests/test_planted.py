@@ -28,12 +28,6 @@ MISTAKES = {
         "        engine.labels(state.assignment)\n        founders = pays.points[",
         ["engines/test_engines.py", "crosses and one"],
     ),
-    "rows cross in a search": (
-        "engines/chunked/engine.py",
-        "        return _once_per_cluster(_by_gain(found))",
-        "        return _by_gain(found * 1000)",
-        ["engines/test_engines.py", "crosses and one"],
-    ),
     "the smallest cluster comes first": (
         "estimators/_order.py",
         "np.lexsort((first, -np.round(",
