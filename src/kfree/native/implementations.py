@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from kfree.native import _core
+import kfree.native._core as _core
 from kfree.native.reference import agglomerate, cut, hdp, online, passes, quadratic, samplers
 
 # "auto" may change the speed, never the answer.
