@@ -447,9 +447,11 @@ def outcome(mistake, folder):
     source = (package / file).read_text()
     assert source.count(right) == 1, "the line to spoil has changed: spoil its successor"
     (package / file).write_text(source.replace(right, wrong))
+    # Not the options of the outer run: under xdist, -x ends with another exit code.
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", TESTS / tests, "-k", selection],
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=inherited | {"PYTHONPATH": str(folder)},
         cwd=TESTS.parent,
         capture_output=True,
         text=True,
