@@ -85,4 +85,4 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
 
 def plug_in_criteria(rows, parameters):
     """J_split and J_merge of point estimates."""
-    return criteria_of([parameters.rule.costs(rows)], parameters.log_weight)
+    return criteria_of([(parameters.rule.costs(rows), 1.0)], parameters.log_weight)

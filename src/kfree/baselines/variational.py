@@ -100,7 +100,7 @@ class VariationalFamily:
 
     def criteria(self, rows, state):
         stats = state.parameters.stats
-        return criteria_of([state.parameters.rule.costs(rows)], np.log(self.objective.mixture.weights(stats.n)))
+        return criteria_of([(state.parameters.rule.costs(rows), 1.0)], np.log(self.objective.mixture.weights(stats.n)))
 
     def _updated(self, rows, state):
         rule = self.objective.labelling(state.parameters.stats)

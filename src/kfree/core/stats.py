@@ -66,7 +66,7 @@ class Stats:
 
 @dataclass(frozen=True)
 class GaussianStats:
-    """Per cluster: number of rows ``n`` (k,), their ``sum`` (k, d) and ``scatter`` Σ(x − mean)(x − mean)ᵀ (k, d, d).
+    """Per cluster: weight ``n`` of the rows (k,), their ``sum`` (k, d), ``scatter`` Σ(x − mean)(x − mean)ᵀ (k, d, d).
 
     The scatter is about the cluster's own mean, because Σxxᵀ − n·mean·meanᵀ has no digits left for tight clusters that
     lie far out. Formulas may have more axes before these.
@@ -85,7 +85,7 @@ class GaussianStats:
     @property
     def mean(self) -> Floats:
         """Means of the clusters, zero where there are no rows."""
-        return self.sum / np.maximum(self.n, 1.0)[..., None]
+        return self.sum / np.where(self.n > 0, self.n, 1.0)[..., None]
 
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())
@@ -103,7 +103,7 @@ class GaussianStats:
         """What clusters here and their partners in ``other`` are together; the same bits the other way round."""
         n = self.n + other.n
         gap = self.mean - other.mean
-        shared = self.n * other.n / np.maximum(n, 1.0)
+        shared = self.n * other.n / np.where(n > 0, n, 1.0)
         between = shared[..., None, None] * (gap[..., :, None] * gap[..., None, :])
         return type(self)(n, self.sum + other.sum, self.scatter + other.scatter + between)
 
@@ -120,7 +120,7 @@ class GaussianStats:
 
 @dataclass(frozen=True)
 class CountStats:
-    """Per cluster: number of rows ``n`` (k,), ``sum`` of their counts (k, d), and ``log_ways`` (k,).
+    """Per cluster: weight ``n`` of the rows (k,), ``sum`` of their counts (k, d), and ``log_ways`` (k,).
 
     ``log_ways`` is Σ log(W!/Πx!) over the rows, where W is the total of a row: in how many orders its events can have
     come. It is zero for rows of zeros and ones that are no counts. Formulas may have more axes before these.

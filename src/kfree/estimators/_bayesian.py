@@ -1,5 +1,7 @@
 """Rows, hyper-parameters and engines for the models of Bayesian clustering, one class per model."""
 
+from copy import copy
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
@@ -7,10 +9,8 @@ from numpy.linalg import LinAlgError
 from kfree.core.frame import Frame
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
-from kfree.engines.kernel.gram import blocks
 from kfree.estimators._counts import validated_binary, validated_counts
-from kfree.estimators._explained import column_names, distances_in_blocks, require_rows, view_by_distances
-from kfree.estimators._validation import is_positive_number, require, validated_rows
+from kfree.estimators._validation import is_positive_number, require, validated_rows, validated_weights
 from kfree.estimators._warnings import warn
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
@@ -23,18 +23,49 @@ PRIORS = ["data", "uninformative"]
 _LARGEST = 1e70
 
 
-class GaussianData:
+class Counted:
+    """Rows of positive weight as ``rows`` with ``weight`` (None if all are 1), and those of weight zero ``aside``."""
+
+    weight, aside, counts = None, None, None
+
+    def _divide(self, rows, sample_weight):
+        """Set aside rows of weight zero; returns the others."""
+        weight = validated_weights(sample_weight, rows.shape[0])
+        if weight is None:
+            return rows
+        self.counts = weight > 0
+        self.weight = weight[self.counts]
+        if not self.counts.all():
+            self.aside = rows[~self.counts]
+        return rows[self.counts]
+
+    def all_labels(self, labels, rule, engine, n_threads):
+        """Labels of all rows from those of the rows that count; the others go where they cost least."""
+        if self.aside is None:
+            return labels
+        rest = copy(self)
+        rest.rows, rest.weight = self.aside, None
+        everywhere = np.empty(len(self.counts), dtype=np.int32)
+        everywhere[self.counts] = labels
+        everywhere[~self.counts] = rest.open(engine, "brute", n_threads).assign(rule)[0]
+        return everywhere
+
+
+class GaussianData(Counted):
     """Dense rows, seen in coordinates around their mean."""
 
     takes_sparse = False
 
-    def __init__(self, X, estimator, frame=None):
+    def __init__(self, X, estimator, frame=None, sample_weight=None):
         rows = validated_rows(X, estimator)
         if sp.issparse(rows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
         rows = rows.astype(np.float64, copy=False)
+        rows = self._divide(rows, sample_weight)
         self.frame = Frame.about(rows) if frame is None else frame
         self.rows = np.ascontiguousarray(self.frame.inward(rows))
+        if self.aside is not None:
+            self.aside = np.ascontiguousarray(self.frame.inward(self.aside))
         largest = np.abs(self.rows).max()
         if frame is None and largest > 0 and not 1 / _LARGEST < largest < _LARGEST:
             raise ValueError(
@@ -45,12 +76,12 @@ class GaussianData:
     def model(self, prior, rng, informed=informed_by_data):
         """The model with the hyper-parameters given by ``prior``, in these coordinates, and φ0."""
         if isinstance(prior, str) and prior == "uninformative":
-            return over_box(self.rows), 1.0
+            return over_box(self.rows, self.weight), 1.0
         given = {} if isinstance(prior, str) else _checked_keys(prior, ["xi0", "m0", "eta0", "B0", "phi0"])
         if {"xi0", "m0", "eta0", "B0"} <= set(given):
             default = None
         else:
-            default, regularised = informed(self.rows, rng)
+            default, regularised = informed(self.rows, rng, self.weight)
             if regularised and "B0" not in given:
                 warn(
                     "the covariance of X is singular (a constant column, columns that determine each other, or no more "
@@ -61,7 +92,7 @@ class GaussianData:
         return self._explicit(given, default), _positive("phi0", given.get("phi0", DATA_PHI0))
 
     def open(self, engine, algorithm, n_threads):
-        return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads)
+        return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads, self.weight)
 
     def in_span(self, model, engine, n_threads):
         """An engine for coordinates in the span of the rows and m0, and the model for these; None if B0 mixes it."""
@@ -70,7 +101,7 @@ class GaussianData:
         if spanned is None:
             return None
         coordinates = np.ascontiguousarray(self.rows @ basis)
-        return GaussianRows(implementation(engine, "quadratic"), coordinates, "brute", n_threads), spanned
+        return GaussianRows(implementation(engine, "quadratic"), coordinates, "brute", n_threads, self.weight), spanned
 
     def prior_of(self, model, phi0):
         """Hyper-parameters by name, in the coordinates of the user."""
@@ -95,21 +126,21 @@ class GaussianData:
         return GaussianModel.conjugate(xi0, m0, eta0, B0)
 
 
-class MultinomialData:
+class MultinomialData(Counted):
     """Counts of events, dense or CSR."""
 
     takes_sparse = True
-    weight = "psi0"
+    parameter = "psi0"
 
-    def __init__(self, X, estimator, frame=None):
-        self.frame, self.rows = None, self._validated(X, estimator)
+    def __init__(self, X, estimator, frame=None, sample_weight=None):
+        self.frame, self.rows = None, self._divide(self._validated(X, estimator), sample_weight)
 
     def model(self, prior, rng, informed=None):
         """The model with the hyper-parameters given by ``prior``, and φ0; "data" has the paper's 0.1 and 1."""
         uninformative = isinstance(prior, str) and prior == "uninformative"
-        given = {} if isinstance(prior, str) else _checked_keys(prior, [self.weight, "phi0"])
-        weight = _positive(self.weight, given.get(self.weight, 1.0 if uninformative else 0.1))
-        return self._model(weight, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
+        given = {} if isinstance(prior, str) else _checked_keys(prior, [self.parameter, "phi0"])
+        strength = _positive(self.parameter, given.get(self.parameter, 1.0 if uninformative else 0.1))
+        return self._model(strength, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
 
     def in_span(self, model, engine, n_threads):
         """Counts are no coordinates."""
@@ -117,10 +148,10 @@ class MultinomialData:
 
     def open(self, engine, algorithm, n_threads):
         require(algorithm != "kd-tree", "algorithm", algorithm, "'auto' or 'brute' unless model='gaussian'")
-        return CountRows(self.rows, self._log_ways())
+        return CountRows(self.rows, self._log_ways(), self.weight)
 
     def prior_of(self, model, phi0):
-        return {self.weight: getattr(model, self.weight), "phi0": phi0}
+        return {self.parameter: getattr(model, self.parameter), "phi0": phi0}
 
     def centres(self, model, stats):
         return model.centres(stats)
@@ -137,7 +168,7 @@ class MultinomialData:
 class BernoulliData(MultinomialData):
     """Zeros and ones, dense or CSR."""
 
-    weight = "omega0"
+    parameter = "omega0"
     _model = BernoulliModel
 
     def _validated(self, X, estimator):
@@ -185,59 +216,3 @@ def _require_positive_definite(B0):
             f"prior['B0'] is not positive definite: its smallest eigenvalue is {smallest:g}. Give a covariance-like "
             "matrix, for example a small multiple of the identity."
         ) from None
-
-
-def view_of_models(estimator, X, labels, centres, covariances):
-    """A view of rows of ``DATA``; without ``centres``, of the rows of the fit and the means of their clusters.
-
-    Gaussians have Mahalanobis distances where they have covariances. Counts are seen as shares of their row's total.
-    """
-    require_rows(X, estimator)
-    rows = DATA[estimator.model](X, estimator).rows if estimator.model != "gaussian" else validated_rows(X, estimator)
-    if rows.shape[0] != len(labels):
-        raise ValueError(f"X has {rows.shape[0]} rows; give the {len(labels)} rows of fit.")
-    counted = estimator.model == "multinomial"
-    centres = _means(_shares(rows) if counted else rows, labels) if centres is None else centres
-    distance = "Euclidean distance to the mean" if covariances is None else "Mahalanobis distance to the centre"
-    told = {"distance": distance + " of shares" * counted, "columns": rows, "names": column_names(X, estimator)}
-    return view_by_distances(distances_of_models(estimator.model, rows, centres, covariances), labels, centres, **told)
-
-
-def distances_of_models(model, rows, centres, covariances):
-    """Distances of rows to the clusters of a model, block by block: Mahalanobis where these have covariances.
-
-    Counts are seen as shares of their row's total.
-    """
-    if covariances is not None:
-        return _mahalanobis(rows, centres, covariances)
-    return distances_in_blocks(_shares(rows) if model == "multinomial" else rows, centres)
-
-
-def _means(rows, labels):
-    members = sp.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
-    totals = members @ rows
-    return (totals.toarray() if sp.issparse(totals) else totals) / members.sum(axis=1)[:, None]
-
-
-def _shares(counts):
-    """Counts over the total of their row."""
-    total = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1.0)
-    return sp.csr_array(sp.diags_array(1 / total) @ counts) if sp.issparse(counts) else counts / total[:, None]
-
-
-def _mahalanobis(rows, centres, covariances):
-    inverse = np.linalg.inv(covariances)
-    for places in blocks(len(rows), rows.shape[1] + len(centres)):
-        gaps = [rows[places] - centre for centre in centres]
-        sq_dist = [np.einsum("ij,jk,ik->i", gap, m, gap, optimize=True) for gap, m in zip(gaps, inverse, strict=True)]
-        yield places, np.sqrt(np.maximum(np.column_stack(sq_dist), 0.0))
-
-
-class TakesModels:
-    """Tags of an estimator whose ``model`` is one of ``DATA``."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.model in DATA and DATA[self.model].takes_sparse
-        tags.input_tags.positive_only = self.model != "gaussian"
-        return tags

@@ -172,8 +172,11 @@ class Judging(Explained):
         return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
 
 
-def spreads_by(parts, labels, weight):
-    """How far rows usually lie from their own cluster, from distances to all clusters, block by block of rows."""
+def spreads_by(parts, labels, weight, widths=None):
+    """How far rows usually lie from their own cluster, from distances to all clusters, block by block of rows.
+
+    ``widths`` (k,) compare clusters, where distances are relative to the cluster and do not.
+    """
     size, chosen = rows_for_spreads(labels, weight)
     is_chosen = np.zeros(len(labels), dtype=bool)
     is_chosen[chosen] = True
@@ -181,7 +184,7 @@ def spreads_by(parts, labels, weight):
     for places, distances in parts:
         dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
         kept.append(dist[is_chosen[places]])
-    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size)
+    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, widths)
 
 
 def rows_for_spreads(labels, weight):

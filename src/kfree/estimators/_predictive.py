@@ -4,14 +4,13 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from kfree.estimators._bayesian import DATA
 from kfree.estimators._validation import require_count
 
 
 class PredictiveMixin(DensityMixin):
-    """For estimators that keep their objective, the statistics of their clusters, and ``weights_``."""
+    """For estimators by the posterior that have ``weights_``."""
 
     def predict_proba(self, X):
         """Probabilities of the clusters for each row, by the posterior predictive distribution.
@@ -76,14 +75,6 @@ class PredictiveMixin(DensityMixin):
         labels = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
         rows = self._objective_.model.draw(self._stats_, labels, rng, n_events)
         return rows if self._frame_ is None else self._frame_.outward(rows), labels
-
-    def _fitted_data(self, X):
-        """New rows in the coordinates of the fit."""
-        check_is_fitted(self)
-        self._check_parameters()
-        data = DATA[self.model](X, self, self._frame_)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return data
 
     def _log_joint(self, X):
         """log p(row, cluster | rows of the fit), (n, k)."""

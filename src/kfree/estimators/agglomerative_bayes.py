@@ -5,9 +5,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._bayesian import DATA, TakesModels, view_of_models
-from kfree.estimators._explained import Explained
+from kfree.estimators._bayesian import DATA
+from kfree.estimators._model_distances import view_of_models
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._validation import require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.threads import thread_count
@@ -21,7 +22,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     """Bayesian agglomerative clustering: a tree from single rows to one cluster, cut where the evidence is highest.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. The tree is cut
@@ -68,12 +69,21 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
     linkage_ : ndarray of shape (n_samples - 1, 4)
         The tree in the format of ``scipy.cluster.hierarchy``, which requires non-negative heights that never fall: the
         running maximum of ``merge_deltas_`` minus the smallest of them.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Posterior means: of the centre, of the probabilities of events, or of ones.
+    covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
+        For Gaussians: the inverse of each cluster's mean precision.
     prior_ : dict
         The hyper-parameters that were used.
     n_pairs_ : int
         Number of pairs of clusters that were evaluated.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
+
+    Notes
+    -----
+    There are no sample weights, because a leaf of the tree is one row. Give a row that counts twice two times, for
+    example with ``np.repeat(X, counts, axis=0)``, or use :class:`BayesianKMeans`, which takes weights.
 
     Examples
     --------
@@ -129,17 +139,9 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
         model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        tree = grow(
-            data.rows,
-            self._open(data),
-            objective,
-            merging_passes(self.engine),
-            self.closest_pairs == "conga-line",
-            thread_count(self.n_threads),
-        )
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._publish(tree)
-        self._objective_, self._frame_ = objective, data.frame
+        engine, passes, conga = self._open(data), merging_passes(self.engine), self.closest_pairs == "conga-line"
+        tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
+        self._publish(X, data, engine, objective, tree)
         self.prior_ = data.prior_of(model, phi0)
         return self
 
@@ -189,9 +191,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         refinement : Refinement
             ``labels``, ``n_clusters``, ``free_energy``, and ``gained``, by how much that is lower than before.
         """
-        check_is_fitted(self)
-        data = DATA[self.model](X, self, self._frame_)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        data = self._fitted_data(X)
         n_rows = self._tree_.merges.n_start
         labels = np.unique(self.labels_ if labels is None else labels, return_inverse=True)[1].astype(np.int32)
         if not data.rows.shape[0] == len(labels) == n_rows:
@@ -215,7 +215,6 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         -------
         ax : matplotlib axes
         """
-        check_is_fitted(self)
         return self.plot(kind="dendrogram", names=names, ax=ax)
 
     def _usual_picture(self, X):
@@ -223,7 +222,7 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
 
     def _view(self, X):
         check_is_fitted(self)
-        return view_of_models(self, X, self.labels_, None, None)
+        return view_of_models(self, X, self.labels_)
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))
@@ -243,13 +242,13 @@ class AgglomerativeBayes(Explained, TakesModels, ClusterMixin, BaseEstimator):
         labels = tree.merges.labels(n_clusters)
         return ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
 
-    def _publish(self, tree):
+    def _publish(self, X, data, engine, objective, tree):
         """Set the fitted attributes."""
-        self._tree_ = tree
-        self.n_clusters_ = tree.best_k
-        self.labels_ = self._numbered(tree, tree.best_k)
-        self.free_energy_path_ = tree.free_energies
-        self.free_energy_ = float(tree.free_energies.min())
-        self.merge_deltas_ = tree.deltas
-        self.linkage_ = tree.linkage
-        self.n_pairs_ = tree.n_pairs
+        labels = self._numbered(tree, tree.best_k)
+        stats = engine.stats_of(labels, tree.best_k)
+        posterior = self._posterior_of(data, objective, stats, labels)
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._keep_posterior(data, objective, stats, objective.labelling(stats), np.arange(tree.best_k, dtype=np.int32), posterior)
+        self._tree_, self.labels_, self.n_clusters_ = tree, labels, tree.best_k
+        self.free_energy_path_, self.free_energy_ = tree.free_energies, float(tree.free_energies.min())
+        self.merge_deltas_, self.linkage_, self.n_pairs_ = tree.deltas, tree.linkage, tree.n_pairs

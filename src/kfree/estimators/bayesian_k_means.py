@@ -8,9 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._bayesian import DATA, TakesModels, distances_of_models, require_prior, view_of_models
-from kfree.estimators._explained import Judging, spreads_by
+from kfree.estimators._bayesian import DATA, require_prior
+from kfree.estimators._model_distances import view_of_models
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
 from kfree.estimators._validation import require_choice, require_count, require_threads
@@ -25,7 +26,7 @@ from kfree.search.evidence.hard_labels import relabelled
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEstimator):
     """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``
@@ -141,7 +142,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
 
         Parameters
@@ -149,13 +150,17 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Sparse rows for ``model="multinomial"`` and ``"bernoulli"`` only.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0: a row of weight 2 counts as two rows, and weights that add up to 1 are the evidence of a single
+            row. A row of weight zero gets a label and changes nothing else. ``prior="data"`` does not use weights for
+            its scale, which is a distance between different rows.
 
         Returns
         -------
         self : BayesianKMeans
         """
         self._check_parameters()
-        data = DATA[self.model](X, self)
+        data = DATA[self.model](X, self, sample_weight=sample_weight)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         rng = check_random_state(0 if self.random_state is None else self.random_state)
         model, phi0 = data.model(self.prior, rng)
@@ -165,27 +170,6 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
         return self
-
-    def predict(self, X, allow_new=False):
-        """Give each row the label under which it is most likely on average over the posterior.
-
-        On the data of ``fit`` this is ``labels_``, unless the last update was rejected because it raised the free
-        energy.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        allow_new : bool, default=False
-            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-            a thousand rows of a cluster, in Mahalanobis distance if ``model="gaussian"``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        found = engine.assign(self._rule_)[0]
-        return self._or_new(self._rank_[found], X, allow_new)
 
     def _searched(self, data, engine, objective):
         """Where a search ends: in the span of few rows that have many columns, then put right in all columns."""
@@ -204,17 +188,7 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
 
     def _view(self, X):
         check_is_fitted(self)
-        labels = None if X is None else self.predict(X)
-        return view_of_models(self, X, labels, self.cluster_centers_, getattr(self, "covariances_", None))
-
-    def _distances(self, X):
-        rows = self._rows_of(X)
-        return distances_of_models(self.model, rows, self.cluster_centers_, getattr(self, "covariances_", None))
-
-    def _rows_of(self, X):
-        """Rows in the coordinates of the user."""
-        data = self._fitted_data(X)
-        return data.rows if data.frame is None else data.frame.outward(data.rows)
+        return view_of_models(self, X, None if X is None else self.predict(X))
 
     def _check_parameters(self):
         require_choice("model", self.model, list(DATA))
@@ -236,25 +210,17 @@ class BayesianKMeans(Watched, Judging, TakesModels, PredictiveMixin, ClusterMixi
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
             )
-        state = descent.state
-        found = engine.outward(state.labels)
+        state, found = descent.state, engine.outward(descent.state.labels)
         order = published_order(self.label_order, found, state.stats.n)
-        stats, labels = state.stats.take(order), ranks(order)[found]
-        centres = data.centres(objective.model, stats)
-        covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
-        rows = data.rows if data.frame is None else data.frame.outward(data.rows)
-        spreads = spreads_by(distances_of_models(self.model, rows, centres, covariances), labels, None)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._frame_, self._objective_, self._stats_, self._rank_ = data.frame, objective, stats, ranks(order)
+        stats, rank = state.stats.take(order), ranks(order)
         # The rule keeps the order of the search, on which ties depend.
-        self._rule_ = objective.labelling(state.stats) if state.rule is None else state.rule
-        self.labels_, self._spreads_ = labels, spreads
-        self.n_clusters_ = state.n_clusters
-        self.free_energy_ = state.cost
-        self.free_energy_history_ = np.array(descent.cost_history)
-        self.cluster_centers_ = centres
-        if covariances is not None:
-            self.covariances_ = covariances
+        rule = objective.labelling(state.stats) if state.rule is None else state.rule
+        posterior = self._posterior_of(data, objective, stats, rank[found])
+        labels = rank[data.all_labels(found, rule, self.engine, self.n_threads)]
+        validate_data(self, X, skip_check_array=True, reset=True)
+        self._keep_posterior(data, objective, stats, rule, rank, posterior)
+        self.labels_, self.n_clusters_ = labels, state.n_clusters
+        self.free_energy_, self.free_energy_history_ = state.cost, np.array(descent.cost_history)
         self.weights_ = objective.mixture.weights(stats.n)
         self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_evaluations_ = engine.n_evaluations

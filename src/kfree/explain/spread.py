@@ -38,10 +38,12 @@ class Spreads:
         return np.asarray(np.sqrt(self.scale * gamma.isf(false_alarms, self.shape)))
 
 
-def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None) -> Spreads:
+def fitted_spreads(
+    labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None, widths: Floats | None = None
+) -> Spreads:
     """Spreads from the distances of some or all rows to their own clusters; ``sizes`` (k,) count all rows.
 
-    Rows labelled −1 do not count.
+    ``widths`` (k,) say how wide clusters are; None is the median of their distances. Rows labelled −1 do not count.
     """
     labels, sq_dist = labels[labels >= 0], dist[labels >= 0] ** 2
     drawn = np.bincount(labels, minlength=n_clusters)
@@ -54,13 +56,14 @@ def fitted_spreads(labels: Labels, dist: Floats, n_clusters: int, sizes: Labels 
         one_shape, one_scale = _gamma(sq_dist)
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
     by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
-    width = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
+    median = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
+    width = median if widths is None else widths
     # The median over the rows, of the width of their cluster, without those that are too small to judge.
     judged = size >= _FEWEST
     usual = np.median(np.repeat(width[judged], size[judged]))
     vouches = judged & ~((size < _SMALL * size.sum()) & (width > _WIDE * usual))
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
-    pooled = [by_cluster[c] / width[c] ** 2 for c in np.flatnonzero(vouches) if width[c] > 0]
+    pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(vouches) if median[c] > 0]
     common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
     for c in np.flatnonzero(vouches):
         shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)

@@ -23,26 +23,36 @@ _SINGULAR = 1e-10
 _RIDGE = 1e-6
 
 
-def informed_by_data(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
-    """ξ0 = 0.1, m0 = mean, η0 = D, B0 = d_small²·D·S/trace S   (Eq. 21), and whether S had to be regularised."""
-    mean, n_features = rows.mean(axis=0), rows.shape[1]
-    S = np.cov(rows, rowvar=False, bias=True).reshape(n_features, n_features)
+def informed_by_data(
+    rows: Floats, rng: np.random.RandomState, weight: Floats | None = None
+) -> tuple[GaussianModel, bool]:
+    """ξ0 = 0.1, m0 = mean, η0 = D, B0 = d_small²·D·S/trace S   (Eq. 21), and whether S had to be regularised.
+
+    Weights of rows count in the mean and in S, not in d_small, which is a distance between different rows.
+    """
+    mean, n_features = np.average(rows, axis=0, weights=weight), rows.shape[1]
+    S = np.cov(rows, rowvar=False, bias=True, aweights=weight).reshape(n_features, n_features)
     shape, regularised = _shape(S, len(rows))
     B0 = smallest_distance(rows, rng) ** 2 * shape
     return GaussianModel.conjugate(0.1, mean, float(n_features), B0), regularised
 
 
-def for_merging(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
+def for_merging(
+    rows: Floats, rng: np.random.RandomState, weight: Floats | None = None
+) -> tuple[GaussianModel, bool]:
     """ξ0 = 0.01, m0 = mean, η0 = D, B0 = 0.01·d_small²·I   (Eq. 22): a weaker prior, for clusters of few rows.
 
     Also returns that nothing had to be regularised.
     """
     n_features = rows.shape[1]
     B0 = 0.01 * smallest_distance(rows, rng) ** 2 * np.eye(n_features)
-    return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
+    mean = np.average(rows, axis=0, weights=weight)
+    return GaussianModel.conjugate(0.01, mean, float(n_features), B0), False
 
 
-def by_neighbours(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianModel, bool]:
+def by_neighbours(
+    rows: Floats, rng: np.random.RandomState, weight: Floats | None = None
+) -> tuple[GaussianModel, bool]:
     """As Eq. 22, but B0 = (δ²/D)·I, with δ the median distance of a row to its nearest other: δ²/D for each column.
 
     d_small is the least of many distances and not typical of the others. Also returns that nothing was regularised.
@@ -54,17 +64,19 @@ def by_neighbours(rows: Floats, rng: np.random.RandomState) -> tuple[GaussianMod
     # Smaller distances than that are rounding.
     delta = max(float(np.median(dist)), 1e-12 * float(np.abs(rows).max()))
     B0 = delta**2 / n_features * np.eye(n_features)
-    return GaussianModel.conjugate(0.01, rows.mean(axis=0), float(n_features), B0), False
+    mean = np.average(rows, axis=0, weights=weight)
+    return GaussianModel.conjugate(0.01, mean, float(n_features), B0), False
 
 
-def over_box(rows: Floats) -> GaussianModel:
+def over_box(rows: Floats, weight: Floats | None = None) -> GaussianModel:
     """App. A: means anywhere in the box of the data, any covariance. Raises where one cluster has no evidence."""
-    n_rows, n_features = rows.shape
+    n_features = rows.shape[1]
+    n_rows = float(len(rows) if weight is None else weight.sum())
     ranges = np.ptp(rows, axis=0)
     advice = "Use prior='data'"
     if n_rows <= n_features:
         raise ValueError(
-            f"prior='uninformative' needs more rows than columns, and X has {n_rows} rows and {n_features} columns. "
+            f"prior='uninformative' needs more rows than columns, and X has {n_rows:g} rows and {n_features} columns. "
             f"{advice}."
         )
     if not (ranges > 0).all():
@@ -73,9 +85,10 @@ def over_box(rows: Floats) -> GaussianModel:
             "drop the column."
         )
     model = GaussianModel.uninformative(ranges)
-    mean = rows.mean(axis=0)
-    scatter = (rows - mean).T @ (rows - mean)
-    together = GaussianStats(np.array([float(n_rows)]), n_rows * mean[None], scatter[None])
+    mean = np.average(rows, axis=0, weights=weight)
+    gaps = rows - mean
+    scatter = gaps.T @ (gaps if weight is None else weight[:, None] * gaps)
+    together = GaussianStats(np.array([n_rows]), n_rows * mean[None], scatter[None])
     if not np.isfinite(model.log_evidence(together)[0]):
         raise ValueError(f"prior='uninformative' needs columns that do not determine each other. {advice}.")
     return model

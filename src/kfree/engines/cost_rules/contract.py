@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Index, Labels
+from kfree.core.stats import Floats, Index, Labels
 
 S_co = TypeVar("S_co", covariant=True)
 
@@ -17,7 +17,10 @@ ROWS_AT_ONCE = 4096
 
 
 class CostRuleEngine(Protocol[S_co]):
-    """Rows in an order of the engine's own, which ``outward`` undoes; a rule says what a row costs in each cluster."""
+    """Rows in an order of the engine's own, which ``outward`` undoes; a rule says what a row costs in each cluster.
+
+    Rows may have weights > 0: statistics count a row of weight 2 as two rows.
+    """
 
     n_rows: int
     n_features: int
@@ -35,11 +38,16 @@ class CostRuleEngine(Protocol[S_co]):
     def halved(self) -> Labels:
         """All rows in two halves: one step of k-means from mean ± √λ·s, with s, λ the principal axis and variance."""
 
-    def blocks(self) -> Iterator[Any]:
-        """The rows, a block at a time."""
+    def blocks(self) -> Iterator[tuple[Any, Floats | float]]:
+        """The rows and their weights (rows, 1), or 1, a block at a time."""
 
     def outward(self, labels: Labels) -> Labels:
         """Labels in the order in which the rows were given."""
+
+
+def block_of_weights(weight: Floats | None, block: slice) -> Floats | float:
+    """Weights of some rows as a column; 1 where rows have none."""
+    return 1.0 if weight is None else weight[block, None]
 
 
 def halves_along(projected: NDArray[np.float64]) -> Labels:

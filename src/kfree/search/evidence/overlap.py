@@ -18,23 +18,26 @@ OVERLAP = 1e-3
 def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
     """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    return criteria_of((rule.costs(block) for block in engine.blocks()), log_weight)
+    return criteria_of(((rule.costs(rows), weight) for rows, weight in engine.blocks()), log_weight)
 
 
-def criteria_of(blocks: Iterable[Floats], log_weight: Floats) -> tuple[Floats, Floats]:
-    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, from −log p(x | c) of all rows, a block (rows, k) at a time.
+def criteria_of(blocks: Iterable[tuple[Floats, Floats | float]], log_weight: Floats) -> tuple[Floats, Floats]:
+    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, from −log p(x | c) of all rows and the rows' weights.
+
+    A block has shapes (rows, k) and (rows, 1); a weight of 1 is that of all rows.
 
     J_split is the divergence between the rows, weighted by responsibilities r, and the cluster's density (of counts in
     a given order); J_merge is the cosine between the responsibilities of two clusters.
     """
     k = len(log_weight)
     total, entropy, surprise, shared = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, k))
-    for costs in blocks:
+    for costs, weight in blocks:
         r, log_r = responsibilities(log_weight - costs)
-        total += r.sum(axis=0)
-        entropy += (r * log_r).sum(axis=0)
-        surprise += (r * costs).sum(axis=0)
-        shared += r.T @ r
+        counted = weight * r
+        total += counted.sum(axis=0)
+        entropy += (counted * log_r).sum(axis=0)
+        surprise += (counted * costs).sum(axis=0)
+        shared += counted.T @ r
     length = np.sqrt(np.diag(shared))
     return (entropy + surprise) / total - np.log(total), shared / (length[:, None] * length)
 

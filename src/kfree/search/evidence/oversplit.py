@@ -55,7 +55,8 @@ def merged_back(
     many: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S], max_clusters: int | None
 ) -> HardClustering[S]:
     """The best of the clusterings that greedy merging passes through, with at most ``max_clusters``."""
-    shared = np.array([objective.shared_term(engine.n_rows, k) for k in range(1, many.n_clusters + 1)])
+    n_rows = float(many.stats.n.sum())
+    shared = np.array([objective.shared_term(n_rows, k) for k in range(1, many.n_clusters + 1)])
     saved_by_one_less = np.diff(shared).max(initial=0.0)
     merges = agglomerate(many.stats, objective, np.inf if max_clusters else saved_by_one_less)
     n_left = many.n_clusters - np.arange(len(merges.costs) + 1)

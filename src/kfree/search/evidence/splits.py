@@ -34,7 +34,8 @@ class Halves(Generic[S]):
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> Iterator[tuple[int, Index, Half[S]]]:
         """For each cluster that can be cut: its number, its rows, and the cut."""
-        rows_of = np.split(np.argsort(state.labels, kind="stable"), np.cumsum(state.stats.n)[:-1].astype(np.int64))
+        ends = np.cumsum(np.bincount(state.labels, minlength=state.n_clusters))
+        rows_of = np.split(np.argsort(state.labels, kind="stable"), ends[:-1])
         penalty = penalty_of_another(state, objective)
         remembered = {}
         for c, rows in enumerate(rows_of):
@@ -52,8 +53,9 @@ def _cut(part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> H
     if not 0 < side.sum() < len(side):
         return None
     whole = one_cluster(part, objective)
-    own = whole.cost - objective.shared_term(len(side), 1)
-    shared = objective.shared_term(len(side), 2)
+    n_rows = float(whole.stats.n.sum())
+    own = whole.cost - objective.shared_term(n_rows, 1)
+    shared = objective.shared_term(n_rows, 2)
     state = clustering_of(side, part.stats_of(side, 2), objective)
     state = Update(target=own - penalty + shared)(state, part, objective)
     if state.n_clusters < 2 or not math.isfinite(state.cost):  # a half that the prior refuses
@@ -75,5 +77,5 @@ def divided(
 
 def penalty_of_another(state: HardClustering[S], objective: FreeEnergy[S]) -> float:
     """What one more cluster adds to the free energy, apart from its rows' terms."""
-    n_rows, k = len(state.labels), state.n_clusters
+    n_rows, k = float(state.stats.n.sum()), state.n_clusters
     return objective.shared_term(n_rows, k + 1) - objective.shared_term(n_rows, k)
