@@ -2,31 +2,31 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
-from kfree.engines.kernel.gram import blocks
-from kfree.estimators._explained import Judging, column_names, require_rows, spreads_by, view_by_distances
-from kfree.estimators._far import warn_out_of_reach
+from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours, unit_rows, warn_about
+from kfree.estimators._explained import spreads_by
 from kfree.estimators._kernels import validated_matrix
-from kfree.estimators._order import LABEL_ORDERS, published_order
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
-from kfree.estimators._warnings import warn
-from kfree.estimators.k_means import KMeans
+from kfree.estimators._order import LABEL_ORDERS
+from kfree.estimators._validation import (
+    is_positive_number,
+    require,
+    require_choice,
+    require_count,
+    validated_rows,
+    validated_weights,
+)
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 
-# The distance of a row to a cluster is that to this nearest neighbour in it.
-_NEIGHBOUR = 5
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
 
 
-class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
+class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
     """Spectral DP-means: clusters of any shape, as many as an affinity matrix has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
@@ -138,97 +138,38 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or, if precomputed, (n_samples, n_samples)
         y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights ≥ 0: a row of weight 2 counts as two equal rows, in degrees, in the spectrum and in k-means. A row
+            of weight zero gets a label and changes nothing else. Not for ``affinity="nearest_neighbors"``, where equal
+            rows are each other's neighbours and leave no links to others.
 
         Returns
         -------
         self : SpectralDPMeans
         """
         self._check_parameters()
-        rows = self._validated(X)
+        all_rows = self._validated(X)
+        weight = self._validated_weights(sample_weight, all_rows.shape[0])
+        counts = None if weight is None or (weight > 0).all() else weight > 0
+        rows, weight = self._counted(all_rows, weight, counts)
         frame = self._frame(rows)
-        affinity = self._affinity(self._seen(rows, frame))
+        affinity = self._affinity(self._seen(rows, frame), weight)
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
         rng = check_random_state(0 if self.random_state is None else self.random_state)
-        matrix, degrees = affinity.matrix(normalised, rng)
+        matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
-        self._warn(spectrum, matrix)
-        self._publish(X, rows, affinity, degrees, matrix, spectrum)
-        self._frame_ = frame
+        warn_about(spectrum, matrix, self.target_k)
+        self._publish(X, rows, weight, counts, frame, affinity, degrees, matrix, spectrum)
+        if counts is not None:
+            self._label_others(all_rows, counts)
         return self
-
-    def predict(self, X, allow_new=False):
-        """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
-
-        Their place in the embedding is K(new, fitted)·V/λ, as it is for the rows of ``fit``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            If precomputed, affinities between these rows and those of ``fit``.
-        allow_new : bool, default=False
-            Label a row −1 if its :meth:`outlier_score` is above 1: its fifth neighbour in every cluster is farther than
-            that of all but one in a thousand rows of that cluster. Not for precomputed affinities.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        check_is_fitted(self)
-        rows = validated_rows(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        labels = np.zeros(rows.shape[0], dtype=np.int32)
-        if self._rows_model_ is None:
-            return self._or_new(labels, X, allow_new)
-        largest = np.empty(rows.shape[0])
-        for places, embedded, largest[places] in self._embedded(rows):
-            labels[places] = self._rows_model_.predict(embedded)
-        if self.affinity == "rbf" and not allow_new:
-            warn_out_of_reach(largest, np.finfo(np.float64).tiny, self)
-        return self._or_new(labels, X, allow_new)
-
-    def _embedded(self, rows):
-        """Places of validated rows in the embedding, and their largest affinities, block by block."""
-        rows = self._seen(rows, self._frame_)
-        for places in blocks(rows.shape[0], len(self.embedding_)):
-            values = self._affinity_.to_new(rows[places])
-            largest = np.asarray(
-                abs(values).max(axis=1).todense() if sp.issparse(values) else values.max(axis=1)
-            ).ravel()
-            if self._degrees_ is not None:
-                values = _normalised(values, self._degrees_)
-            yield places, _unit_rows(values @ (self.eigenvectors_ / self.eigenvalues_)), largest
-
-    def _distances(self, X):
-        """Distances of rows to their fifth neighbour in each cluster, block by block."""
-        if self.affinity == "precomputed":
-            raise ValueError(
-                "affinity='precomputed' has no distances between rows, so that outliers are not defined; use another "
-                "affinity, with rows as X."
-            )
-        rows = validated_rows(X, self)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return _to_neighbours(rows, self._rows_, self.labels_, self.n_clusters_)
-
-    def _view(self, X):
-        require_rows(X, self)
-        labels = self.predict(X)
-        rows = validated_rows(X, self)
-        told = {"distance": "Euclidean distance to the centre in the embedding"}
-        if self.affinity != "precomputed":
-            told |= {"columns": rows, "names": column_names(X, self)}
-        if self._rows_model_ is None:  # one cluster, which is all of the embedding
-            parts, centres = [(slice(None), np.zeros((len(labels), 1)))], np.zeros((1, 1))
-        else:
-            parts = ((places, self._rows_model_.transform(embedded)) for places, embedded, _ in self._embedded(rows))
-            centres = self._rows_model_.cluster_centers_
-        return view_by_distances(parts, labels, centres, **told)
 
     def _check_parameters(self):
         is_auto = isinstance(self.lam, str) and self.lam == "auto"
@@ -252,6 +193,18 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         return rows.astype(np.float64, copy=False)
 
+    def _validated_weights(self, sample_weight, n_rows):
+        given = sample_weight is not None and self.affinity == "nearest_neighbors"
+        require(not given, "sample_weight", "[…]", "None with affinity='nearest_neighbors'; use affinity='rbf'")
+        return validated_weights(sample_weight, n_rows)
+
+    def _counted(self, rows, weight, counts):
+        """The rows of positive weight, and their weights."""
+        if counts is None:
+            return rows, weight
+        rows = rows[counts]
+        return rows[:, counts] if self.affinity == "precomputed" else rows, weight[counts]
+
     @staticmethod
     def _seen(rows, frame):
         """Rows in coordinates around their mean, so that a large offset loses no digits of their distances."""
@@ -264,9 +217,9 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         of_distances = self.affinity in ("rbf", "nearest_neighbors")
         return Frame.about(rows) if of_distances and not sp.issparse(rows) else None
 
-    def _affinity(self, rows):
+    def _affinity(self, rows, weight):
         if self.affinity == "rbf":
-            return LocalGaussian(rows) if self.gamma is None else Gaussian(rows, self.gamma)
+            return LocalGaussian(rows, weight) if self.gamma is None else Gaussian(rows, self.gamma)
         if self.affinity == "nearest_neighbors":
             return Neighbours(rows, self.n_neighbors)
         return Given(rows) if self.affinity == "precomputed" else Products(rows)
@@ -280,79 +233,23 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         require(self.target_k <= matrix.n_rows, "target_k", self.target_k, f"at most the {matrix.n_rows} rows of X")
         return of_number(matrix, self.target_k, normalised)
 
-    def _warn(self, spectrum, matrix):
-        if self.target_k is not None and len(spectrum.values) != self.target_k:
-            warn(
-                f"SpectralDPMeans found no penalty with target_k={self.target_k} eigenvalues above it, as some are "
-                f"equal; lam_={spectrum.lam:g} gives {max(1, len(spectrum.values))}.",
-                UserWarning,
-            )
-        if not len(spectrum.values):
-            largest = float(matrix.leading(1)[0][0])
-            warn(
-                f"lam={spectrum.lam:g} is not below the largest eigenvalue, {largest:g}, so that all rows are one "
-                "cluster; give a smaller lam, or 'auto'.",
-                UserWarning,
-            )
-        certificate = spectrum.certificate
-        if certificate.risk > 1e-6 or certificate.n_above != len(spectrum.values):
-            warn(
-                f"it could not be proved that {len(spectrum.values)} eigenvalue(s) are all above lam={spectrum.lam:g} "
-                f"(certificate_: {certificate}). Others may be very close to it. Try another lam.",
-                UserWarning,
-            )
-
-    def _publish(self, X, rows, affinity, degrees, matrix, spectrum):
+    def _publish(self, X, rows, weight, counts, frame, affinity, degrees, matrix, spectrum):
         """Set all fitted attributes; called only after the fit has succeeded."""
-        embedding = _unit_rows(spectrum.vectors)
-        rows_model = _clustered(embedding, self.label_order) if embedding.shape[1] > 1 else None
+        # Eigenvectors of repeated rows: each of w equal rows has 1/√w of the entry.
+        vectors = spectrum.vectors if weight is None else spectrum.vectors / np.sqrt(weight)[:, None]
+        embedding = unit_rows(vectors)
+        rows_model = clustered(embedding, weight, self.label_order) if embedding.shape[1] > 1 else None
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
         n_clusters, spreads = max(1, embedding.shape[1]), None
         if self.affinity != "precomputed":
-            spreads = spreads_by(_to_neighbours(rows, rows, labels, n_clusters), labels, None)
+            spreads = spreads_by(to_neighbours(rows, rows, labels, n_clusters), labels, None)
         validate_data(self, X, skip_check_array=True, reset=True)
-        self._affinity_, self._degrees_, self._rows_model_ = affinity, degrees, rows_model
-        self._rows_, self._spreads_ = None if spreads is None else rows, spreads
+        self._affinity_, self._degrees_, self._rows_model_, self._frame_ = affinity, degrees, rows_model, frame
+        self._weight_, self._counts_, self._vectors_ = weight, counts, vectors
+        self._rows_, self._row_labels_, self._spreads_ = None if spreads is None else rows, labels, spreads
         self.labels_, self.n_clusters_ = labels, n_clusters
         self.lam_ = spectrum.lam
-        self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, spectrum.vectors, embedding
+        self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, vectors, embedding
         self.relaxed_bound_ = float((spectrum.values - spectrum.lam).sum())
         self.trace_ = matrix.trace
         self.certificate_ = spectrum.certificate
-
-
-def _clustered(embedding, label_order):
-    """As many clusters as columns: k-means from the rows least like each other (Damle, Minden & Ying 2019)."""
-    k = embedding.shape[1]
-    seeds = qr(embedding.T, mode="r", pivoting=True)[1][:k]
-    model = KMeans(k, init=embedding[seeds], tol=0, max_iter=1000, label_order="found").fit(embedding)
-    # The order of first rows does not depend on the signs of eigenvectors.
-    order = np.argsort(np.unique(model.labels_, return_index=True)[1])
-    if label_order == "size":
-        order = published_order("size", model.labels_, np.bincount(model.labels_, minlength=k))
-    return model.set_params(init=model.cluster_centers_[order]).fit(embedding)
-
-
-def _to_neighbours(rows, known, labels, n_clusters):
-    """Distances of rows to the fifth nearest ``known`` row of each cluster, or the last; a row itself is the first."""
-    distances = np.full((rows.shape[0], n_clusters), np.inf)
-    for c in range(n_clusters):
-        members = np.flatnonzero(labels == c)
-        if len(members):
-            search = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, len(members))).fit(known[members])
-            distances[:, c] = search.kneighbors(rows)[0][:, -1]
-    yield slice(None), distances
-
-
-def _unit_rows(rows):
-    length = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(length > 0, length, 1.0)
-
-
-def _normalised(values, degrees):
-    """Affinities of new rows over the square roots of both degrees."""
-    own = np.asarray(values.sum(axis=1)).ravel()
-    own = 1.0 / np.sqrt(np.where(own > 0, own, 1.0))
-    if sp.issparse(values):
-        return sp.dia_array((own[None, :], 0), shape=(len(own),) * 2) @ values @ sp.diags_array(1.0 / np.sqrt(degrees))
-    return values * own[:, None] / np.sqrt(degrees)

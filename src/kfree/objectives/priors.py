@@ -37,9 +37,7 @@ def informed_by_data(
     return GaussianModel.conjugate(0.1, mean, float(n_features), B0), regularised
 
 
-def for_merging(
-    rows: Floats, rng: np.random.RandomState, weight: Floats | None = None
-) -> tuple[GaussianModel, bool]:
+def for_merging(rows: Floats, rng: np.random.RandomState, weight: Floats | None = None) -> tuple[GaussianModel, bool]:
     """ξ0 = 0.01, m0 = mean, η0 = D, B0 = 0.01·d_small²·I   (Eq. 22): a weaker prior, for clusters of few rows.
 
     Also returns that nothing had to be regularised.
@@ -50,9 +48,7 @@ def for_merging(
     return GaussianModel.conjugate(0.01, mean, float(n_features), B0), False
 
 
-def by_neighbours(
-    rows: Floats, rng: np.random.RandomState, weight: Floats | None = None
-) -> tuple[GaussianModel, bool]:
+def by_neighbours(rows: Floats, rng: np.random.RandomState, weight: Floats | None = None) -> tuple[GaussianModel, bool]:
     """As Eq. 22, but B0 = (δ²/D)·I, with δ the median distance of a row to its nearest other: δ²/D for each column.
 
     d_small is the least of many distances and not typical of the others. Also returns that nothing was regularised.

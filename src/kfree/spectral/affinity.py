@@ -27,19 +27,19 @@ class Surroundings:
     """The distance of a row to its neighbours, relative to the median over the rows of the fit.
 
     The affinity of two rows is divided by the product of their squared ``widths``: paths through regions of low
-    density, which may connect two clusters, count less.
+    density, which may connect two clusters, count less. A row of ``weight`` 2 is two neighbours.
     """
 
-    def __init__(self, X: Any, n_neighbors: int):
-        self.X = X
+    def __init__(self, X: Any, n_neighbors: int, weight: Floats | None = None):
+        self.X, self.weight = X, weight
         self.n_neighbors = min(n_neighbors, X.shape[0] - 1)
         self.search = NearestNeighbors(n_neighbors=self.n_neighbors + 1).fit(X)
-        self.usual = 1.0
-        distances, self.neighbours = self.search.kneighbors(X)
-        reach = distances[:, -1]
+        # As many rows, the row itself included, lie within its reach.
+        self.within = 1 + (self.n_neighbors if weight is None else min(n_neighbors, float(weight.sum()) - 1))
+        reach, self.neighbours = self.reach(X)
         if not np.isfinite(reach).all():
             raise ValueError("distances between rows of X overflow float64. Divide X by a constant first.")
-        self.usual = float(np.median(reach[reach > 0])) if (reach > 0).any() else 1.0
+        self.usual = _median(reach, weight, reach > 0) if (reach > 0).any() else 1.0
         self.widths = self.in_units(reach)
 
     def in_units(self, reach: Floats) -> Floats:
@@ -47,8 +47,31 @@ class Surroundings:
 
     def of_new(self, X: Any) -> Floats:
         """Widths of rows that are not among these; a row that is, meets itself."""
-        distances, _ = self.search.kneighbors(X)
-        return self.in_units(distances[:, -1])
+        return self.in_units(self.reach(X)[0])
+
+    def reach(self, X: Any) -> tuple[Floats, Any]:
+        """The distance of each row to the last of its neighbours, and the neighbours, the nearest first."""
+        n_rows = self.X.shape[0]
+        m = self.n_neighbors + 1
+        distances, neighbours = self.search.kneighbors(X)
+        if self.weight is None:
+            return distances[:, -1], neighbours
+        while not (enough := np.cumsum(self.weight[neighbours], axis=1) >= self.within)[:, -1].all() and m < n_rows:
+            m = min(2 * m, n_rows)
+            distances, neighbours = self.search.kneighbors(X, n_neighbors=m)
+        last = np.where(enough[:, -1], enough.argmax(axis=1), m - 1)
+        return distances[np.arange(len(distances)), last], neighbours
+
+
+def _median(values: Floats, weight: Floats | None, some: Any) -> float:
+    """The median of some values, those of weight 2 counted twice."""
+    if weight is None:
+        return float(np.median(values[some]))
+    order = np.argsort(values[some])
+    risen, up_to = values[some][order], np.cumsum(weight[some][order])
+    half = up_to[-1] / 2
+    places = np.searchsorted(up_to, half, side="left"), np.searchsorted(up_to, half, side="right")
+    return float(risen[np.minimum(places, len(risen) - 1)].mean())
 
 
 class Affinity(ABC):
@@ -58,26 +81,34 @@ class Affinity(ABC):
     def among(self) -> Any:
         """All affinities between the rows of the fit."""
 
-    def matrix(self, normalised: bool, rng: np.random.RandomState) -> tuple[Matrix, Floats | None]:
-        """K, and the degrees if it is divided by their square roots: then all eigenvalues lie between −1 and 1."""
+    def matrix(
+        self, normalised: bool, rng: np.random.RandomState, weight: Floats | None = None
+    ) -> tuple[Matrix, Floats | None]:
+        """K, and the degrees if it is divided by their square roots: then all eigenvalues lie between −1 and 1.
+
+        With weights it is √w·K·√w, which has the eigenvalues of K with repeated rows.
+        """
         values = self.among()
+        root = None if weight is None else np.sqrt(weight)
         if not normalised:
+            values = values if root is None else _scaled(values, root)
             return _wrapped(values, -_largest_sum(values), None, rng), None
-        degrees = values @ np.ones(values.shape[0])
+        degrees = values @ (np.ones(values.shape[0]) if weight is None else weight)
         if not (degrees > 0).all():
             raise ValueError(
                 f"affinities are normalised by the sums of rows, and {np.count_nonzero(degrees <= 0)} row(s) have a "
                 f"sum that is not positive, the first is row {int(np.argmin(degrees > 0))}. Remove such rows, give "
                 "them an affinity with themselves, or set normalize=False."
             )
-        return _wrapped(_scaled(values, 1.0 / np.sqrt(degrees)), -1.0, 1.0, rng), degrees
+        scale = (1.0 if root is None else root) / np.sqrt(degrees)
+        return _wrapped(_scaled(values, scale), -1.0, 1.0, rng), degrees
 
 
 class LocalGaussian(Affinity):
     """exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)²: as wide as the surroundings of both (Zelnik-Manor & Perona 2004)."""
 
-    def __init__(self, X: Any):
-        self._around = Surroundings(X, NEIGHBOUR)
+    def __init__(self, X: Any, weight: Floats | None = None):
+        self._around = Surroundings(X, NEIGHBOUR, weight)
 
     def among(self) -> Any:
         return self._matrix(self._around.X, self._around.widths)
@@ -163,12 +194,21 @@ class Products(Affinity):
     def among(self) -> Any:
         return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
 
-    def matrix(self, normalised: bool, rng: np.random.RandomState) -> tuple[Matrix, Floats | None]:
-        return super().matrix(normalised, rng) if normalised else (Factor(self._X), None)
+    def matrix(
+        self, normalised: bool, rng: np.random.RandomState, weight: Floats | None = None
+    ) -> tuple[Matrix, Floats | None]:
+        if normalised:
+            return super().matrix(normalised, rng, weight)
+        return Factor(self._X if weight is None else _rows_times(self._X, np.sqrt(weight))), None
 
     def to_new(self, X: Any) -> Floats:
         values = X @ self._X.T
         return np.asarray(values.toarray() if sp.issparse(values) else values)
+
+
+def _rows_times(X: Any, scale: Floats) -> Any:
+    """diag(scale)·X, in the form that X has."""
+    return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else scale[:, None] * X
 
 
 def _wrapped(values: Any, lowest: float, highest: float | None, rng: np.random.RandomState) -> Matrix:

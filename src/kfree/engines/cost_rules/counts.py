@@ -37,9 +37,7 @@ class CountRows:
         return CountStats(n, sums.toarray() if sp.issparse(sums) else np.asarray(sums), log_ways)
 
     def among(self, rows: Index) -> CountRows:
-        return CountRows(
-            self._counts[rows], self._log_ways[rows], None if self._weight is None else self._weight[rows]
-        )
+        return CountRows(self._counts[rows], self._log_ways[rows], None if self._weight is None else self._weight[rows])
 
     def halved(self) -> Labels:
         weight = self._weights()

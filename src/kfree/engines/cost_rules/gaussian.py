@@ -22,9 +22,7 @@ class GaussianRows:
     """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or the reference
     implementation; ``weight`` (n,) > 0."""
 
-    def __init__(
-        self, passes: Any, z: Floats, algorithm: str, n_threads: int | None, weight: Floats | None = None
-    ):
+    def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None, weight: Floats | None = None):
         self.n_rows, self.n_features = z.shape
         self.n_evaluations = 0
         self._passes, self._n_threads = passes, thread_count(n_threads)

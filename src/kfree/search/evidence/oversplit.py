@@ -37,7 +37,7 @@ class Oversplit(Generic[S]):
     ) -> HardClustering[S]:
         many = state
         many_enough = max(MOST_CLUSTERS, MOST_TIMES * state.n_clusters)
-        room = max(FEW_CLUSTERS, min(many_enough, engine.n_rows // engine.n_features))
+        room = max(FEW_CLUSTERS, min(many_enough, int(state.stats.n.sum()) // engine.n_features))
         while 2 * many.n_clusters <= room:
             before = many.n_clusters
             for c, rows, half in list(self.halves.of(many, engine, objective)):
