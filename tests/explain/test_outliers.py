@@ -3,10 +3,22 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.neighbors import NearestNeighbors
 
-from kfree import BayesianKMeans, DPMeans, HardHDP, KernelDPMeans, KMeans, OnlineDPMeans
-from kfree.explain.spread import fitted_spreads, outlier_scores
+from kfree import (
+    AgglomerativeBayes,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    HardHDP,
+    KernelDPMeans,
+    KMeans,
+    OnlineDPMeans,
+    SpectralDPMeans,
+)
+from kfree.explain.spread import fitted_spreads, neighbour_spreads, outlier_scores
 
 CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
 BY_SPREAD = {
@@ -16,6 +28,8 @@ BY_SPREAD = {
     "KernelDPMeans": KernelDPMeans(),
     "HardHDP": HardHDP(),
     "BayesianKMeans": BayesianKMeans(),
+    "AgglomerativeBayes": AgglomerativeBayes(),
+    "SpectralDPMeans": SpectralDPMeans(target_k=3),
 }
 
 
@@ -35,6 +49,24 @@ def test_the_share_of_false_alarms_is_the_stated_one(d, stretch, rng):
         # The squared distances of stretched clusters are only nearly gamma.
         times = 2.5 if stretch == 1 else 8.0
         assert share / times < alarms < share * times
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_distances_to_neighbours_have_their_own_share_of_false_alarms(d, rng):
+    rows, further = rng.normal(size=(2, 2000, d))
+    search = NearestNeighbors(n_neighbors=5).fit(rows)
+    reach, new = (search.kneighbors(part)[0][:, -1] for part in (rows, further))
+    spreads = neighbour_spreads(np.zeros(2000, dtype=np.int32), reach, 1)
+    assert (new > spreads.limits()[0]).mean() < 0.005
+    assert (new > spreads.limits(0.1)[0]).mean() == pytest.approx(0.1, abs=0.04)
+    with_far = neighbour_spreads(np.zeros(2020, dtype=np.int32), np.append(reach, np.full(20, 1e3)), 1)
+    assert with_far.limits()[0] < 2 * spreads.limits()[0]
+
+
+def test_clusters_of_equal_rows_have_neighbours_at_distance_zero():
+    spreads = neighbour_spreads(np.repeat(np.arange(2, dtype=np.int32), [6, 3]), np.r_[np.zeros(6), 1.0, 2.0, 3.0], 2)
+    assert spreads.limits().tolist()[0] == 0.0
+    assert np.isnan(spreads.limits()[1])
 
 
 def test_outliers_hardly_move_the_limit(rng):
@@ -75,6 +107,54 @@ def test_far_rows_are_new_and_others_are_not(name, rng):
     assert (near == -1).mean() < 0.02
     np.testing.assert_array_equal(near[near >= 0], model.labels_[near >= 0])
     assert (model.outlier_score(X, false_alarms=0.2) > 1).mean() == pytest.approx(0.2, abs=0.1)
+
+
+@pytest.mark.parametrize("make", [BayesianKMeans, AgglomerativeBayes])
+def test_a_wide_gaussian_of_far_rows_is_no_cluster(make, rng):
+    X, _ = blobs(rng, 400)
+    far = rng.normal(size=(16, 2)) * 80
+    far = far[np.linalg.norm(far, axis=1) > 40]
+    model = make().fit(np.vstack([X, far]))
+    found = model.predict(np.vstack([X, far]), allow_new=True) == -1
+    assert found[400:].all()
+    assert found[:400].mean() < 0.02
+
+
+def blocks_of_links(rng, sizes, inside, between):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    linked = np.triu(rng.random((len(y), len(y))) < np.where(y[:, None] == y, inside, between), 1)
+    return (linked | linked.T).astype(float), y
+
+
+def test_the_score_of_a_node_is_a_tail_of_its_links(rng):
+    A, _ = blocks_of_links(rng, [60, 40, 3], 0.4, 0.05)
+    model = GraphDPMeans(target_k=3).fit(A)
+    sizes, rows = np.bincount(model.labels_), (rng.random((50, 103)) < 0.2).astype(float)
+    tails = [
+        [
+            binom.cdf(row[model.labels_ == c].sum(), row.sum(), model.shares_[c]) if sizes[c] >= 5 else 0.0
+            for c in range(model.n_clusters_)
+        ]
+        for row in rows
+    ]
+    expected = np.log(np.max(tails, axis=1)) / np.log(0.01)
+    np.testing.assert_allclose(model.outlier_score(rows, false_alarms=0.01), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.outlier_score(7 * rows, false_alarms=0.01), expected, rtol=1e-9)
+    np.testing.assert_array_equal(model.outlier_score(), model.outlier_score(A))
+    assert model.outlier_score(np.zeros((1, 103))).tolist() == [np.inf]
+
+
+def test_nodes_with_links_everywhere_are_new_unless_a_penalty_was_given(rng):
+    A, y = blocks_of_links(rng, [120] * 4, 0.15, 0.01)
+    everywhere, own = (rng.random((40, 480)) < 0.05), rng.random((40, 480)) < np.where(y == 1, 0.15, 0.01)
+    rows = np.vstack([everywhere, own]).astype(float)
+    found = GraphDPMeans().fit(A).predict_nodes(rows, allow_new=True) == -1
+    assert found[:40].mean() > 0.9
+    assert found[40:].mean() < 0.05
+    given = GraphDPMeans(lam=-0.4).fit(A)
+    assert (given.predict_nodes(rows, allow_new=True) >= 0).all()  # a cluster of its own costs 0.6
+    with pytest.raises(ValueError, match="false_alarms=2 is not allowed; give a share"):
+        given.outlier_score(false_alarms=2)
 
 
 def test_far_rows_among_those_of_the_fit(rng):

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfree import plot
 from kfree.engines.kernel.gram import blocks
-from kfree.estimators._validation import is_positive_number, require, require_choice
+from kfree.estimators._validation import require_choice, require_share
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
 from kfree.explain.view import nearest_centres, nearest_other
@@ -157,8 +157,7 @@ class Judging(Explained):
         hold less than a tenth of the rows and are more than twice as wide as usual, which consist of outliers
         themselves.
         """
-        ok = is_positive_number(false_alarms) and false_alarms < 1
-        require(ok, "false_alarms", false_alarms, "a share of rows between 0 and 1")
+        require_share("false_alarms", false_alarms)
         check_is_fitted(self)
         limits = self._limits(false_alarms)
         return np.concatenate([outlier_scores(distances, limits) for _, distances in self._distances(X)])

@@ -8,7 +8,6 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import require_structure
 from kfree.estimators._warnings import warn
-from kfree.explain import View
 
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
@@ -43,51 +42,6 @@ def validated_rows_of_nodes(rows, n_nodes):
     rows = sp.csr_array(rows, dtype=np.float64)
     _require_weights(rows.data)
     return rows
-
-
-def view_of_nodes(adjacency, labels, names, shares):
-    """A view of the nodes of a graph, by links: the distance between a and b is 1 − links / √(degree·degree)."""
-    n, k = len(labels), len(shares)
-    members = sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, k))
-    degree, links = np.asarray(adjacency.sum(axis=1)).ravel(), sp.csr_array(adjacency @ members)
-    cluster_degree = degree @ members
-    inside = links[np.arange(n), labels]
-    dist = 1.0 - _affinity(links, degree, cluster_degree)[np.arange(n), labels]
-    second, second_dist = _nearest_other(links, degree, cluster_degree, labels)
-    between = sp.csr_array(members.T @ links)
-    nearest, gaps = _nearest_other(between, cluster_degree, cluster_degree, np.arange(k))
-    share_inside = np.divide(inside, degree, out=np.ones(n), where=degree > 0)
-    return View(
-        labels,
-        np.where(degree > 0, dist, 0.0),
-        second,
-        second_dist,
-        nearest,
-        gaps,
-        distance="1 − links / √(degree·degree)",
-        columns=np.column_stack([degree, share_inside]),
-        names=["degree", "share of links inside"],
-        row_names=names,
-        spreads=1.0 - shares,
-        spread="share of links that leave the cluster",
-    )
-
-
-def _affinity(links, degree, cluster_degree):
-    """Links over the square roots of both degrees, sparse like ``links`` (m, k)."""
-    row, column = links.tocoo().coords
-    scale = np.sqrt(degree[row] * cluster_degree[column])
-    return sp.csr_array((links.tocoo().data / np.where(scale > 0, scale, 1.0), (row, column)), shape=links.shape)
-
-
-def _nearest_other(links, degree, cluster_degree, own):
-    """The nearest cluster of each row of ``links`` but its own, and the distance; −1 and infinity without links."""
-    affinity = _affinity(links, degree, cluster_degree).tocoo()
-    row, column = affinity.coords
-    others = sp.csr_array((np.where(column == own[row], 0.0, affinity.data), (row, column)), shape=links.shape)
-    nearest = np.asarray(others.argmax(axis=1)).ravel()
-    best = others[np.arange(len(own)), nearest]
-    return np.where(best > 0, nearest, -1).astype(np.int32), np.where(best > 0, 1.0 - best, np.inf)
 
 
 def _from_arrays(A):

@@ -162,6 +162,11 @@ def require_count(name, value, or_none=False, least=1):
     require(ok or (or_none and value is None), name, value, allowed)
 
 
+def require_share(name, value):
+    """Raise unless ``value`` is a share of the rows between 0 and 1."""
+    require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
+
+
 def require_threads(n_threads):
     """Raise unless ``n_threads`` is None or a number of threads that a machine may have."""
     require_count("n_threads", n_threads, or_none=True)

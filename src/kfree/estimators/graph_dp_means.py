@@ -3,28 +3,21 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.engines.graph import Graph, in_order_of_first
+from kfree.estimators._cut_search import CutSearch
 from kfree.estimators._explained import Explained
-from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
-from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
-from kfree.estimators._warnings import warn
-from kfree.estimators._watching import Watched, with_callbacks
-from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
+from kfree.estimators._nodes import node_scores, view_of_nodes
+from kfree.estimators._order import published_order, ranks
+from kfree.estimators._validation import require_share
+from kfree.estimators._watching import with_callbacks
+from kfree.explain.spread import FALSE_ALARMS
 from kfree.objectives.cut import CUTS, CutStats, shares
-from kfree.search.graph.cut_path import cut_path
-from kfree.search.graph.multilevel import grown, search
-from kfree.search.graph.target import nearest_to
-
-# The penalty of a graph without links.
-_ANY_PENALTY = -0.5
 
 
-class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
+class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
     """Clusters of a graph by a penalised cut, which determines their number.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
@@ -180,7 +173,8 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         new_rows : array-like or sparse matrix of shape (n_new, n_nodes)
             The links of each new node with the nodes of the fit.
         allow_new : bool, default=False
-            Label a node −1 if a cluster of its own would cost less.
+            Label a node −1 if its :meth:`outlier_score` is above 1. Where ``lam`` was given as a number, label it −1 if
+            a cluster of its own would cost less.
 
         Returns
         -------
@@ -193,8 +187,36 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         links = (rows @ members).toarray()
         rises, alone = self._objective_.joining_deltas(self._clusters_, links)
         labels = rises.argmin(axis=1).astype(np.int32)
-        labels[~links.any(axis=1) | (allow_new & (alone < rises.min(axis=1)))] = -1
+        labels[~links.any(axis=1)] = -1
+        if allow_new:
+            by_links = isinstance(self.lam, str)
+            labels[self.outlier_score(rows) > 1 if by_links else alone < rises.min(axis=1)] = -1
         return labels
+
+    def outlier_score(self, new_rows=None, false_alarms=FALSE_ALARMS):
+        """How unusually a node's links are spread over the clusters; above 1, the node belongs to no cluster.
+
+        A cluster keeps a share p of its links inside (``shares_``). If the links of a node are independent, the number
+        of its L links that lead into its cluster is binomial. The score is log P(Binomial(L, p) ≤ number found) /
+        log(false_alarms), the least over the clusters of five or more nodes. So a node with few links is no outlier. A
+        node without links has an infinite score.
+
+        Parameters
+        ----------
+        new_rows : array-like or sparse matrix of shape (n_new, n_nodes), default=None
+            The links of each new node with the nodes of the fit; None scores the nodes of the fit.
+        false_alarms : float, default=0.001
+            The share of nodes of a cluster with a score above 1, if their links are independent. Links of unequal
+            weight count as (Σ weight)²/Σ weight² links.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_new,)
+        """
+        check_is_fitted(self)
+        require_share("false_alarms", false_alarms)
+        rows = self.adjacency_ if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
+        return node_scores(rows, self.labels_, self.shares_, false_alarms)
 
     def _usual_picture(self, A):
         return "graph"
@@ -205,80 +227,6 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
             raise ValueError(f"A is another graph; give the graph of fit, with {len(self.labels_)} nodes, or none.")
         return view_of_nodes(self.adjacency_, self.labels_, self.node_names_, self.shares_)
 
-    def _check_parameters(self):
-        require_choice("cut", self.cut, list(CUTS))
-        require_choice("label_order", self.label_order, LABEL_ORDERS)
-        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_count("patience", self.patience, or_none=True, least=0)
-        require_count("max_iter", self.max_iter)
-        self._check_watching()
-        is_auto = isinstance(self.lam, str) and self.lam == "auto"
-        require_count("target_k", self.target_k, or_none=True)
-        require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
-        if is_auto:
-            return
-        if not is_number(self.lam):
-            raise ValueError(f"lam={shown(self.lam)} is not allowed; give a number below 0 or 'auto'.")
-        if self.lam >= 0:
-            raise ValueError(
-                f"lam={shown(self.lam)} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one "
-                "cluster is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links "
-                "inside) or 'auto'."
-            )
-
-    def _search(self, graph, n_alone):
-        """The penalty, the staircase that it was chosen from (or None), and the result of the search."""
-        if graph is None or not graph.out.any():
-            return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
-        cut, rng = CUTS[self.cut], check_random_state(self.random_state)
-        patience = _usual_patience(graph) if self.patience is None else self.patience
-        path = cut_path(graph, cut, rng) if self.lam == "auto" else None
-        with self._watching() as watch:
-
-            def search_at(lam, start=None):
-                start, watched = grown(graph, cut(lam)) if start is None else start, (watch.may_go_on, watch.report)
-                return search(start, graph, cut(lam), rng, patience, self.max_iter, *watched)
-
-            if path is None:
-                lam, staircase = float(self.lam), None
-                self._require_penalty_above(cut(lam).lowest_lam(graph))
-                descent = search_at(lam)
-            elif self.target_k is None:
-                staircase = path.staircase
-                lam = staircase.suggest().lam
-                descent = search_at(lam, path.start)
-            else:
-                staircase, wished = None, self.target_k - n_alone
-                lam = self._penalty_for(path.staircase, wished, n_alone)
-                lam, descent = nearest_to(wished, lam, cut(lam).lowest_lam(graph), search_at, watch.may_go_on)
-                self._warn_unless_found(descent.state.clusters.n_nodes + n_alone, lam)
-        descent.stop_reason = self._stop_reason(descent, watch)
-        return lam, staircase, descent
-
-    def _penalty_for(self, staircase, wished, n_alone):
-        """The penalty at which the staircase has the number to aim at, or the end of the staircase if that number is
-        larger."""
-        least, most = int(staircase.k[0]), int(staircase.k[-1])
-        allowed = f"at least {least + n_alone}, the number of unconnected parts"
-        require(wished >= least, "target_k", self.target_k, allowed)
-        return staircase.at(k=min(wished, most)).lam
-
-    def _warn_unless_found(self, n_found, lam):
-        if n_found != self.target_k:
-            warn(
-                f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
-                f"gives {n_found}.",
-                UserWarning,
-            )
-
-    def _require_penalty_above(self, lowest):
-        if self.lam <= lowest:
-            raise ValueError(
-                f"lam={shown(self.lam)} is not allowed: no merge lowers the cut by more than {-lowest:g}, so that with "
-                f"a penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
-                + (", better above -1." if self.cut == "normalized" else ".")
-            )
-
     def _publish(self, adjacency, names, linked, lam, path, descent):
         """Set all fitted attributes; called only after the fit has succeeded."""
         n = adjacency.shape[0]
@@ -286,7 +234,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         if descent is not None:
             labels += len(linked)  # nodes without links follow all clusters of the search
             labels[linked] = descent.state.labels
-            self._warn_unless(descent.stop_reason != "max_iter")
+            self._warn_of_limit(descent)
         labels = in_order_of_first(labels)
         labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
@@ -300,16 +248,3 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         self.stop_reason_ = descent.stop_reason if descent else "converged"
         self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
         self._objective_, self._clusters_ = objective, clusters
-
-    def _warn_unless(self, within_limit):
-        if not within_limit:
-            warn(
-                f"GraphDPMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
-                "more of them may improve it. Raise max_iter.",
-                ConvergenceWarning,
-            )
-
-
-def _usual_patience(graph):
-    n_links = max(len(graph.weight) // 2, 1)
-    return int(np.clip(50_000 // n_links, 8, 40))

@@ -8,7 +8,6 @@ from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
 from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours, unit_rows, warn_about
-from kfree.estimators._explained import spreads_by
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS
 from kfree.estimators._validation import (
@@ -19,6 +18,7 @@ from kfree.estimators._validation import (
     validated_rows,
     validated_weights,
 )
+from kfree.explain.spread import neighbour_spreads
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 
@@ -156,9 +156,7 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         all_rows = self._validated(X)
-        weight = self._validated_weights(sample_weight, all_rows.shape[0])
-        counts = None if weight is None or (weight > 0).all() else weight > 0
-        rows, weight = self._counted(all_rows, weight, counts)
+        rows, weight, counts = self._counted(all_rows, sample_weight)
         frame = self._frame(rows)
         affinity = self._affinity(self._seen(rows, frame), weight)
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
@@ -193,17 +191,16 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
         return rows.astype(np.float64, copy=False)
 
-    def _validated_weights(self, sample_weight, n_rows):
-        given = sample_weight is not None and self.affinity == "nearest_neighbors"
-        require(not given, "sample_weight", "[…]", "None with affinity='nearest_neighbors'; use affinity='rbf'")
-        return validated_weights(sample_weight, n_rows)
-
-    def _counted(self, rows, weight, counts):
-        """The rows of positive weight, and their weights."""
-        if counts is None:
-            return rows, weight
+    def _counted(self, rows, sample_weight):
+        """The rows of positive weight, their weights, and which rows these are, None for all."""
+        refused = sample_weight is not None and self.affinity == "nearest_neighbors"
+        require(not refused, "sample_weight", "[…]", "None with affinity='nearest_neighbors'; use affinity='rbf'")
+        weight = validated_weights(sample_weight, rows.shape[0])
+        if weight is None or (weight > 0).all():
+            return rows, weight, None
+        counts = weight > 0
         rows = rows[counts]
-        return rows[:, counts] if self.affinity == "precomputed" else rows, weight[counts]
+        return rows[:, counts] if self.affinity == "precomputed" else rows, weight[counts], counts
 
     @staticmethod
     def _seen(rows, frame):
@@ -242,7 +239,8 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
         n_clusters, spreads = max(1, embedding.shape[1]), None
         if self.affinity != "precomputed":
-            spreads = spreads_by(to_neighbours(rows, rows, labels, n_clusters), labels, None)
+            distances = next(to_neighbours(rows, rows, labels, n_clusters))[1]
+            spreads = neighbour_spreads(labels, distances[np.arange(len(labels)), labels], n_clusters)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._affinity_, self._degrees_, self._rows_model_, self._frame_ = affinity, degrees, rows_model, frame
         self._weight_, self._counts_, self._vectors_ = weight, counts, vectors

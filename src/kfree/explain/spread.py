@@ -15,6 +15,8 @@ _FEWEST = 5
 _ENOUGH = 50
 # A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
 _SMALL, _WIDE = 0.1, 2.0
+# The tail of distances to neighbours is known from its median to the distance that this share of the rows exceeds.
+_UPPER = 0.1
 # Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
 _SHAPES = np.geomspace(0.25, 200.0, 400)
 _RATIOS = gamma.ppf(0.5, _SHAPES) / gamma.ppf(0.25, _SHAPES)
@@ -68,6 +70,34 @@ def fitted_spreads(
     for c in np.flatnonzero(vouches):
         shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)
     return Spreads(shape, scale)
+
+
+@dataclass(frozen=True)
+class NeighbourSpreads:
+    """Distances of the rows of cluster c to a near neighbour, with a Pareto tail from ``median[c]`` by ``upper[c]``.
+
+    In a Gaussian cluster the logarithm of such a distance grows with the squared distance to the centre, and has an
+    exponential tail. ``upper`` is the distance that a tenth of the rows exceeds. Both are NaN for clusters that are
+    ignored, those of fewer than five rows.
+    """
+
+    median: Floats
+    upper: Floats
+
+    def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
+        """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
+        ratio = np.where(self.median > 0, self.upper / np.where(self.median > 0, self.median, 1.0), 1.0)
+        power = np.log(0.5 / false_alarms) / np.log(0.5 / _UPPER)
+        return np.where(self.median > 0, self.median * ratio**power, self.upper)
+
+
+def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> NeighbourSpreads:
+    """From the distance of each row to its neighbour in its own cluster."""
+    drawn = np.bincount(labels, minlength=n_clusters)
+    by_cluster = np.split(dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
+    fewest = min(_FEWEST, int(drawn.max()))
+    known = [np.quantile(d, [0.5, 1 - _UPPER]) if len(d) >= fewest else np.full(2, np.nan) for d in by_cluster]
+    return NeighbourSpreads(*np.array(known).T)
 
 
 def outlier_scores(distances: Floats, limits: Floats) -> Floats:

@@ -51,6 +51,7 @@ PLACES = {
     "MicroStream": "kfree.estimators._micro_stream:MicroStream",
     "MultinomialModel": "kfree.objectives.multinomial:MultinomialModel",
     "NearestDonor": "kfree.tables.gaps:NearestDonor",
+    "NeighbourSpreads": "kfree.explain.spread:NeighbourSpreads",
     "Neighbours": "kfree.spectral.affinity:Neighbours",
     "NormalizedCut": "kfree.objectives.cut:NormalizedCut",
     "Numeric": "kfree.tables.numeric:Numeric",
