@@ -158,3 +158,17 @@ def test_what_a_summary_refuses(X):
         AgglomerativeBayes().fit(X).summary(X[:5])
     with pytest.raises(ValueError, match="another graph"):
         GraphDPMeans(lam=-0.4).fit(np.ones((3, 3))).summary(np.ones((4, 4)))
+
+
+def test_exemplars_are_found_block_by_block(rng, monkeypatch):
+    from kfree.explain import summary
+
+    labels = rng.integers(-1, 7, size=500).astype(np.int32)
+    labels[labels == 3] = 2  # a cluster without rows
+    dist = rng.integers(5, size=500).astype(float)  # ties go to the earlier row
+    nothing = np.zeros(500)
+    view = View(labels, dist, labels, nothing, np.zeros(7, dtype=np.int32), nothing, distance="")
+    expected = [sorted(np.flatnonzero(labels == c), key=lambda row: (dist[row], row))[:3] for c in range(7)]
+    for n_rows in (1, 64, 1000):
+        monkeypatch.setattr(summary, "_ROWS_AT_ONCE", n_rows)
+        assert summary.exemplars_of(view) == expected

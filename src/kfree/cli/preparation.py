@@ -11,6 +11,8 @@ from kfree.cli.errors import CommandError, quoted
 # A column of text of which at least this share are numbers is taken for a column of numbers with mistakes in it.
 _MOSTLY = 0.5
 _LOOKED_AT = 1000
+# Freed memory is returned to the system whenever there are this many bytes of it.
+_RELEASED_AT = 1 << 24
 # Fewer rows than this are all different in many columns that are no identifiers.
 _FEWEST_TO_IDENTIFY = 20
 
@@ -101,9 +103,14 @@ def _matrix(table, columns):
     """Columns side by side; each is dropped from the table once it is copied, so that memory is not needed twice."""
     is_single = all(table.is_single(name) for name in columns)
     X = np.empty((table.n_rows, len(columns)), dtype=np.float32 if is_single else np.float64)
+    n_freed = 0
     for j, name in enumerate(columns):
         X[:, j] = table.numbers(name)
         table.drop(name)
+        n_freed += X[:, j].nbytes
+        if n_freed >= _RELEASED_AT:
+            table.release()
+            n_freed = 0
     table.release()
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):

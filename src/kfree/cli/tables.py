@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from kfree.cli.errors import CommandError, quoted
+from kfree.core.memory import return_freed_memory
 
 PARQUET, ARROW, NPY, TEXT = "parquet", "arrow", "npy", "text"
 _ENDINGS = {
@@ -158,6 +159,7 @@ class ArrowTable(Table):
 
     def release(self):
         _arrow().default_memory_pool().release_unused()
+        return_freed_memory()
 
     def is_single(self, name):
         return _arrow().types.is_float32(self._columns[name].type)

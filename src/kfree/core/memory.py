@@ -1,7 +1,8 @@
-"""Memory that dense centres need, refused with its size before an allocation fails."""
+"""Memory that is available, that dense centres need, and that was freed but not returned to the system."""
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 # What the system has left, and what a container may use at most; both are files of Linux.
@@ -43,3 +44,12 @@ def require_memory(n_centres: int, n_features: int, n_copies: int) -> None:
             f"{available} bytes are available. Reduce the columns of X, for example by TruncatedSVD or a smaller "
             "n_features of HashingVectorizer, or give a larger lam, fewer clusters or fewer rows."
         )
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system, where the C library can (glibc); else nothing happens."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):
+        return
+    trim(0)

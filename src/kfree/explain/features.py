@@ -39,20 +39,22 @@ def _sum_of_squares(square: Floats, total: Floats, mean: Floats) -> Floats:
 
 def _moments(columns: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats, Floats, Floats]:
     """A shift (d,), and n (k,), Σ(x − shift) and Σ(x − shift)² (k, d) per cluster. Sparse columns are not shifted."""
-    kept = np.flatnonzero(labels >= 0)
-    members = sp.csr_array(
-        (np.ones(len(kept)), (labels[kept], kept)), shape=(n_clusters, len(labels)), dtype=np.float64
-    )
-    n = members.sum(axis=1)
     if sp.issparse(columns):
-        columns = sp.csr_array(columns, dtype=np.float64)
+        columns, members = sp.csr_array(columns, dtype=np.float64), _members(labels, n_clusters)
         total, square = (members @ columns).toarray(), (members @ columns.multiply(columns)).toarray()
-        return np.zeros(columns.shape[1]), n, total, square
+        return np.zeros(columns.shape[1]), members.sum(axis=1), total, square
     shift = np.asarray(columns[:_ROWS_AT_ONCE], dtype=np.float64).mean(axis=0)
-    total, square = np.zeros((2, n_clusters, columns.shape[1]))
+    n, total, square = np.zeros(n_clusters), *np.zeros((2, n_clusters, columns.shape[1]))
     for begin in range(0, len(labels), _ROWS_AT_ONCE):
         part = slice(begin, begin + _ROWS_AT_ONCE)
-        rows = np.asarray(columns[part], dtype=np.float64) - shift
-        total += members[:, part] @ rows
-        square += members[:, part] @ (rows * rows)
+        members, rows = _members(labels[part], n_clusters), np.asarray(columns[part], dtype=np.float64) - shift
+        n += members.sum(axis=1)
+        total += members @ rows
+        square += members @ (rows * rows)
     return shift, n, total, square
+
+
+def _members(labels: NDArray[Any], n_clusters: int) -> sp.csr_array:
+    """One where a row belongs to a cluster, (k, n)."""
+    kept = np.flatnonzero(labels >= 0)
+    return sp.csr_array((np.ones(len(kept)), (labels[kept], kept)), shape=(n_clusters, len(labels)))

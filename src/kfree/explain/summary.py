@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kfree.explain import render
 from kfree.explain.features import effect_sizes
@@ -12,6 +13,8 @@ from kfree.explain.view import Floats, View
 
 N_EXEMPLARS = 3
 N_FEATURES = 10
+# Rows per block, which bounds the memory.
+_ROWS_AT_ONCE = 65536
 # Name, effect size and mean.
 Features = tuple[tuple[str, float, float], ...]
 
@@ -142,9 +145,20 @@ def spreads_of(view: View) -> Floats:
 
 def exemplars_of(view: View, n_exemplars: int = N_EXEMPLARS) -> list[list[int]]:
     """For each cluster the rows nearest to it, the nearest first, and the earlier row on ties."""
-    order = np.lexsort((view.dist, view.labels))
-    ends = np.cumsum(np.concatenate([[(view.labels < 0).sum()], view.sizes]))
-    return [order[begin : min(begin + n_exemplars, end)].tolist() for begin, end in pairwise(ends)]
+    nearest = np.empty(0, dtype=np.int64)
+    for begin in range(0, len(view.labels), _ROWS_AT_ONCE):
+        block = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(view.labels)))
+        nearest = _nearest(view, np.concatenate([nearest, block]), n_exemplars)
+    ends = np.searchsorted(view.labels[nearest], np.arange(view.n_clusters + 1))
+    return [nearest[begin:end].tolist() for begin, end in pairwise(ends)]
+
+
+def _nearest(view: View, rows: NDArray[np.int64], n_rows: int) -> NDArray[np.int64]:
+    """Of these rows, up to ``n_rows`` of each cluster, the nearest to it first; rows in no cluster are left out."""
+    order = rows[np.lexsort((view.dist[rows], view.labels[rows]))]
+    own = view.labels[order]
+    first = np.searchsorted(own, own, side="left")
+    return order[(own >= 0) & (np.arange(len(order)) - first < n_rows)]
 
 
 def _features_of(view: View, names: list[str]) -> list[Features]:
