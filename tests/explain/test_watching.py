@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans
+from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, lambda_path
+from kfree.engines.registry import open_engine
 from kfree.estimators import _watching
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.path.lam_path import lam_path
 
 ESTIMATORS = {
     "DPMeans": DPMeans(lam=2.0),
@@ -162,3 +165,32 @@ def test_wrong_settings_are_refused(data):
         KMeans(2, verbose=3).fit(data["rows"])
     with pytest.raises(ValueError, match="on_interrupt='kep' is not allowed.*did you mean 'keep'"):
         DPMeans(on_interrupt="kep").fit(data["rows"])
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_the_path_tells_what_it_does(far, data):
+    told = []
+    rows = np.vstack([data["rows"], np.full((1, 2), far)])
+    engine = open_engine("auto", rows)
+    lam_path(engine, DPMeansObjective(0.0), np.random.RandomState(0), tell=lambda *of: told.append(of))
+    doing, shares = zip(*told, strict=True)
+    assert doing[0] == "micro-clusters"
+    assert "test of k = 3" in doing
+    assert ("test of k = 3 without far rows" in doing) == (far > 0)
+    once = [share for text, share in told if "far" not in text]
+    assert once == sorted(once)
+    assert all(0 <= share < 1 for share in shares)
+
+
+def test_the_path_shows_its_progress(data, capsys):
+    pytest.importorskip("rich")
+    lambda_path(data["rows"], verbose=1)
+    assert "lambda_path: path" in capsys.readouterr().out
+    DPMeans(verbose=1).fit(data["rows"])
+    out = capsys.readouterr().out
+    assert "DPMeans: path" in out
+    assert "DPMeans: cost" in out
+    lambda_path(data["rows"])
+    assert capsys.readouterr().out == ""
+    with pytest.raises(ValueError, match="verbose=2 is not allowed"):
+        lambda_path(data["rows"], verbose=2)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from kfree.engines.contract import VisitingOrder
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
 from kfree.estimators._warnings import warn
-from kfree.estimators._watching import Watched
+from kfree.estimators._watching import Watched, path_progress
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -100,7 +100,8 @@ class PenalisedSearch(Watched):
                     f"target_k={self.target_k} is more than the {end}; give at most that many, or lam as a number."
                 )
             return path.at(k=self.target_k).lam, None, None
-        path, kept = lam_path(engine, plain, rng)
+        with path_progress(type(self).__name__, self.verbose) as tell:
+            path, kept = lam_path(engine, plain, rng, tell=tell)
         step = path.suggest()
         if path.is_doubtful:
             self._warn_of_doubt(path)

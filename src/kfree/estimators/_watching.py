@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from importlib import import_module
 
 from kfree.estimators._validation import require, require_choice
+from kfree.search.path.lam_path import silent
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -83,22 +84,40 @@ def _share_done(estimator, descent, begun):
 
 
 @contextmanager
-def _progress(estimator):
-    """A line that follows the search, by rich."""
+def _line(begin):
+    """A progress line by rich; yields a function of a text and of the share done."""
     try:
         progress = import_module("rich.progress")
     except ImportError as error:
         raise ImportError('verbose=1 needs rich: pip install "kfree[progress]"') from error
-    name, begun = type(estimator).__name__, time.monotonic()
     columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
     with progress.Progress(*columns) as display:
-        task = display.add_task(f"{name}: search", total=1.0)
+        task = display.add_task(begin, total=1.0)
+        yield lambda text, share: display.update(task, description=text, completed=share)
 
-        def show(descent):
+
+@contextmanager
+def _progress(estimator):
+    """A line that follows the search."""
+    name, begun = type(estimator).__name__, time.monotonic()
+    with _line(f"{name}: search") as show:
+
+        def show_state(descent):
             told = f"{name}: cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
-            display.update(task, description=told, completed=_share_done(estimator, descent, begun))
+            show(told, _share_done(estimator, descent, begun))
 
-        yield show
+        yield show_state
+
+
+@contextmanager
+def path_progress(name, verbose):
+    """What a lam path tells of its progress: a line that follows it where ``verbose`` is 1."""
+    if not verbose:
+        yield silent
+        return
+    with _line(f"{name}: path") as show:
+        yield lambda doing, share: show(f"{name}: path, {doing}", share)
+        show(f"{name}: path", 1.0)
 
 
 @contextmanager

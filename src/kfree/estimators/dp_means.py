@@ -64,9 +64,9 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
     verbose : {0, 1}, default=0
-        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
-        move.
+        1 shows the progress of the lam path and then, while the search runs, the cost, the number of clusters and the
+        share of ``max_iter`` done; it needs rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that
+        receive the same values after every move.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
         ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.

@@ -3,7 +3,8 @@
 from sklearn.utils import check_random_state
 
 from kfree.engines.registry import ENGINES, open_engine
-from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
+from kfree.estimators._validation import require, require_choice, require_count, validated_rows, validated_weights
+from kfree.estimators._watching import path_progress
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.path.lam_path import lam_path
 
@@ -17,6 +18,7 @@ def lambda_path(
     engine="auto",
     n_threads=None,
     random_state=0,
+    verbose=0,
 ):
     """The number of clusters for every penalty ``lam``, and the number best supported by the data.
 
@@ -33,6 +35,8 @@ def lambda_path(
     n_threads : int or None, default=None
     random_state : int, RandomState or None, default=0
         Seed for the micro-clusters and for the split into two halves. The default always gives the same result.
+    verbose : {0, 1}, default=0
+        1 shows what is being done and the share of the work done, which needs rich.
 
     Returns
     -------
@@ -69,7 +73,9 @@ def lambda_path(
     require_choice("metric", metric, list(OBJECTIVES))
     require_choice("engine", engine, list(ENGINES))
     require_count("n_threads", n_threads, or_none=True)
+    require(verbose in (0, 1), "verbose", verbose, "0 or 1")
     rows = validated_rows(X, "lambda_path")
     weight = validated_weights(sample_weight, rows.shape[0])
     opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
-    return lam_path(opened, OBJECTIVES[metric](0.0), check_random_state(random_state), max_k).staircase
+    with path_progress("lambda_path", verbose) as tell:
+        return lam_path(opened, OBJECTIVES[metric](0.0), check_random_state(random_state), max_k, tell).staircase

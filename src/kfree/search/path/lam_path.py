@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,14 @@ _FEWEST_FOR_OUTLIERS = 100
 _CLEAR = 3.0
 
 
+# Called with what is being done and the share of the work that is done, for progress.
+Tell = Callable[[str, float], None]
+
+
+def silent(doing: str, share: float) -> None:
+    """Tells nobody."""
+
+
 class Path(NamedTuple):
     """A staircase, and the rows that it was computed from, None for all rows."""
 
@@ -42,28 +51,40 @@ class Path(NamedTuple):
     kept: SampleEngine | None = None
 
 
-def lam_path(engine: Engine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None = None) -> Path:
+def lam_path(
+    engine: Engine,
+    objective: PathObjective,
+    rng: np.random.RandomState,
+    max_k: int | None = None,
+    tell: Tell = silent,
+) -> Path:
     """The staircase up to ``max_k`` clusters, its widest steps tested on held-out rows.
 
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
     rows are far from all others, a second staircase is computed without these. It is used if it is not doubtful and has
     more clusters, or if the first one is doubtful.
     """
+    tell("micro-clusters", 0.0)
     sample = sample_of(engine, objective, rng)
-    path = _staircase(engine, sample, objective, rng, max_k)
+    path = _staircase(engine, sample, objective, rng, max_k, tell)
     has_all = engine.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
     far = far_rows(sample) if has_all and may_have_far_rows(sample, objective.space) else np.zeros(0, dtype=bool)
     if not far.any():
         return Path(path)
     kept = sample.among(np.flatnonzero(~far))
-    rest = _staircase(kept, kept, objective, rng, max_k)
+    rest = _staircase(kept, kept, objective, rng, max_k, lambda doing, share: tell(f"{doing} without far rows", share))
     rest.n_outliers = int(np.count_nonzero(far))
     finer = rest.is_sure and (not path.is_sure or rest.suggest().k > path.suggest().k)
     return Path(rest, kept) if finer or path.is_doubtful else Path(path)
 
 
 def _staircase(
-    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int | None
+    engine: Engine,
+    sample: SampleEngine,
+    objective: PathObjective,
+    rng: np.random.RandomState,
+    max_k: int | None,
+    tell: Tell,
 ) -> Staircase:
     most = max(engine.n_counting // ROWS_PER_CLUSTER, 10)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
@@ -72,6 +93,7 @@ def _staircase(
         reach = min(2 * reach, most)
         best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
+    tell(f"clusterings up to k = {refined}", 0.2)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
@@ -79,7 +101,7 @@ def _staircase(
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
     most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
-    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, sample, objective, rng))
+    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, sample, objective, rng, tell))
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -116,10 +138,12 @@ def _judge(
     sample: SampleEngine,
     objective: PathObjective,
     rng: np.random.RandomState,
+    tell: Tell,
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and the clusters are tested on the other half."""
     if sample.n_rows < 2 or not candidates:
         return {}
+    tell("clusterings of both halves", 0.4)
     whole = with_lattice_noise(sample, objective.space, rng)
     parts = [whole.among(half) for half in halves(whole)]
     if min(part.n_rows for part in parts) == 0:
@@ -128,7 +152,8 @@ def _judge(
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
     found = {}
-    for k in candidates:
+    for j, k in enumerate(candidates):
+        tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
         if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered):
             centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
             trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
