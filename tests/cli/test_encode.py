@@ -1,5 +1,7 @@
 """--encode: columns of text and missing values become numbers, the same ones in predict."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,27 @@ def test_missing_values_without_a_choice_are_an_error(customers, capsys):
 @pytest.mark.parametrize("options", ["--missing nearest", "--encode --missing mean", "--encode --standardize"])
 def test_choices_that_do_not_go_together(options, customers, capsys):
     assert outcome(["cluster", "t.csv", *options.split()], capsys)[0] == 2
+
+
+def test_means_are_in_the_units_of_the_table(here, rng, capsys):
+    kind = np.arange(90) % 2
+    income = np.exp(10 + 2 * kind + 0.1 * rng.normal(size=90))
+    day = [f"20{10 + 10 * k}-07-0{1 + i % 9}" for i, k in enumerate(kind)]
+    lines = [
+        f"{v:.2f},{'xyx'[i % 3] if k else 'z'},{d}" for i, (v, k, d) in enumerate(zip(income, kind, day, strict=True))
+    ]
+    (here / "t.csv").write_text("\n".join(["income,plan,since", *lines]) + "\n")
+    facts = told(["cluster", "t.csv", "--encode", "--k", "2", "--report", "r.html"], capsys)
+    labels = np.array([int(row["cluster"]) for row in rows_of("t.clusters.csv")])
+    for cluster in facts["clusters"]:
+        means = {feature["name"]: feature["mean"] for feature in cluster["features"]}
+        own = kind[labels == cluster["label"]][0]
+        assert means["income"] == pytest.approx(np.exp(np.log(income[kind == own]).mean()), rel=1e-3)
+        assert means["plan=z"] == pytest.approx(1.0 - own)
+        assert means["plan=x"] == pytest.approx(own * 2 / 3)
+        assert means["since"] == pytest.approx(2010.5 + 10 * own, abs=0.05)
+    page = (here / "r.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    shown = next(step for step in data["steps"] if step["own"])
+    place = data["features"].index("plan=z")
+    assert sorted(row[place] for row in shown["means"]) == pytest.approx([0.0, 1.0])

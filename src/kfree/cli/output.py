@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
-from kfree.cli.tables import NPY, PARQUET, TEXT, _arrow, read_table
+from kfree.cli.tables import NPY, PARQUET, TEXT, arrow, read_table
 from kfree.core.replacing import replacing
 
 FORMATS = ["csv", "parquet", "jsonl"]
@@ -81,7 +81,7 @@ def write_columns(columns, path, format_):
     rows = (dict(zip(names, row, strict=True)) for row in zip(*(plain(v) for v in columns.values()), strict=True))
     with written(path) as file:
         if format_ == "parquet":
-            pyarrow, parquet = _arrow(), _arrow("parquet", "Parquet")
+            pyarrow, parquet = arrow(), arrow("parquet", "Parquet")
             parquet.write_table(pyarrow.table({name: plain(values) for name, values in columns.items()}), file)
         elif format_ == "jsonl":
             _write_json_lines(rows, file)
@@ -200,7 +200,7 @@ def _write_json_lines(rows, file):
 
 
 def _write_parquet(table, new, file):
-    pyarrow, parquet = _arrow(), _arrow("parquet", "writing Parquet")
+    pyarrow, parquet = arrow(), arrow("parquet", "writing Parquet")
     if table.source.format == PARQUET:
         with table.source.open() as source:
             again = parquet.read_table(source)

@@ -54,6 +54,12 @@ class Preparation:
             X /= self.scale
         return X, kept
 
+    def in_units(self, X):
+        """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""
+        if self.encoder is not None:
+            return self.encoder.in_units(X)
+        return X if self.scale is None else X * self.scale + self.centre
+
 
 def chosen_columns(table, columns, drop, other_uses, encode, say):
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""

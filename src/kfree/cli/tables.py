@@ -129,7 +129,7 @@ class ArrowTable(Table):
     """The same, with columns that Arrow keeps."""
 
     def kind(self, name):
-        types = _arrow().types
+        types = arrow().types
         kind = self._columns[name].type
         if types.is_floating(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind):
             return "number"
@@ -155,14 +155,14 @@ class ArrowTable(Table):
         return column.to_numpy()
 
     def is_whole(self, name):
-        return _arrow().types.is_integer(self._columns[name].type)
+        return arrow().types.is_integer(self._columns[name].type)
 
     def release(self):
-        _arrow().default_memory_pool().release_unused()
+        arrow().default_memory_pool().release_unused()
         return_freed_memory()
 
     def is_single(self, name):
-        return _arrow().types.is_float32(self._columns[name].type)
+        return arrow().types.is_float32(self._columns[name].type)
 
     def n_distinct(self, name):
         import pyarrow.compute
@@ -176,7 +176,9 @@ def read_table(source, *, encoding=None, delimiter=None, header=None, columns=No
         from kfree.cli.text_tables import read_text
 
         return read_text(source, encoding=encoding, delimiter=delimiter, header=header, columns=columns, say=say)
-    table = {PARQUET: _read_parquet, ARROW: _read_arrow, NPY: _read_npy}[source.format](source, columns)
+    from kfree.cli.binary_tables import READERS
+
+    table = READERS[source.format](source, columns)
     if not table.n_rows or not table.names:
         raise CommandError(f"{source.name} holds no rows; give a table with at least one.")
     return table
@@ -193,62 +195,10 @@ def require_unique(names, source):
         seen[name] = place
 
 
-def _read_parquet(source, columns):
-    parquet = _arrow("parquet", f"reading {source.name}")
-    try:
-        with source.open() as file:
-            names = parquet.ParquetFile(file).schema_arrow.names
-            require_unique(names, source)
-            some = None if columns is None else [name for name in columns if name in names]
-            table = parquet.read_table(file, columns=some)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{source.name} cannot be read as Parquet: {_first_line(error)}") from error
-    return _of_arrow(source, table, columns, names)
-
-
-def _read_arrow(source, columns):
-    ipc = _arrow("ipc", f"reading {source.name}")
-    try:
-        with source.open() as content:
-            is_file = content.read(6) == b"ARROW1"
-            content.seek(0)
-            table = (ipc.open_file(content) if is_file else ipc.open_stream(content)).read_all()
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{source.name} cannot be read as Arrow: {_first_line(error)}") from error
-    require_unique(table.column_names, source)
-    return _of_arrow(source, table, columns, table.column_names)
-
-
-def _of_arrow(source, table, columns, names):
-    held = dict(zip(table.column_names, table.columns, strict=True))
-    read = ArrowTable(source, held)
-    read.source_names = names
-    if columns is not None:
-        Table(source, dict.fromkeys(names, np.empty(0))).require(columns, "--columns")
-    return read
-
-
-def _read_npy(source, columns):
-    try:
-        array = np.load(source.open() if source.content is not None else source.name, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise CommandError(f"{source.name} cannot be read as .npy: {_first_line(error)}") from error
-    if array.ndim != 2 or array.dtype.kind not in "fiub":
-        raise CommandError(
-            f"{source.name} holds an array of shape {array.shape} and type {array.dtype}; give numbers of shape "
-            "(rows, columns)."
-        )
-    return Table(source, {f"x{j}": array[:, j] for j in range(array.shape[1])})
-
-
-def _arrow(module=None, purpose="this"):
+def arrow(module=None, purpose="this"):
     from importlib import import_module
 
     try:
         return import_module("pyarrow" if module is None else f"pyarrow.{module}")
     except ImportError:
         raise CommandError(f"{purpose} {_NEEDS_PYARROW}") from None
-
-
-def _first_line(error):
-    return str(error).strip().split("\n")[0][:200]

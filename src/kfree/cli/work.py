@@ -76,14 +76,11 @@ class Work:
         return replace(summary, clusters=clusters, row_names=self.row_numbers)
 
     def _in_units(self, features):
-        plan = self.plan
-        if plan.scale is None:
-            return features
-        place = {name: j for j, name in enumerate(plan.columns)}
-        return tuple(
-            (name, effect, float(mean * plan.scale[place[name]] + plan.centre[place[name]]))
-            for name, effect, mean in features
-        )
+        place = {name: j for j, name in enumerate(self.feature_names)}
+        means = np.zeros((1, len(place)))
+        means[0, [place[name] for name, _, _ in features]] = [mean for _, _, mean in features]
+        in_units = self.plan.in_units(means)[0]
+        return tuple((name, effect, float(in_units[place[name]])) for name, effect, _ in features)
 
     def facts(self, model, summary):
         """The result for ``--json``."""

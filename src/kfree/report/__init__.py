@@ -21,8 +21,8 @@ def write_report(path, model, X, feature_names=None, *, title="kfree", plan=None
     feature_names : sequence of str or None, default=None
         Names of the columns; None takes x0, x1, …
     title : str, default="kfree"
-    plan : object with ``centre`` and ``scale``, or None, default=None
-        How columns were standardised, so that the page shows them in their own units.
+    plan : object with ``in_units(rows)``, such as a TableEncoder, or None, default=None
+        How columns were scaled or encoded, so that the page shows them in their own units.
     row_numbers : array of shape (n_samples,) or None, default=None
         The numbers of rows on the page; None counts from 1.
 

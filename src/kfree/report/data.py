@@ -34,7 +34,6 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
     steps = slider_steps(model, X, path)
     described = sampled(len(X), _DESCRIBED)
     drawn = described[sampled(len(described), _POINTS)]
-    units = _in_units(X[described], plan)
     numbers = colours(steps)
     keeps_all = len(X) * len(steps) <= _LABELS_KEPT
     return {
@@ -49,15 +48,18 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
         "points": {"rows": row_numbers[drawn].tolist(), "axes": _axes(X, drawn, names, plan)},
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
-            _step(step, own, path, X, described, drawn, units, names, row_numbers, keeps_all)
+            _step(step, own, path, X, described, drawn, plan, names, row_numbers, keeps_all)
             for step, own in reversed(list(zip(steps, numbers, strict=True)))
         ],
     }
 
 
-def _step(step, own_colours, path, X, described, drawn, units, names, row_numbers, keeps_all):
+def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers, keeps_all):
     labels = step.labels[described]
-    effects, means = effect_sizes(units[:, :_TABLE_COLUMNS], labels, step.k)
+    effects, shown = effect_sizes(X[described][:, :_TABLE_COLUMNS], labels, step.k)
+    means = np.zeros((step.k, X.shape[1]))
+    means[:, :_TABLE_COLUMNS] = shown
+    means = _in_units(means, plan)[:, :_TABLE_COLUMNS]
     sizes = np.bincount(step.labels[step.labels >= 0], minlength=step.k)
     summary = summarize(step.model, X[described], names)
     clusters = [
@@ -116,15 +118,13 @@ def _bounds(path, step):
 
 
 def _in_units(rows, plan):
-    """Rows in the units of their columns, before they were standardised."""
-    if plan is None or plan.scale is None:
-        return rows
-    return rows * plan.scale + plan.centre
+    """Rows in the units of their columns, before they were standardised or encoded."""
+    return rows if plan is None else plan.in_units(rows)
 
 
 def _axes(X, drawn, names, plan):
     """What can be drawn against each other: main directions if there are more than two columns, and columns."""
-    units = _in_units(X[drawn][:, :_AXES], _first(plan, _AXES))
+    units = _in_units(X[drawn], plan)[:, :_AXES]
     axes = [{"name": name, "values": _values(units[:, j])} for j, name in enumerate(names[:_AXES])]
     if X.shape[1] > 2:
         rows = X[drawn].astype(np.float64)
@@ -136,14 +136,6 @@ def _axes(X, drawn, names, plan):
     if len(axes) == 1:
         axes.append({"name": "place in the file", "values": drawn.tolist()})
     return axes
-
-
-def _first(plan, n_columns):
-    from types import SimpleNamespace
-
-    if plan is None or plan.scale is None:
-        return None
-    return SimpleNamespace(scale=plan.scale[:n_columns], centre=plan.centre[:n_columns])
 
 
 def _values(column):

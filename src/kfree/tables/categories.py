@@ -32,6 +32,10 @@ class Categories:
         """The level with the largest share; the first on ties."""
         return np.array(self.levels, dtype=object)[block.argmax(axis=1)]
 
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """1 where a row has the level, else 0; of means, shares of rows."""
+        return block / np.sqrt(0.5)
+
     @property
     def names_out(self) -> list[str]:
         return [f"{self.name}={level}" for level in self.levels]
@@ -53,6 +57,10 @@ class Binary:
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         return np.array(self.levels, dtype=object)[(block[:, 0] > 0.5).astype(int)]
+
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """0 for the first level and 1 for the second; of means, shares of rows."""
+        return block
 
     @property
     def names_out(self) -> list[str]:

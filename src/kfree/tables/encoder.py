@@ -10,7 +10,7 @@ from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
 from kfree.tables.containers import as_container, as_table
 from kfree.tables.fitting import LeftOut, Options, encoded, fitted_encoder
-from kfree.tables.gaps import NearestDonor
+from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
 
 MISSING, UNSEEN = ["nearest", "error"], ["error", "missing"]
@@ -111,7 +111,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"no column of X varies, with n_samples={X.shape[0]} rows: {_listed(left_out)}. Give rows that differ."
             )
         blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
-        self._require_values(blocks, encoders)
+        require_values(blocks, encoders, self.missing)
         donors = NearestDonor(np.hstack(blocks))
         if left_out:
             warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice)
@@ -140,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         options = self._options(names)
         pairs = zip(columns_of(X, names), self.encoders_, strict=True)
         blocks = [encoded(column, encoder, options) for column, encoder in pairs]
-        self._require_values(blocks, self.encoders_)
+        require_values(blocks, self.encoders_, self.missing)
         return self._donors_.filled(np.hstack(blocks))
 
     def inverse_transform(self, X):
@@ -155,14 +155,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         table : what ``fit`` was given: a frame of pandas or polars, a table of pyarrow, or an array
             With all columns; those that were left out have their constant value.
         """
+        columns = [encoder.decoded(block) for encoder, block in self._blocks(X)]
+        return as_container(self._container_, _names(self), columns)
+
+    def in_units(self, X):
+        """Rows, or means of rows, column by column as numbers that a reader knows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features_out)
+
+        Returns
+        -------
+        rows : ndarray of shape (n_rows, n_features_out), float64
+            Numbers in the units of their column, shares of rows for levels, ranks from 0 for ordered levels, and years
+            for dates. The inverse of a transform is applied to the mean: of a logarithm, the geometric mean results.
+        """
+        return np.hstack([encoder.in_units(block) for encoder, block in self._blocks(X)])
+
+    def _blocks(self, X):
+        """The encoder of each column of the table, and the columns that it makes."""
         check_is_fitted(self)
         rows = check_array(X, dtype=np.float64, input_name="X")
         ends = np.cumsum(self._width_)
         if rows.shape[1] != ends[-1]:
             raise ValueError(f"X has {rows.shape[1]} columns; give the {ends[-1]} columns that transform returns.")
-        blocks = np.split(rows, ends[:-1], axis=1)
-        columns = [encoder.decoded(block) for encoder, block in zip(self.encoders_, blocks, strict=True)]
-        return as_container(self._container_, _names(self), columns)
+        return zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that ``transform`` returns: that of a column of numbers, "column=level" for a level.
@@ -205,10 +223,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         else:
             require_choice("transforms", self.transforms, ["auto", "identity"])
         require(self.ordinal is None or isinstance(self.ordinal, dict), "ordinal", self.ordinal, "a dict or None")
-        some = self.categories is None or (
-            not isinstance(self.categories, str) and hasattr(self.categories, "__iter__")
-        )
-        require(some, "categories", self.categories, "a list of names of columns or None")
+        some = not isinstance(self.categories, str) and hasattr(self.categories, "__iter__")
+        require(self.categories is None or some, "categories", self.categories, "a list of names of columns or None")
         require_choice("missing", self.missing, MISSING)
         require_choice("unseen", self.unseen, UNSEEN)
         require_count("max_levels", self.max_levels, least=2)
@@ -220,23 +236,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for name in given:
                 require(name in names, parameter, name, f"names of columns of X: {_shortened(names)}")
         return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen)
-
-    def _require_values(self, blocks, encoders):
-        """Raise if values are missing with missing='error', or if a row has no value at all."""
-        known = np.column_stack([~np.isnan(block[:, 0]) for block in blocks if block.shape[1]])
-        empty = np.flatnonzero(~known.any(axis=1))
-        if len(empty):
-            raise ValueError(
-                f"{len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
-                "example with pandas' dropna(how='all')."
-            )
-        if self.missing == "error" and not known.all():
-            kept = [encoder.name for encoder in encoders if not isinstance(encoder, LeftOut)]
-            gaps = [f"{name!r} ({n})" for name, n in zip(kept, (~known).sum(axis=0), strict=True) if n]
-            raise ValueError(
-                f"Input X contains missing values (NaN or None) in column(s) {', '.join(gaps)}, and missing='error'; "
-                "impute them, or give missing='nearest'."
-            )
 
 
 def _names(fitted):

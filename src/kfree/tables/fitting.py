@@ -27,6 +27,10 @@ class LeftOut:
         value = np.nan if self.value is None else self.value
         return np.full(len(block), value, dtype=object if isinstance(value, str | bool) else None)
 
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """No columns, (n, 0)."""
+        return block
+
     @property
     def reason(self) -> str:
         return "all values are missing" if self.value is None else f"constant: {self.value}"

@@ -1,6 +1,8 @@
-"""Missing values, imputed from the nearest row that has the value."""
+"""Missing values: an error, or imputed from the nearest row that has the value."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.impute import KNNImputer
@@ -51,3 +53,21 @@ def _spread(index: np.ndarray, most: int) -> np.ndarray:
     if len(index) <= most:
         return index
     return index[np.linspace(0, len(index) - 1, most).round().astype(int)]
+
+
+def require_values(blocks: list[np.ndarray], encoders: list[Any], missing: str) -> None:
+    """Raise if values are missing with ``missing="error"``, or if a row has no value at all."""
+    known = np.column_stack([~np.isnan(block[:, 0]) for block in blocks if block.shape[1]])
+    empty = np.flatnonzero(~known.any(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"{len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
+            "example with pandas' dropna(how='all')."
+        )
+    if missing == "error" and not known.all():
+        kept = [encoder.name for encoder in encoders if encoder.names_out]
+        gaps = [f"{name!r} ({n})" for name, n in zip(kept, (~known).sum(axis=0), strict=True) if n]
+        raise ValueError(
+            f"Input X contains missing values (NaN or None) in column(s) {', '.join(gaps)}, and missing='error'; "
+            "impute them, or give missing='nearest'."
+        )

@@ -12,6 +12,7 @@ from kfree.tables.transforms import Transform
 
 # Number of quantiles that represent a column when differences between rows are computed.
 _QUANTILES = 1000
+_MICROSECONDS_A_YEAR = 365.2425 * 86_400e6
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,11 @@ class Numeric:
         return ((self.transform.forward(values) - self.centre) / self.scale)[:, None]
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
-        return self.transform.backward(block[:, 0] * self.scale + self.centre)
+        return Numeric.in_units(self, block)[:, 0]
+
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """Numbers that a reader knows, (n, 1): those of the column."""
+        return self.transform.backward(block * self.scale + self.centre)
 
     @property
     def names_out(self) -> list[str]:
@@ -54,6 +59,10 @@ class Dates(Numeric):
     def decoded(self, block: np.ndarray) -> np.ndarray:
         microseconds = np.rint(super().decoded(block))
         return np.where(np.isnan(microseconds), 0, microseconds).astype(np.int64).astype(DATE_UNIT)
+
+    def in_units(self, block: np.ndarray) -> np.ndarray:
+        """Years, such as 2024.5, (n, 1)."""
+        return 1970 + super().in_units(block) / _MICROSECONDS_A_YEAR
 
     def __str__(self) -> str:
         since, days = np.datetime64(int(self.centre), "us").astype("datetime64[s]"), self.scale / 86_400e6
