@@ -71,10 +71,13 @@ def test_predict_takes_models_that_know_no_table(blobs_csv, capsys):
     status, _, err = outcome(["predict", "m.kfree", "data.csv"], capsys)
     assert status == 1
     assert "fitted with 2 columns and data.csv has 3" in err
-    kfree.AgglomerativeBayes().fit(X).save("m.kfree")
+    tree = kfree.AgglomerativeBayes().fit(X).save("m.kfree")
+    assert outcome(["predict", "m.kfree", "data.csv", "--quiet"], capsys)[:2] == (0, "")
+    assert [int(row["cluster"]) for row in rows_of("data.clusters.csv")] == tree.predict(X).tolist()
+    kfree.GraphDPMeans().fit([(0, 1), (1, 2)]).save("m.kfree")
     status, _, err = outcome(["predict", "m.kfree", "data.csv"], capsys)
     assert status == 1
-    assert "AgglomerativeBayes, which cannot label further rows" in err
+    assert "GraphDPMeans, which cannot label further rows" in err
 
 
 def test_path_tells_the_steps(blobs_csv, capsys, here):
@@ -234,3 +237,25 @@ def test_ten_thousand_columns_are_clustered(here, capsys, rng):
         file.writelines(",".join(f"{value:.3f}" for value in row) + "\n" for row in X)
     facts = told(["cluster", "wide.csv", "--k", "2"], capsys)
     assert [cluster["size"] for cluster in facts["clusters"]] == [15, 15]
+
+
+def steps_of(page):
+    text = page.read_text().split('id="data">')[1].split("</script>")[0]
+    return json.loads(text)
+
+
+def test_every_command_with_clusters_writes_a_report(blobs_csv, here, capsys):
+    for line in ["path data.csv", "hdp data.csv --group shop", "tree data.csv"]:
+        facts = told([*line.split(), "--report", "r.html"], capsys)
+        page = steps_of(here / "r.html")
+        own = next(step for step in page["steps"] if step["own"])
+        assert own["k"] == (facts["suggested"]["k"] if line.startswith("path") else facts["n_clusters"])
+        assert sum(cluster["size"] for cluster in own["clusters"]) == 90
+    assert [step["k"] for step in page["steps"]] == [50, 30, 20, 15, 12, *range(10, 0, -1)]
+    assert page["steps"][-1]["note"].startswith("free energy")
+    (here / "links.csv").write_text("a,b\n" + "".join(f"n{i},n{i + 1}\nn{i},n{i + 2}\n" for i in range(12)))
+    facts = told(["graph", "links.csv", "--report", "r.html"], capsys)
+    page = steps_of(here / "r.html")
+    assert (page["word"], page["n_rows"], len(page["steps"])) == ("node", 14, 1)
+    assert page["steps"][0]["k"] == facts["n_clusters"]
+    assert {"n0", "n13"} <= set(page["points"]["rows"])

@@ -65,6 +65,11 @@ def add_output(parser, what="the input with a column 'cluster'"):
     add_printing(output)
 
 
+def add_report(parser):
+    """A page about the result."""
+    parser.add_argument("--report", metavar="PAGE.html", help="write a page to explore the clusters in a browser")
+
+
 def add_printing(parser):
     """What is printed."""
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")

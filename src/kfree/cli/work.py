@@ -6,7 +6,7 @@ import numpy as np
 
 from kfree.cli.errors import UsageError
 from kfree.cli.options import reading
-from kfree.cli.output import output_of, save_model, with_gaps, write_beside
+from kfree.cli.output import output_of, reported, save_model, with_gaps, write_beside
 from kfree.cli.preparation import chosen_columns, prepare
 from kfree.cli.tables import Source, read_table
 
@@ -66,6 +66,14 @@ class Work:
         model.preparation_ = self.plan
         if self.options.save:
             save_model(model, self.options.save)
+
+    def report(self, model):
+        """Write the page of --report."""
+        from kfree.report import write_report
+
+        facts = {"title": self.table.source.name, "plan": self.plan, "row_numbers": self.row_numbers}
+        with reported(self.options.report):
+            write_report(self.options.report, model, self.X, self.feature_names, **facts)
 
     def summary(self, model):
         """The summary of a model, with rows by their number in the file and means in the units of the file."""

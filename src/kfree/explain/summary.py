@@ -113,7 +113,11 @@ def summarize(model: Any, X: Any = None, feature_names: Any = None) -> Summary:
     >>> summary.clusters[0].features[0][0]
     'height'
     """
-    view = model._view(X)
+    return summary_of(model._view(X), feature_names)
+
+
+def summary_of(view: View, feature_names: Any = None) -> Summary:
+    """The summary of a view; ``feature_names`` replace those of the view."""
     features = _features_of(view, _names(view, feature_names))
     exemplars = exemplars_of(view)
     spreads = spreads_of(view)

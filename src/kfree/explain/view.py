@@ -1,7 +1,9 @@
 """A common view of rows and clusters for all estimators."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,11 @@ class View:
     row_names: NDArray[Any] | None = None
     spreads: Floats | None = None
     spread: str = "root mean square of the distances of its rows"
+
+    def among(self, rows: NDArray[Any]) -> View:
+        """Of some rows only, by their numbers."""
+        by_row = ("labels", "dist", "second", "second_dist", "columns", "row_names")
+        return replace(self, **{name: part[rows] for name in by_row if (part := getattr(self, name)) is not None})
 
     @property
     def n_clusters(self) -> int:

@@ -28,7 +28,7 @@ def graph(model, ax=None, positions=None, *, names=None):
     """
     ax = given_or_new(ax)
     A, labels, colour = model.adjacency_, model.labels_, colours(model.n_clusters_)
-    places = _spread(A) if positions is None else np.asarray(positions, dtype=np.float64)
+    places = spread_out(A) if positions is None else np.asarray(positions, dtype=np.float64)
     a, b = A.nonzero()
     a, b = a[a < b], b[a < b]
     inside = labels[a] == labels[b]
@@ -48,7 +48,7 @@ def graph(model, ax=None, positions=None, *, names=None):
     return ax
 
 
-def _spread(A, n_steps=300):
+def spread_out(A, n_steps=300):
     """Places for the nodes of a graph (Fruchterman & Reingold 1991): springs along links, repulsion between all."""
     n = A.shape[0]
     weight = (A / A.max()).toarray() if A.nnz else np.zeros((n, n))

@@ -8,16 +8,18 @@ from kfree.core.replacing import replacing
 __all__ = ["page", "write_report"]
 
 
-def write_report(path, model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
-    """Write a page about a fitted :class:`kfree.DPMeans`.
+def write_report(path, model, X=None, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
+    """Write a page about a fitted model.
 
     Parameters
     ----------
     path : str or path
         The HTML file; an older one is replaced only when the new one is complete.
-    model : a fitted DPMeans
+    model : a fitted DPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
+        The page of a DPMeans has the staircase of penalties and a slider along its steps, that of a tree a slider along
+        its cuts; the others show one clustering.
     X : array of shape (n_samples, n_features)
-        The rows of ``fit``.
+        The rows of ``fit``; a graph has none.
     feature_names : sequence of str or None, default=None
         Names of the columns; None takes x0, x1, …
     title : str, default="kfree"
@@ -38,11 +40,26 @@ def write_report(path, model, X, feature_names=None, *, title="kfree", plan=None
     >>> "<title>kfree</title>" in path.read_text()
     True
     """
+    about = {"title": title, "plan": plan, "row_numbers": row_numbers}
+    with replacing(path) as file:
+        file.write(page(_data_of(model, X, feature_names, about)).encode())
+
+
+def _data_of(model, X, feature_names, about):
+    """What the page of this kind of model shows."""
+    from kfree.report import others
     from kfree.report.data import report_data
 
-    text = page(report_data(model, X, feature_names, title=title, plan=plan, row_numbers=row_numbers))
-    with replacing(path) as file:
-        file.write(text.encode())
+    kind = type(model).__name__
+    if kind == "DPMeans":
+        return report_data(model, X, feature_names, **about)
+    if kind == "AgglomerativeBayes":
+        return others.tree_data(model, X, feature_names, **about)
+    if kind == "HardHDP":
+        return others.groups_data(model, X, feature_names, **about)
+    if kind == "GraphDPMeans":
+        return others.graph_data(model, title=about["title"])
+    raise TypeError(f"there is no report page for {kind}; give a DPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans.")
 
 
 def page(data):

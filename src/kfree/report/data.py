@@ -7,8 +7,8 @@ from importlib import import_module
 import numpy as np
 
 from kfree.estimators.lambda_path import lambda_path
-from kfree.explain import summarize
 from kfree.explain.features import effect_sizes
+from kfree.explain.summary import summary_of
 from kfree.report.steps import colours, sampled, slider_steps
 
 # Rows that are drawn, rows that clusters are described by, and columns that are shown.
@@ -23,33 +23,61 @@ _LABELS_KEPT = 2_000_000
 def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
     """What the page needs of a fitted DPMeans and its rows."""
     X = np.asarray(X)
-    n_fitted = len(model.labels_)
-    if len(X) != n_fitted:
-        raise ValueError(f"X has {len(X)} rows and the model was fitted with {n_fitted}; give the rows of fit.")
-    names = [f"x{j}" for j in range(X.shape[1])] if feature_names is None else [str(name) for name in feature_names]
-    row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
+    require_rows_of_fit(model, X)
     path = model.path_
     if path is None:
         path = lambda_path(X, metric=model.metric, n_threads=model.n_threads)
     steps = slider_steps(model, X, path)
+    return assembled(steps, X, feature_names, title=title, plan=plan, row_numbers=row_numbers, path=path)
+
+
+def require_rows_of_fit(model, X):
+    """Raise unless X has as many rows as the fit had."""
+    n_fitted = len(model.labels_)
+    if len(X) != n_fitted:
+        raise ValueError(f"X has {len(X)} rows and the model was fitted with {n_fitted}; give the rows of fit.")
+
+
+def assembled(
+    steps,
+    X,
+    feature_names=None,
+    *,
+    title="kfree",
+    plan=None,
+    row_numbers=None,
+    path=None,
+    axes=None,
+    word="row",
+    suggested=None,
+):
+    """The page of clusterings by ascending numbers of clusters; a ``path`` of penalties is drawn as a staircase.
+
+    ``axes`` replace columns and main directions on the map. ``word`` is what a row is called.
+    """
+    names = [f"x{j}" for j in range(X.shape[1])] if feature_names is None else [str(name) for name in feature_names]
+    row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     described = sampled(len(X), _DESCRIBED)
     drawn = described[sampled(len(described), _POINTS)]
-    numbers = colours(steps)
     keeps_all = len(X) * len(steps) <= _LABELS_KEPT
     return {
         "title": title,
         "version": import_module("kfree").__version__,
+        "word": word,
         "n_rows": len(X),
         "n_features": X.shape[1],
         "features": names[:_TABLE_COLUMNS],
         "row_numbers": row_numbers.tolist() if keeps_all else None,
-        "stairs": _stairs(path),
-        "suggested": int(path.suggest().k),
-        "points": {"rows": row_numbers[drawn].tolist(), "axes": _axes(X, drawn, names, plan)},
+        "stairs": [] if path is None else _stairs(path),
+        "suggested": suggested if path is None else int(path.suggest().k),
+        "points": {
+            "rows": row_numbers[drawn].tolist(),
+            "axes": _axes(X, drawn, names, plan) if axes is None else _given_axes(axes, drawn),
+        },
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
             _step(step, own, path, X, described, drawn, plan, names, row_numbers, keeps_all)
-            for step, own in reversed(list(zip(steps, numbers, strict=True)))
+            for step, own in reversed(list(zip(steps, colours(steps), strict=True)))
         ],
     }
 
@@ -61,7 +89,7 @@ def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers
     means[:, :_TABLE_COLUMNS] = shown
     means = _in_units(means, plan)[:, :_TABLE_COLUMNS]
     sizes = np.bincount(step.labels[step.labels >= 0], minlength=step.k)
-    summary = summarize(step.model, X[described], names)
+    summary = summary_of(step.view(described), names)
     clusters = [
         {
             "label": cluster.label,
@@ -73,10 +101,11 @@ def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers
         }
         for cluster in summary.clusters
     ]
-    low, high = _bounds(path, step)
+    low, high = (None, None) if path is None else _bounds(path, step)
     return {
         "k": step.k,
-        "lam": number(step.lam),
+        "lam": None if step.lam is None else number(step.lam),
+        "note": step.note,
         "low": low,
         "high": high,
         "own": step.is_own,
@@ -136,6 +165,10 @@ def _axes(X, drawn, names, plan):
     if len(axes) == 1:
         axes.append({"name": "place in the file", "values": drawn.tolist()})
     return axes
+
+
+def _given_axes(axes, drawn):
+    return [{"name": name, "values": _values(np.asarray(values)[drawn])} for name, values in axes.items()]
 
 
 def _values(column):

@@ -37,6 +37,7 @@ for (const step of data.steps) step.places = unpacked(step.points);
 /* The staircase: penalties across (logarithmic), numbers of clusters up. */
 function drawStairs() {
   const svg = at("stairs");
+  if (!svg) return;
   const width = svg.clientWidth || 900, height = 230, left = 44, right = 18, top = 18, bottom = 38;
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -131,7 +132,7 @@ function drawMap() {
     pen.arc(px, py, radius + 3, 0, 2 * Math.PI);
     pen.stroke();
   }
-  canvas.setAttribute("aria-label", `Map of ${counted(places.length, "row")} in ${counted(step.k, "cluster")}`);
+  canvas.setAttribute("aria-label", `Map of ${counted(places.length, data.word)} in ${counted(step.k, "cluster")}`);
 }
 function drawAxes(pen, box, across, up, x, y) {
   pen.strokeStyle = style("--line");
@@ -185,7 +186,7 @@ function describePoint() {
   }
   const own = current().places[state.point];
   const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${shown(axis.values[state.point])}`);
-  box.textContent = [`row ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : `cluster ${own}`}`, ...lines].join("\n");
+  box.textContent = [`${data.word} ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : `cluster ${own}`}`, ...lines].join("\n");
   box.style.display = "block";
   const [px, py] = places[state.point], map = at("map");
   const left = px + 14 + box.offsetWidth > map.clientWidth ? px - 14 - box.offsetWidth : px + 14;
@@ -215,10 +216,10 @@ function drawCards() {
     filled.style.background = colour;
     const card = made("button", { className: "card", type: "button", "aria-pressed": state.cluster === cluster.label, "data-cluster": cluster.label },
       made("span", { className: "name" }, swatch, `Cluster ${cluster.label}`,
-        made("span", { className: "size" }, `${counted(cluster.size, "row")} · ${(100 * share).toFixed(1)} %`)),
+        made("span", { className: "size" }, `${counted(cluster.size, data.word)} · ${(100 * share).toFixed(1)} %`)),
       made("span", { className: "share" }, filled),
       made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${near}`),
-      made("span", { className: "facts" }, `typical rows: ${cluster.exemplars.join(", ")}`),
+      made("span", { className: "facts" }, `typical ${data.word}s: ${cluster.exemplars.join(", ")}`),
       made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
     card.querySelector(".share").style.display = "block";
     card.addEventListener("click", () => { state.cluster = state.cluster === cluster.label ? null : cluster.label; refresh(); at("cards").querySelector(`[data-cluster="${cluster.label}"]`).focus(); });
@@ -238,7 +239,7 @@ function bar(name, effect, most) {
 }
 function drawTable() {
   const step = current();
-  const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, "rows"),
+  const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, `${data.word}s`),
     ...data.features.map((name) => made("th", { scope: "col", title: name }, name)));
   const rows = step.clusters.map((cluster) => {
     const swatch = made("span", { className: "swatch" });
@@ -259,11 +260,11 @@ function drawLabels() {
   at("download").disabled = step.labels === null;
   at("download-note").textContent = step.labels === null
     ? `The page of a large table keeps only the labels of its model; kfree cluster --lam ${step.lam} gives these.`
-    : `${counted(data.n_rows, "row")}, ${counted(step.k, "cluster")}`;
+    : `${counted(data.n_rows, data.word)}, ${counted(step.k, "cluster")}`;
 }
 function labelsAsText() {
   const labels = unpacked(current().labels);
-  return "row,cluster\n" + labels.map((label, row) => `${data.row_numbers ? data.row_numbers[row] : row + 1},${label}\n`).join("");
+  return `${data.word},cluster\n` + labels.map((label, row) => `${data.row_numbers ? data.row_numbers[row] : row + 1},${label}\n`).join("");
 }
 function download() {
   const link = made("a", { download: `labels-${current().k}.csv`, href: URL.createObjectURL(new Blob([labelsAsText()], { type: "text/csv" })) });
@@ -274,9 +275,9 @@ function download() {
 function refresh() {
   const step = current(), slider = at("slider");
   slider.value = state.step;
-  const range = step.high === null ? `above ${shown(step.low)}` : `${shown(step.low)} to ${shown(step.high)}`;
+  const range = step.high === null ? `lam above ${shown(step.low)}` : `lam ${shown(step.low)} to ${shown(step.high)}`;
   const notes = [step.own ? "this model" : "", step.k === data.suggested ? "suggested" : ""].filter(Boolean).join(", ");
-  const text = `${counted(step.k, "cluster")}, lam ${range}${notes ? ` (${notes})` : ""}`;
+  const text = `${counted(step.k, "cluster")}, ${step.note ?? range}${notes ? ` (${notes})` : ""}`;
   at("readout").textContent = text;
   slider.setAttribute("aria-valuetext", text);
   at("own").disabled = step.own;
@@ -300,10 +301,16 @@ function setTheme(theme) {
 }
 
 at("title").textContent = data.title;
-at("subtitle").textContent = `${counted(data.n_rows, "row")} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
+if (!data.stairs.length) {
+  at("stairs").remove();
+  at("stairs-help").textContent = data.steps.length > 1
+    ? "Each position is a cut of the tree. Move the slider, by mouse or with the arrow keys, to see the clusters of a cut." : "";
+}
+if (data.steps.length === 1) for (const part of [at("slider"), at("own")]) part.hidden = true;
+at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
 at("footer").textContent = `Made by kfree ${data.version}. This page loads nothing from elsewhere.`;
 at("drawn").textContent = data.points.rows.length < data.n_rows
-  ? `a sample of ${data.points.rows.length.toLocaleString("en")} rows is drawn` : "";
+  ? `a sample of ${data.points.rows.length.toLocaleString("en")} ${data.word}s is drawn` : "";
 data.steps.forEach((_, j) => at("ticks").append(made("option", { value: j })));
 for (const [place, id] of [[0, "across"], [1, "up"]]) {
   at(id).append(...data.points.axes.map((axis, j) => made("option", { value: j }, axis.name)));

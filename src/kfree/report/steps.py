@@ -1,11 +1,13 @@
 """Clusterings at the steps of a staircase, precomputed for the slider of the report page."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kfree.estimators.dp_means import DPMeans
+from kfree.explain import View
 
 # Steps on the slider, and rows from which steps other than the model's own are clustered.
 MOST_STEPS = 16
@@ -15,24 +17,26 @@ SAMPLE = 4000
 
 @dataclass(frozen=True)
 class SliderStep:
-    """A clustering of all rows: its penalty on the scale of all rows, a model that predicts, and labels.
+    """A clustering of all rows: labels, a view of some rows by their numbers, and its penalty on the scale of all rows.
 
-    ``is_own`` says that it is the model that the page is about.
+    ``is_own`` says that it is the model that the page is about. ``note`` is shown beside the number of clusters in
+    place of the penalty.
     """
 
-    lam: float
-    model: Any
     labels: Any
+    view: Callable[[Any], View]
+    lam: float | None = None
     is_own: bool = False
+    note: str | None = None
 
     @property
     def k(self):
-        return int(self.model.n_clusters_)
+        return int(self.labels.max(initial=0)) + 1
 
 
 def slider_steps(model, X, path):
     """The model's own clustering and those of other steps of ``path``, by ascending numbers of clusters."""
-    own = SliderStep(float(model.lam_), model, np.asarray(model.labels_), True)
+    own = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), float(model.lam_), True)
     sample = sampled(len(X), SAMPLE)
     share = len(sample) / len(X)
     found = {own.k: own}
@@ -82,4 +86,4 @@ def _clustered(model, X, rows, lam, share):
     """A clustering at another penalty: found on a sample, to which the penalty is scaled, and given to all rows."""
     fitted = DPMeans(lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
     labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
-    return SliderStep(lam, fitted, np.asarray(labels))
+    return SliderStep(np.asarray(labels), lambda some: fitted._view(X[some]), lam)

@@ -13,7 +13,7 @@ def add_options(parser):
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)
-    parser.add_argument("--report", metavar="PAGE.html", help="write a page to explore the clusters")
+    shared.add_report(parser)
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the clusters")
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
 
@@ -33,12 +33,7 @@ def run(options, console):
 
         draw_clusters(model, work.X, work.feature_names, options.plot)
     if options.report:
-        from kfree.cli.output import reported
-        from kfree.report import write_report
-
-        facts = {"title": work.table.source.name, "plan": work.plan, "row_numbers": work.row_numbers}
-        with reported(options.report):
-            write_report(options.report, model, work.X, work.feature_names, **facts)
+        work.report(model)
     summary = work.summary(model)
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]

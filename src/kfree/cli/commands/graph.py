@@ -13,6 +13,7 @@ def add_options(parser):
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     shared.add_output(parser, "a table of nodes and clusters")
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the graph")
+    shared.add_report(parser)
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree.load")
 
 
@@ -35,10 +36,17 @@ def run(options, console):
         from kfree.cli.pictures import draw_graph
 
         draw_graph(model, options.plot)
+    if options.report:
+        from kfree.cli.output import reported
+        from kfree.report import write_report
+
+        with reported(options.report):
+            write_report(options.report, model, title=table.source.name)
     summary = summarize(model)
     heading = f"{table.source.name}: {len(model.labels_)} node(s), {len(edges)} link(s)"
     lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summary), ""]
-    written = {"nodes": output if output != "-" else None, "picture": options.plot, "model": options.save}
+    written = {"nodes": output if output != "-" else None, "report": options.report, "picture": options.plot}
+    written |= {"model": options.save}
     lines += [f"{what}: {path}" for what, path in written.items() if path]
     facts = {"input": table.source.name, "output": output, "n_nodes": len(model.labels_), "n_links": len(edges)}
     facts |= {"n_clusters": model.n_clusters_, "lam": model.lam_, "cost": model.cost_, "shares": model.shares_}

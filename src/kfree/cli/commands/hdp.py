@@ -13,6 +13,7 @@ def add_options(parser):
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser, "the input with columns 'cluster' and 'local_cluster'")
+    shared.add_report(parser)
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")
 
 
@@ -30,6 +31,8 @@ def run(options, console):
     ).fit(work.X, groups=_names(groups))
     work.write(cluster=model.labels_, local_cluster=model.local_labels_)
     work.save(model)
+    if options.report:
+        work.report(model)
     summary = work.summary(model)
     used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
     lines = [

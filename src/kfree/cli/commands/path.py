@@ -13,6 +13,7 @@ def add_options(parser):
     shared.add_columns(parser)
     shared.add_output(parser, "the steps as a table")
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the staircase")
+    shared.add_report(parser)
 
 
 def run(options, console):
@@ -33,8 +34,14 @@ def run(options, console):
 
         draw_path(path, options.plot)
     best = path.suggest()
+    if options.report:
+        from kfree import DPMeans
+
+        model = DPMeans(best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
+        work.report(model.fit(work.X))
     facts = {"input": work.table.source.name, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
-    written = [f"steps: {options.output}"] * bool(options.output) + [f"picture: {options.plot}"] * bool(options.plot)
+    places = {"steps": options.output, "picture": options.plot, "report": options.report}
+    written = [f"{what}: {place}" for what, place in places.items() if place]
     console.report("\n".join([work.headline(), "", *_table(path, best), *written]), facts)
 
 

@@ -16,6 +16,7 @@ def add_options(parser):
     shared.add_columns(parser)
     shared.add_output(parser)
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the tree")
+    shared.add_report(parser)
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the tree, for kfree.load")
 
 
@@ -34,6 +35,8 @@ def run(options, console):
     labels = model.labels_ if options.k is None else model.cut(options.k)
     work.write(cluster=labels)
     work.save(model)
+    if options.report:
+        work.report(model)
     if options.plot:
         from kfree.cli.pictures import draw_tree
 

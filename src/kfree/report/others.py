@@ -1,0 +1,58 @@
+"""Pages about models other than DPMeans: cuts of a tree, clusters that groups share, nodes of a graph."""
+
+import numpy as np
+
+from kfree.estimators._explained import distances_in_blocks, view_by_distances
+from kfree.plot.graphs import spread_out
+from kfree.report.data import assembled, require_rows_of_fit
+from kfree.report.steps import SliderStep
+
+# Cuts of a tree on the slider: all of few clusters, some beyond, and the best.
+_FEW_CUTS, _MANY_CUTS = 10, (12, 15, 20, 30, 50)
+
+
+def tree_data(model, X, feature_names=None, **about):
+    """What the page needs of a fitted AgglomerativeBayes and its rows: the slider moves along the cuts."""
+    X = np.asarray(X, dtype=np.float64)
+    require_rows_of_fit(model, X)
+    numbers = {k for k in (*range(1, _FEW_CUTS + 1), *_MANY_CUTS, model.n_clusters_) if k <= len(X)}
+    steps = [_cut(model, X, k) for k in sorted(numbers)]
+    return assembled(steps, X, feature_names, suggested=model.n_clusters_, **about)
+
+
+def _cut(model, X, k):
+    labels = model.labels_ if k == model.n_clusters_ else model.cut(k)
+    means = np.array([X[labels == c].mean(axis=0) for c in range(k)])
+
+    def view(rows):
+        told = {"distance": "Euclidean distance to the mean", "columns": X[rows]}
+        return view_by_distances(distances_in_blocks(X[rows], means), labels[rows], means, **told)
+
+    note = f"free energy {model.free_energy_path_[-k]:.6g} nats"
+    return SliderStep(labels, view, is_own=k == model.n_clusters_, note=note)
+
+
+def groups_data(model, X, feature_names=None, **about):
+    """What the page needs of a fitted HardHDP and its rows: one clustering."""
+    X = np.asarray(X)
+    require_rows_of_fit(model, X)
+    labels = np.asarray(model.labels_)
+
+    def view(rows):
+        told = {"distance": "Euclidean distance to the centre", "columns": X[rows]}
+        return view_by_distances(model._distances(X[rows]), labels[rows], model.cluster_centers_, **told)
+
+    note = f"{len(model.groups_)} groups, {int(np.sum(model.n_local_clusters_))} local clusters"
+    return assembled([SliderStep(labels, view, is_own=True, note=note)], X, feature_names, **about)
+
+
+def graph_data(model, **about):
+    """What the page needs of a fitted GraphDPMeans: its nodes, where linked ones lie close together."""
+    view = model._view(None)
+    across, up = spread_out(model.adjacency_).T
+    note = f"lam {model.lam_:.6g}, {np.mean(model.shares_):.0%} of the links of a cluster inside"
+    step = SliderStep(view.labels, lambda rows: view.among(rows), is_own=True, note=note)
+    names = model.node_names_
+    about = {"row_numbers": names if names.dtype.kind in "iU" else np.array(list(map(str, names)))} | about
+    axes = {"place across": across, "place up": up, **dict(zip(view.names, view.columns.T, strict=True))}
+    return assembled([step], view.columns, view.names, axes=axes, word="node", **about)
