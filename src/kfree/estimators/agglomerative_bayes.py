@@ -59,7 +59,6 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     labels_ : ndarray of shape (n_samples,), int32
         Clusters where the free energy is lowest.
     n_clusters_ : int
-        Their number.
     free_energy_ : float
         −log p(rows, labels), in nats.
     free_energy_path_ : ndarray of shape (n_samples,)
@@ -74,7 +73,6 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
         For Gaussians: the inverse of each cluster's mean precision.
     prior_ : dict
-        The hyper-parameters that were used.
     n_pairs_ : int
         Number of pairs of clusters that were evaluated.
     n_features_in_ : int
@@ -162,17 +160,16 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
             Numbered by the rule ``label_order``.
         """
         check_is_fitted(self)
-        both = n_clusters is not None and free_energy is not None
-        require(not both, "free_energy", free_energy, "n_clusters or free_energy, not both")
+        one = n_clusters is None or free_energy is None
+        require(one, "free_energy", free_energy, "n_clusters or free_energy, not both")
         require_count("n_clusters", n_clusters, or_none=True)
-        n_rows = self._tree_.merges.n_start
         if free_energy is not None:
             lowest = self.free_energy_
             require(free_energy >= lowest, "free_energy", free_energy, f"a number ≥ {lowest!r}, the lowest on the path")
             n_clusters = self._tree_.fewest_clusters(free_energy)
-        n_clusters = self.n_clusters_ if n_clusters is None else n_clusters
-        require(n_clusters <= n_rows, "n_clusters", n_clusters, f"at most {n_rows}, the number of rows")
-        return self._numbered(self._tree_, n_clusters)
+        k, n_rows = self.n_clusters_ if n_clusters is None else n_clusters, self._tree_.merges.n_start
+        require(k <= n_rows, "n_clusters", k, f"at most {n_rows}, the number of rows")
+        return self._numbered(self._tree_, k)
 
     def refine(self, X, labels=None):
         """Move rows between clusters after a cut, as in :class:`BayesianKMeans`, while that lowers the free energy.
@@ -209,11 +206,7 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
         names : sequence of str or None, default=None
             A name for each row, written below its leaf where there are few enough of them.
         ax : matplotlib axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        ax : matplotlib axes
+            Where to draw; a new figure if None. These axes are returned.
         """
         return self.plot(kind="dendrogram", names=names, ax=ax)
 

@@ -176,15 +176,11 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
         require_choice("affinity", self.affinity, list(AFFINITIES))
         require_choice("label_order", self.label_order, LABEL_ORDERS)
-        require(
-            self.gamma is None or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None"
-        )
-        require(
-            self.gamma is None or self.affinity == "rbf", "gamma", self.gamma, f"None with affinity={self.affinity!r}"
-        )
+        given = self.gamma is not None
+        require(not given or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None")
+        require(not given or self.affinity == "rbf", "gamma", self.gamma, f"None with affinity={self.affinity!r}")
         require_count("n_neighbors", self.n_neighbors)
-        is_flag = self.normalize is None or isinstance(self.normalize, (bool, np.bool_))
-        require(is_flag, "normalize", self.normalize, "True, False or None")
+        require(self.normalize in (None, True, False), "normalize", self.normalize, "True, False or None")
 
     def _validated(self, X):
         rows = validated_matrix(X, "affinity", self) if self.affinity == "precomputed" else validated_rows(X, self)
