@@ -10,7 +10,7 @@ copyright = "The kfree developers"
 version = release = kfree.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["images/*.py", "_build"]
+exclude_patterns = ["images/*.py", "gallery/*.py", "_build"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "kfree"

@@ -38,3 +38,6 @@ def test_examples_of_a_page(page):
     names = {}
     for block in blocks:
         exec(block, names)
+    if page.parent.name == "gallery":  # docs/gallery/draw.py saves this figure
+        assert names["figure"].axes
+        assert page.with_suffix(".png").exists()

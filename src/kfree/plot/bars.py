@@ -71,6 +71,6 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     ax.set(
         yticks=np.arange(view.n_clusters),
         ylabel="cluster",
-        title="how far the mean lies above the others, in standard deviations",
+        title="mean compared with other rows (Cohen's d)",
     )
     return ax
