@@ -1,4 +1,4 @@
-"""What can be run: a name, what it is, a function of ``quick``, and why ours differs where it does."""
+"""What can be run: a name, what it is, a function of ``quick``, and why results differ from the paper's."""
 
 from functools import partial
 
@@ -9,82 +9,82 @@ from reproduce.odashima import figure3, grid, tables
 from reproduce.result import Experiment
 
 FIGURE_2A = (
-    "The paper prints neither means nor covariances; ours are three round Gaussians of which DP-means makes as many "
-    "mistakes as in the paper."
+    "The paper states neither means nor covariances. Here they are three round Gaussians, at such distances that "
+    "DP-means reaches the paper's NMI."
 )
 FIGURE_2B = (
-    "How long the sampler needs depends on numbers that the paper does not print: the scale of the data against "
-    "ρ = 100, and the priors of α and σ. On the same rows, with α fixed, we saw 10 sweeps (α = 1), 2,200 (α = 0.1) and "
-    "no success in 3,000 (α = 0.01, or the rows divided by ten). What the paper shows holds: with α sampled, more than "
-    "three clusters come and go."
+    "The number of sweeps depends on values that the paper does not state: the scale of the data relative to ρ = 100, "
+    "and the priors of α and σ. On the same rows with α fixed, the sampler took 10 sweeps (α = 1) and 2,200 (α = "
+    "0.1), and did not succeed in 3,000 (α = 0.01, or the rows divided by ten). The paper's observation holds: with α "
+    "sampled, clusters beyond three appear and vanish."
 )
 FIGURE_2C = (
-    "On round Gaussians the sweep of the paper, which opens clusters at the first far row, has three clusters within "
-    "a narrow interval only, and its end depends on the order of the rows. The lam path, which looks for the lowest "
-    "cost, has a wide one."
+    "The published sweep opens a cluster at the first far row. On round Gaussians it has three clusters in a narrow "
+    "interval of penalties only, whose end depends on the order of the rows. The lam path minimises the cost for "
+    "every penalty and has a wide interval."
 )
 KJ_TABLE_1 = (
     "Rows are used as they are, which gives the paper's k-means numbers; Soybean is the set of 683 rows, Breast "
     "Cancer that of Ljubljana. Unknown values are replaced by the most frequent one. The prior of the means is "
     "centred at the mean of the rows. Lines marked worse differ by less than the spread between splits. Gibbs is "
-    "better than published on small sets, since a grid of α and σ fits the classes of the validation set; it needs "
-    "these classes, which DP-means does not."
+    "better than published on small sets, because a grid of α and σ is fitted to the classes of the validation set. "
+    "DP-means does not need these classes."
 )
 PHOTO = (
     "Made-up descriptors of the same size, around 200 patterns; processor seconds in one thread. The paper does not "
     "say how many clusters there were. A Gibbs sweep takes a distance and an exponential for every row and cluster."
 )
 SECTION_6_3 = (
-    "Where the fifteen means fall decides how well any method can do, and the paper drew them once: ours are means "
-    "over draws, and methods are compared within a draw. Clusters that overlap cannot be told apart, so HardHDP, which "
-    "gets no penalty, finds fewer than fifteen."
+    "The positions of the fifteen means limit every method, and the paper drew them once. The results here are means "
+    "over draws, and methods are compared within a draw. Overlapping clusters cannot be separated, so HardHDP with "
+    "automatic penalties finds fewer than fifteen."
 )
 KW_TABLE_1 = (
-    "Lines of few rows in many columns: see table1-prior. The other columns are baselines, meant to be like the "
-    "paper's, not near ten. The paper prints neither the BIC of its k-means (ours counts k·D + k parameters and splits "
-    "more), nor how singular covariances were treated, nor for how long the sampler ran (ours: 300 sweeps from one "
-    "cluster), nor how centres, spreads and matrices were drawn."
+    "For few rows in many columns see table1-prior. The other columns are baselines, which are compared with the "
+    "paper's numbers and not with ten. The paper does not state the BIC of its k-means (here k·D + k parameters, "
+    "which splits more), the treatment of singular covariances, the length of the sampler's run (here 300 sweeps from "
+    "one cluster), nor how centres, spreads and matrices were drawn."
 )
 PRIOR = (
-    "In all cases what kfree finds has a lower free energy than the ten Gaussians, even after their labels were "
-    "updated to a local optimum: the search does its work, and the model with Eq. 21 asks for these clusters. B0/η0, "
-    "the covariance that Eq. 21 expects, has the trace d_small², with d_small from the three closest pairs. These come "
-    "from the tightest Gaussian, and the others are up to thirty times as wide; with fewer rows than columns in a "
-    "cluster most directions have no rows in them, and the prior alone decides, in favour of pairs and triples. The "
-    "boxed search of the paper, tried on two sets without kfree's further moves, ends with as many. With the median "
-    "distance to the nearest neighbour for d_small, as if all Gaussians were alike in width, the numbers are near the "
-    "paper's in 32 columns; so the authors' Gaussians were probably more alike than ours. One prior cannot have made "
-    "all their columns: in many columns soft labels are hard. With Eq. 21 the sampler, and variational Bayes unless it "
-    "stays with one cluster, find dozens of clusters here as Bayesian k-means does, while the paper has 13, 1 and 2 at "
-    "N = 100, D = 64. *With few rows in many columns*: project to a few principal components first, or use `DPMeans`, "
-    "or give a stiffer prior such as "
-    "`prior={'xi0': 0.01, 'eta0': 2 * D, 'B0': D * v * np.eye(D)}` with v the variance of a column within a cluster. "
-    "In two columns Gaussians overlap, and hard labels gain by cutting along the overlap."
+    "In all cases kfree's clusters have a lower free energy than the ten Gaussians, even after the labels of these "
+    "were updated to a local optimum. So the search succeeds, and the model with Eq. 21 favours these clusters. "
+    "B0/η0, the covariance that Eq. 21 expects, has the trace d_small². d_small is estimated from the three closest "
+    "pairs, which belong to the tightest Gaussian; the others are up to thirty times as wide. With fewer rows than "
+    "columns in a cluster, most directions hold no rows, and the prior alone determines the result: pairs and "
+    "triples. The paper's own search, tried on two sets without kfree's further moves, ends with as many clusters. "
+    "With the median distance to the nearest neighbour as d_small, the numbers are near the paper's in 32 columns. So "
+    "the authors' Gaussians were probably of more similar width. No single prior gives all columns of their table: in "
+    "many columns soft labels are hard. With Eq. 21 the sampler, and variational Bayes unless it keeps one cluster, "
+    "find dozens of clusters here, as Bayesian k-means does; the paper has 13, 1 and 2 at N = 100, D = 64. *With few "
+    "rows in many columns*, project to a few principal components first, use `DPMeans`, or give a stronger prior such "
+    "as `prior={'xi0': 0.01, 'eta0': 2 * D, 'B0': D * v * np.eye(D)}` with v the variance of a column within a "
+    "cluster. In two columns Gaussians overlap, and hard labels lower the free energy by cutting along the overlap."
 )
 KW_TABLE_2 = (
-    "ABC is the highest on all five sets, as in the paper. Differences within ± are those of random subsets of 100 to "
-    "240 rows; linkages by distance have no parameter, so they differ for the same reason. Eq. 22 as printed is worse "
-    "on pendigits: d_small, from the three closest pairs, says little about the other rows. kfree's default takes the "
-    "median distance to the nearest neighbour instead."
+    "ABC is the highest on all five sets, as in the paper. Differences within ± are due to random subsets of 100 to "
+    "240 rows; linkages by distance have no parameter and differ as much. Eq. 22 as published is worse on pendigits, "
+    "because d_small is estimated from the three closest pairs, which are not typical of the other rows. kfree's "
+    "default uses the median distance to the nearest neighbour instead."
 )
 KW_FIGURE_4 = (
     "The paper shows one example, of purity 0.816, and its Table 2 has a mean of 0.742 for larger subsets of the same "
-    "mails; ours is the mean over random subsets. How the paper made zeros and ones of the mails is not said."
+    "mails. kfree's number is the mean over random subsets. The paper does not state how mails became zeros and ones."
 )
 KW_FIGURE_5 = (
-    "The paper compares with a plain loop, kfree with its own compiled pass over all rows, which leaves less to gain. "
-    "Conga lines compute fewer distances but are slower than kfree's plain search. kfree has no kd-tree for counts "
-    "(multinomial ME + kd-trees): rows of counts are sparse, and boxes in many columns decide nothing."
+    "The paper compares with a plain loop. kfree compares with its own compiled pass over all rows, so that the "
+    "speed-up is smaller. Conga lines compute fewer distances but are slower than kfree's plain search. kfree has no "
+    "kd-tree for counts (multinomial ME + kd-trees): rows of counts are sparse, and boxes in many columns exclude no "
+    "cluster."
 )
 OD_TABLES = (
-    "kfree's default is below the paper's best in every line. SD and SMD follow the printed algorithms, which leave "
-    "details open. OD and SD depend on the order of the rows, of which a quick run has one."
+    "kfree's default is below the paper's best in every line. SD and SMD follow the published algorithms, which leave "
+    "details open. OD and SD depend on the order of the rows; a quick run uses one order."
 )
 OD_TABLE_5 = (
-    "BD and OD give the paper's numbers. SD and SMD as printed end with other numbers than published, and mostly at a "
-    "lower cost (Tables 1 to 3); kfree's default is compared with the paper's grid search over k."
+    "BD and OD give the paper's numbers. SD and SMD as published end with other numbers, and mostly at a lower cost "
+    "(Tables 1 to 3). kfree's default is compared with the paper's grid search over k."
 )
-OD_FIGURE_3 = "The paper prints no numbers for this figure; the data are five Gaussians in two groups of two and three."
+OD_FIGURE_3 = "The paper states no numbers for this figure. The data are five Gaussians in two groups of two and three."
 
 EXPERIMENTS = {
     "kulis-jordan/figure2a": Experiment("DP-means on three Gaussians", three_gaussians.figure2a, FIGURE_2A),

@@ -12,16 +12,17 @@ PAPERS = {
 }
 HEAD = """# Reproduction
 
-Every table and every measured figure of the three papers, theirs beside ours. This page is written by
+Every table and every measured figure of the three papers, with the paper's numbers beside kfree's. This page is written
+by
 
 ```sh
 python -m reproduce all --quick   # reduced sizes; --full for the published ones
 python -m reproduce report        # this page alone, from the results that were kept
 ```
 
-"full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of size.
-"WORSE" means worse than the paper's number at its digits, "worse, within ±" that the intervals meet. Seconds of a paper
-were measured on another machine. The data come from `kfree.datasets`:
+"full" means the sizes of the paper. "quick" means smaller sizes or fewer repetitions, which may explain a difference.
+"WORSE" means worse than the paper's number at its precision; "worse, within ±" means that the intervals overlap. The
+paper's seconds were measured on other machines. The data come from `kfree.datasets`:
 
 ```python
 from kfree import DPMeans

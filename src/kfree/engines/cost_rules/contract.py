@@ -38,16 +38,20 @@ class CostRuleEngine(Protocol[S_co]):
     def halved(self) -> Labels:
         """All rows in two halves: one step of k-means from mean ± √λ·s, with s, λ the principal axis and variance."""
 
-    def blocks(self) -> Iterator[tuple[Any, Floats | float]]:
-        """The rows and their weights (rows, 1), or 1, a block at a time."""
+    def blocks(self) -> Iterator[Any]:
+        """The rows, a block at a time."""
+
+    def block_weights(self) -> Iterator[Floats | float]:
+        """Weights (rows, 1) of the blocks; 1 where rows have none."""
 
     def outward(self, labels: Labels) -> Labels:
         """Labels in the order in which the rows were given."""
 
 
-def block_of_weights(weight: Floats | None, block: slice) -> Floats | float:
-    """Weights of some rows as a column; 1 where rows have none."""
-    return 1.0 if weight is None else weight[block, None]
+def weights_in_blocks(weight: Floats | None, n_rows: int) -> Iterator[Floats | float]:
+    """Weights as columns, a block at a time; 1 where rows have none."""
+    for begin in range(0, n_rows, ROWS_AT_ONCE):
+        yield 1.0 if weight is None else weight[begin : begin + ROWS_AT_ONCE, None]
 
 
 def halves_along(projected: NDArray[np.float64]) -> Labels:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from kfree.core.rules import LinearRule
 from kfree.core.stats import CountStats, Floats, Index, Labels, totals
-from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, block_of_weights, halves_along
+from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, halves_along, weights_in_blocks
 
 # Steps of the power method for a principal axis: it only begins a split.
 _POWER_STEPS = 20
@@ -26,7 +26,7 @@ class CountRows:
 
     def assign(self, rule: LinearRule) -> tuple[Labels, CountStats]:
         self.n_evaluations += self.n_rows * len(rule.offset)
-        labels = np.concatenate([rule.costs(block).argmin(axis=1) for block, _ in self.blocks()]).astype(np.int32)
+        labels = np.concatenate([rule.costs(block).argmin(axis=1) for block in self.blocks()]).astype(np.int32)
         return labels, self.stats_of(labels, len(rule.offset))
 
     def stats_of(self, labels: Labels, n_clusters: int) -> CountStats:
@@ -55,10 +55,12 @@ class CountRows:
             axis = axis / length
         return halves_along(self._projected(axis, mean))
 
-    def blocks(self) -> Iterator[tuple[Any, Floats | float]]:
+    def blocks(self) -> Iterator[Any]:
         for begin in range(0, self.n_rows, ROWS_AT_ONCE):
-            block = slice(begin, begin + ROWS_AT_ONCE)
-            yield self._counts[block], block_of_weights(self._weight, block)
+            yield self._counts[begin : begin + ROWS_AT_ONCE]
+
+    def block_weights(self) -> Iterator[Floats | float]:
+        return weights_in_blocks(self._weight, self.n_rows)
 
     def outward(self, labels: Labels) -> Labels:
         return labels

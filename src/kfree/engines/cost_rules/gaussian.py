@@ -9,7 +9,7 @@ import numpy as np
 
 from kfree.core.rules import QuadraticRule
 from kfree.core.stats import Floats, GaussianStats, Index, Labels, totals
-from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, block_of_weights, halves_along
+from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, halves_along, weights_in_blocks
 from kfree.native.threads import thread_count
 
 # Rows in a leaf of the tree: fewer make the tree larger, more leave less to save.
@@ -65,10 +65,12 @@ class GaussianRows:
         axis = np.linalg.eigh(together.scatter[0])[1][:, -1]
         return halves_along((self._z - together.mean[0]) @ axis)
 
-    def blocks(self) -> Iterator[tuple[Floats, Floats | float]]:
+    def blocks(self) -> Iterator[Floats]:
         for begin in range(0, self.n_rows, ROWS_AT_ONCE):
-            block = slice(begin, begin + ROWS_AT_ONCE)
-            yield self._z[block], block_of_weights(self._weight, block)
+            yield self._z[begin : begin + ROWS_AT_ONCE]
+
+    def block_weights(self) -> Iterator[Floats | float]:
+        return weights_in_blocks(self._weight, self.n_rows)
 
     def outward(self, labels: Labels) -> Labels:
         if self._order is None:

@@ -18,7 +18,8 @@ OVERLAP = 1e-3
 def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
     """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    return criteria_of(((rule.costs(rows), weight) for rows, weight in engine.blocks()), log_weight)
+    costs = (rule.costs(block) for block in engine.blocks())
+    return criteria_of(zip(costs, engine.block_weights(), strict=True), log_weight)
 
 
 def criteria_of(blocks: Iterable[tuple[Floats, Floats | float]], log_weight: Floats) -> tuple[Floats, Floats]:
