@@ -46,6 +46,30 @@ MISTAKES = {
         "",
         ["explain/test_outliers.py", "account"],
     ),
+    "weighted scatter about a mean that is not the cluster's": (
+        "engines/cost_rules/gaussian.py",
+        "scaled.scatter + shift)",
+        "scaled.scatter)",
+        ["estimators/test_weights.py", "bayesian and gaussian-native-finite"],
+    ),
+    "degrees of affinities count every row once": (
+        "spectral/affinity.py",
+        "degrees = values @ (np.ones(values.shape[0]) if weight is None else weight)",
+        "degrees = values @ np.ones(values.shape[0])",
+        ["estimators/test_weights.py", "spectral_clusters and gamma"],
+    ),
+    "links of a node are counted by their weight": (
+        "estimators/_nodes.py",
+        "n_links = total[linked] ** 2 / squares[linked]",
+        "n_links = total[linked]",
+        ["explain/test_outliers.py", "tail_of_its_links"],
+    ),
+    "levels are shown as coordinates": (
+        "tables/categories.py",
+        "return block / np.sqrt(0.5)",
+        "return block",
+        ["cli/test_encode.py", "units"],
+    ),
     "ties go to the youngest": (
         "native/reference/passes.py",
         "label[block] = gaps.argmin(axis=1)",
