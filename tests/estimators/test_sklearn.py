@@ -44,12 +44,28 @@ ESTIMATORS = [
 ]
 
 
+WEIGHT_CHECKS = [
+    "check_all_zero_sample_weights_error",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+    "check_sample_weights_list",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_shape",
+]
+
+
 def expected_failures(estimator):
     """What cannot hold, and why."""
     if isinstance(estimator, GraphDPMeans):
         return {"check_clustering": "it clusters the rows of a table, which are no graph"}
+    if isinstance(estimator, SpectralDPMeans) and estimator.affinity == "nearest_neighbors":
+        return dict.fromkeys(WEIGHT_CHECKS, "equal rows would be neighbours of each other only, so weights are refused")
     if isinstance(estimator, DPMeans) and estimator.lam == "auto":
         return {}  # few rows are one cluster, whatever they weigh
+    if isinstance(estimator, BayesianKMeans | SpectralDPMeans):
+        return {}  # weights are repeats
     return weights_are_not_repeats(estimator)
 
 
