@@ -259,3 +259,20 @@ def test_every_command_with_clusters_writes_a_report(blobs_csv, here, capsys):
     assert (page["word"], page["n_rows"], len(page["steps"])) == ("node", 14, 1)
     assert page["steps"][0]["k"] == facts["n_clusters"]
     assert {"n0", "n13"} <= set(page["points"]["rows"])
+
+
+def test_a_tree_tells_the_free_energy_of_its_cut(blobs_csv, capsys):
+    X, _ = blobs_csv
+    tree = kfree.AgglomerativeBayes().fit(X)
+    assert f"free energy {tree.free_energy_:.6g} nats" in outcome(["tree", "data.csv"], capsys)[1]
+    assert f"free energy {tree.free_energy_path_[-5]:.6g} nats" in outcome(["tree", "data.csv", "--k", "5"], capsys)[1]
+
+
+def test_warnings_name_columns_and_options(here, rng, capsys):
+    rows = rng.normal(size=(60, 2)) * [1.0, 5000.0]
+    (here / "t.csv").write_text("height,income\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    err = outcome(["cluster", "t.csv"], capsys)[2]
+    assert "column 'income' decide(s) the clusters" in err
+    assert "for example with --standardize" in err
+    (here / "t.csv").write_text("a,b\n1.5,2\n3,4.5\n")
+    assert "give --lam or --k, or more rows" in outcome(["cluster", "t.csv"], capsys)[2]

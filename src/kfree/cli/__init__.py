@@ -28,7 +28,7 @@ def main(arguments=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = lambda message, *_, **__: console.say(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
         try:
             options.run(options, console)
         except UsageError as error:

@@ -14,12 +14,20 @@ class Console:
         self.remarks = []
         # Where labels go to standard output, the summary does not.
         self.output_is_data = False
+        # Names of the columns that an estimator knows by number.
+        self.columns = []
 
     def say(self, text):
         """A remark or a warning."""
         self.remarks.append(text)
         if not self._quiet:
             print(f"kfree: {text}", file=sys.stderr)
+
+    def warn(self, text):
+        """A warning of an estimator."""
+        from kfree.cli.advice import in_terms_of_the_table
+
+        self.say(f"warning: {in_terms_of_the_table(text, self.columns)}")
 
     def report(self, text, facts):
         """The result: ``text`` for a person, or ``facts`` as JSON."""

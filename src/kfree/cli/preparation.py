@@ -170,9 +170,10 @@ def _require_no_mistake(table, name):
         return
     bad = [(row, cell) for row, cell in enumerate(cells, start=1) if cell and not is_number(cell, decimal)]
     row, cell = bad[0]
+    named = "If the first line holds names of columns, give --header yes. Otherwise correct" if row == 1 else "Correct"
     raise CommandError(
         f"{table.source.name}, row {row}, column {name!r}: {cell[:40]!r} is not a number ({len(bad)} such value(s) in "
-        "a column of numbers). Correct it, or leave the column out with --drop."
+        f"a column of numbers). {named} it, or leave the column out with --drop."
     )
 
 

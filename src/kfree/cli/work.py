@@ -38,6 +38,7 @@ class Work:
             encode=options.encode,
             group=group,
         )
+        console.columns = self.feature_names
         if not self.kept.all():
             console.say(f"left out {int((~self.kept).sum())} of {len(self.kept)} rows with missing values")
 

@@ -306,7 +306,9 @@ if (!data.stairs.length) {
   at("stairs-help").textContent = data.steps.length > 1
     ? "Each position is a cut of the tree. Move the slider, by mouse or with the arrow keys, to see the clusters of a cut." : "";
 }
-if (data.steps.length === 1) for (const part of [at("slider"), at("own")]) part.hidden = true;
+if (data.steps.length === 1) for (const part of [at("slider"), at("slider-word"), at("own")]) part.hidden = true;
+at("map-heading").textContent = `Map of the ${data.word}s`;
+at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters.`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
 at("footer").textContent = `Made by kfree ${data.version}. This page loads nothing from elsewhere.`;
 at("drawn").textContent = data.points.rows.length < data.n_rows

@@ -45,7 +45,7 @@ def run(options, console):
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
     lines = [
         work.headline(),
-        f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[len(sizes) - 1]:.6g} nats",
+        f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[-len(sizes)]:.6g} nats",
     ]
     lines += ["", f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
     facts = {"input": work.table.source.name, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}

@@ -1,0 +1,24 @@
+"""Warnings of estimators in the terms of the command line: names of columns and options in place of parameters."""
+
+import re
+
+# What a warning recommends in Python: what does the same on the command line.
+_OPTIONS = {
+    "for example with kfree.TableEncoder()": "for example with --standardize",
+    "Encode such columns with kfree.TableEncoder()": "Encode such columns with --encode",
+    "give lam or target_k, or more rows": "give --lam or --k, or more rows",
+    "Give lam or target_k to set": "Give --lam or --k to set",
+    "; path_ shows all": "; kfree path shows all",
+}
+
+
+def in_terms_of_the_table(message, columns):
+    """The text of a warning, for a table whose ``columns`` the estimator knows by number."""
+    for python, option in _OPTIONS.items():
+        message = message.replace(python, option)
+
+    def named(match):
+        number = int(match[1])
+        return f"column {columns[number]!r}" if number < len(columns) else match[0]
+
+    return re.sub(r"\bcolumn (\d+)\b", named, message)
