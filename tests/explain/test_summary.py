@@ -133,6 +133,7 @@ def test_summary_of_a_graph_counts_links():
     assert first.nearest_distance == pytest.approx(1 - 1 / 7)
     assert {name for name, _, _ in first.features} == {"degree", "share of links inside"}
     assert summary.row_names.tolist() == list("0123456")
+    assert str(summary).startswith("3 clusters of 7 nodes\n")
 
 
 def test_precomputed_values_have_no_columns(X):

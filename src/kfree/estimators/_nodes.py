@@ -35,6 +35,7 @@ def view_of_nodes(adjacency, labels, names, shares):
         row_names=names,
         spreads=1.0 - shares,
         spread="share of links that leave the cluster",
+        word="node",
     )
 
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kfree.explain.summary import ClusterSummary, Summary
 
-HEADER = ["cluster", "rows", "share", "spread", "nearest", "exemplars", "set apart by"]
 # As many features fit on a line.
 _SHOWN = 3
 
 
 def as_text(summary: Summary) -> str:
     """A table in plain text, columns aligned."""
-    table = [HEADER, *_cells(summary)]
-    widths = [max(len(row[j]) for row in table) for j in range(len(HEADER))]
+    table = [_header(summary), *_cells(summary)]
+    widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
     # Numbers stand to the right, text to the left.
     lines = [
         "  ".join(row[j].rjust(width) if j < 5 else row[j].ljust(width) for j, width in enumerate(widths))
@@ -28,7 +27,7 @@ def as_text(summary: Summary) -> str:
 
 def as_html(summary: Summary) -> str:
     """The same as an HTML table; names are escaped."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in HEADER)
+    head = "".join(f"<th>{escape(name)}</th>" for name in _header(summary))
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _cells(summary))
     title, notes = escape(_title(summary)), escape(_notes(summary))
     return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
@@ -52,11 +51,15 @@ def as_frame(summary: Summary) -> Any:
 def _title(summary: Summary) -> str:
     k, n = len(summary.clusters), summary.n_rows
     noise = f", {summary.n_noise} of them in no cluster" if summary.n_noise else ""
-    return f"{k} cluster{'s' * (k != 1)} of {n} row{'s' * (n != 1)}{noise}"
+    return f"{k} cluster{'s' * (k != 1)} of {n} {summary.word}{'s' * (n != 1)}{noise}"
 
 
 def _notes(summary: Summary) -> str:
     return f"spread: {summary.spread}; distance: {summary.distance}; set apart by: Cohen's d (mean)"
+
+
+def _header(summary: Summary) -> list[str]:
+    return ["cluster", f"{summary.word}s", "share", "spread", "nearest", "exemplars", "set apart by"]
 
 
 def _cells(summary: Summary) -> list[list[str]]:

@@ -63,6 +63,8 @@ class Summary:
         What a distance and a spread are for this estimator, in words.
     row_names : array or None
         Names of the rows that ``exemplars`` count, where rows have names.
+    word : str
+        What a row is called.
     """
 
     clusters: tuple[ClusterSummary, ...]
@@ -71,6 +73,7 @@ class Summary:
     distance: str
     spread: str
     row_names: Any = None
+    word: str = "row"
 
     def row_name(self, row: int) -> str:
         """The name of a row, which is its number unless rows have names."""
@@ -135,7 +138,7 @@ def summary_of(view: View, feature_names: Any = None) -> Summary:
         for c, size in enumerate(view.sizes)
     )
     n_noise = int((view.labels < 0).sum())
-    return Summary(clusters, len(view.labels), n_noise, view.distance, view.spread, view.row_names)
+    return Summary(clusters, len(view.labels), n_noise, view.distance, view.spread, view.row_names, view.word)
 
 
 def spreads_of(view: View) -> Floats:

@@ -42,6 +42,8 @@ class View:
         Names of the columns.
     row_names : (n,) array or None
         Names of the rows, where they have any.
+    word : str
+        What a row is called.
     """
 
     labels: Labels
@@ -56,6 +58,7 @@ class View:
     row_names: NDArray[Any] | None = None
     spreads: Floats | None = None
     spread: str = "root mean square of the distances of its rows"
+    word: str = "row"
 
     def among(self, rows: NDArray[Any]) -> View:
         """Of some rows only, by their numbers."""
