@@ -153,6 +153,7 @@ def test_what_cannot_be_drawn(X, ax):
         with pytest.raises(ValueError, match=said):
             model.plot(X, kind=kind, ax=ax)
     with pytest.raises(ValueError, match="has no predict"):
-        AgglomerativeBayes().fit(X[:, :2]).plot(X[:, :2], kind="voronoi", ax=ax)
+        GraphDPMeans(lam=-0.4).fit([(0, 1), (1, 2), (2, 0)]).plot(kind="voronoi", ax=ax)
+    assert AgglomerativeBayes().fit(X[:, :2]).plot(X[:, :2], kind="voronoi", ax=ax) is ax
     with pytest.raises(ValueError, match="precomputed values have none"):
         KernelDPMeans(lam=9.0, kernel="precomputed").fit(X @ X.T).plot(X @ X.T, kind="profiles", ax=ax)
