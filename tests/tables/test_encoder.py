@@ -245,3 +245,31 @@ def test_columns_that_say_nothing_are_left_out_and_named():
     back = encoder.inverse_transform([[0.0]])
     assert (back["n"].item(), back["same"].item(), back["zero"].item()) == (2.0, "x", 0.0)
     assert "same: left out, constant: x" in encoder.describe()
+
+
+def test_numbers_that_a_reader_knows():
+    rows = pd.DataFrame(
+        {
+            "income": np.exp(np.linspace(5, 12, 41)),
+            "size": pd.Categorical(np.resize(["S", "M", "L"], 41), ["S", "M", "L"], ordered=True),
+            "plan": np.resize(["a", "b", "b", "c"], 41),
+            "member": np.resize([True, False], 41),
+            "since": pd.date_range("2020-01-01", periods=41, freq="61D"),
+            "constant": 1.0,
+        }
+    )
+    with pytest.warns(DataAdvice, match="leaves out"):
+        encoder = TableEncoder().fit(rows)
+    known = dict(zip(encoder.get_feature_names_out(), encoder.in_units(encoder.transform(rows)).T, strict=True))
+    np.testing.assert_allclose(known["income"], rows["income"])
+    np.testing.assert_allclose(known["size"], rows["size"].cat.codes, atol=1e-12)
+    np.testing.assert_allclose(known["plan=b"], rows["plan"] == "b", atol=1e-12)
+    np.testing.assert_allclose(known["member"], rows["member"])
+    year = rows["since"].dt.year + (rows["since"].dt.day_of_year - 1) / 365.25
+    np.testing.assert_allclose(known["since"], year, atol=0.01)
+    mean = encoder.in_units(np.asarray(encoder.transform(rows)).mean(axis=0, keepdims=True))[0]
+    at = list(encoder.get_feature_names_out()).index
+    assert mean[at("plan=b")] == pytest.approx((rows["plan"] == "b").mean())
+    assert mean[at("income")] == pytest.approx(np.exp(np.log(rows["income"]).mean()))
+    with pytest.raises(ValueError, match="X has 2 columns; give the 7 columns that transform returns"):
+        encoder.in_units([[1.0, 2.0]])
