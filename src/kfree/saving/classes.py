@@ -63,6 +63,7 @@ PLACES = {
     "RowStream": "kfree.engines.local.stream:RowStream",
     "SharedSites": "kfree.engines.local.grouped:SharedSites",
     "Sites": "kfree.core.sites:Sites",
+    "Stats": "kfree.core.stats:Stats",
     "Spreads": "kfree.explain.spread:Spreads",
     "Staircase": "kfree.search.path.staircase:Staircase",
     "Stream": "kfree.native._core:Stream",
