@@ -5,7 +5,7 @@ import pytest
 from engines.checks import rows_of_all_kinds
 
 from kfree.core.sites import Sites
-from kfree.engines.files.engine import open_stream
+from kfree.engines.files.engine import Here, open_stream
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import open_engine
 from kfree.files import open_rows
@@ -64,7 +64,7 @@ def test_a_stream_has_the_bits_of_memory(kind, chunk_rows, rng):
     assert len(expected["births"][0]) > 9
     reading = Reading("native", 2, chunk_rows)
     for begins in ([0], [0, _core.BLOCK, 4 * _core.BLOCK]):
-        stream = open_stream(ArrayRows(X, weight), reading, unit=unit, sample=(300, first_draw(SEED)), begins=begins)
+        stream = open_stream(Here(ArrayRows(X, weight), reading, begins), unit=unit, sample=(300, first_draw(SEED)))
         check_same(dict(outcomes(stream, lam)), expected)
 
 
@@ -76,11 +76,11 @@ def test_files_of_any_partitioning_have_the_bits_of_memory(cuts, tmp_path, rng):
         np.save(tmp_path / f"{number}.npy", rows)
     expected = dict(outcomes(open_engine("native", X, weight=weight), 9.0))
     rows = open_rows(tmp_path / "*.npy", columns=[0, 1, 2], weight=3)
-    check_same(dict(outcomes(open_stream(rows, Reading("native", None, _core.BLOCK)), 9.0)), expected)
+    check_same(dict(outcomes(open_stream(Here(rows, Reading("native", None, _core.BLOCK))), 9.0)), expected)
 
 
 def test_a_sample_that_was_drawn_in_the_first_pass_needs_no_other(rng):
     X = rng.normal(size=(3 * _core.BLOCK, 2))
-    engine = open_stream(ArrayRows(X), Reading("native", 1, _core.BLOCK), sample=(50, first_draw(SEED)))
+    engine = open_stream(Here(ArrayRows(X), Reading("native", 1, _core.BLOCK)), sample=(50, first_draw(SEED)))
     assert engine.sample(50, np.random.RandomState(SEED), Sites.of(np.zeros((1, 2)))).n_rows == 50
     assert engine.parts[0].n_passes == 0

@@ -99,9 +99,9 @@ def chunks_of(source: RowSource, begin: int, end: int, reading: Reading) -> Iter
         chunks.close()
 
 
-def first_counting_row(source: RowSource, reading: Reading) -> Floats:
-    """The first row of positive weight; the anchor of the frame."""
-    chunks = source.chunks(0, source.n_rows, reading.chunk_rows)
+def first_counting_row(source: RowSource, begin: int, end: int, reading: Reading) -> Floats | None:
+    """The first of some rows that has a positive weight, None if none has."""
+    chunks = source.chunks(begin, end, reading.chunk_rows)
     try:
         for chunk in chunks:
             counting = np.arange(1) if chunk.weight is None else np.flatnonzero(chunk.weight > 0)
@@ -109,7 +109,7 @@ def first_counting_row(source: RowSource, reading: Reading) -> Floats:
                 return np.asarray(chunk.X[counting[0]], dtype=np.float64)
     finally:
         chunks.close()
-    raise ValueError("all weights are zero. Give at least one row a positive weight.")
+    return None
 
 
 def facts_of(source: RowSource, begin: int, end: int, frame: Frame, reading: Reading, size: int, seed: int) -> Facts:

@@ -94,11 +94,15 @@ class StreamPart:
         known = self._drawn
         has_all = known is not None and len(known.keys) == self.n_counting
         if known is None or known.size < size or (known.seed != seed and not has_all):
-            known = Drawn.nothing(size, seed)
-            for chunk in self.raw_chunks():
-                known = known.with_chunk(chunk)
-            self._drawn = known
+            known = self._drawn = self.draw(size, seed)
         return known.keys[:size], known.rows[:size]
+
+    def draw(self, size: int, seed: int) -> Drawn:
+        """A sample, by one pass over the rows."""
+        drawn = Drawn.nothing(size, seed)
+        for chunk in self.raw_chunks():
+            drawn = drawn.with_chunk(chunk)
+        return drawn
 
     def copied(self, rows: Index) -> tuple[Any, Floats | None]:
         """Some rows, of which this part has drawn a sample."""

@@ -1,0 +1,149 @@
+"""Queries: pure functions of rows that run on workers, and how their answers about consecutive rows are joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats
+from kfree.engines.files.facts import Drawn, Facts, facts_of, first_counting_row, joined_facts
+from kfree.engines.files.part import Recipe, StreamPart
+from kfree.engines.files.source import Reading, RowSource
+from kfree.engines.files.sums import SumStack
+from kfree.engines.parts import NodeSums
+
+
+@dataclass(frozen=True)
+class Held:
+    """What all tasks of an engine need: where the rows are, the frame, and how rows are streamed."""
+
+    source: RowSource
+    frame: Frame
+    reading: Reading
+
+    def part(self, begin: int, end: int) -> StreamPart:
+        """The passes over some rows, on the threads of the worker that this runs on."""
+        reading = self.reading
+        if reading.n_threads is None:
+            reading = replace(reading, n_threads=threads_per_task())
+        return StreamPart(self.source, begin, end, self.frame, reading, end - begin)
+
+
+class Query(NamedTuple):
+    """``ask(held, shared, begin, end)`` answers for some rows; ``join`` makes one answer of several, in row order."""
+
+    name: str
+    ask: Callable[[Held, Any, int, int], Any]
+    join: Callable[[Sequence[Any]], Any]
+
+
+def threads_per_task() -> int:
+    """The threads of a worker, divided among the two tasks that it may run at the same time."""
+    try:
+        n_threads = import_module("distributed").get_worker().state.nthreads
+    except ValueError:  # not on a worker
+        return 1
+    return max(1, (n_threads + 1) // 2)
+
+
+def merged(found: Sequence[NodeSums]) -> NodeSums:
+    """Sums of consecutive blocks by as few nodes as possible; later ones may know more clusters."""
+    stack = SumStack()
+    for one in found:
+        stack.push(one)
+    return stack.by_node(max(one.sums[0].shape[1] for one in found))
+
+
+def _look(held: Held, sample: tuple[int, int, float], begin: int, end: int) -> Facts:
+    size, seed, highest_key = sample
+    part = held.part(begin, end)
+    facts = facts_of(held.source, begin, end, held.frame, part.reading, size, seed)
+    return replace(facts, drawn=_below(facts.drawn, highest_key))
+
+
+def _below(drawn: Drawn, highest_key: float) -> Drawn:
+    """Rows with keys up to a limit, which almost certainly are all that the sample of all rows needs."""
+    kept = drawn.keys <= highest_key
+    weight = None if drawn.weight is None else drawn.weight[kept]
+    return replace(drawn, keys=drawn.keys[kept], rows=drawn.rows[kept], X=drawn.X[kept], weight=weight)
+
+
+def _join_facts(found: Sequence[Facts]) -> Facts:
+    return replace(joined_facts(found), sums=merged([one.sums for one in found]))
+
+
+def _first_row(held: Held, _: None, begin: int, end: int) -> Floats | None:
+    return first_counting_row(held.source, begin, end, held.reading)
+
+
+def _first(found: Sequence[Any]) -> Any:
+    return next((one for one in found if one is not None), None)
+
+
+class Sums(NamedTuple):
+    """Sums by node, and how many distances they took."""
+
+    nodes: NodeSums
+    n_distances: int
+
+
+def _join_sums(found: Sequence[Sums]) -> Sums:
+    return Sums(merged([one.nodes for one in found]), sum(one.n_distances for one in found))
+
+
+def _nearest(held: Held, sites: Sites, begin: int, end: int) -> Sums:
+    part = held.part(begin, end)
+    _, partial = part.nearest(sites)
+    return Sums(partial.by_node(), part.n_distances)
+
+
+def _sums(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> NodeSums:
+    return held.part(begin, end).sums(*asked).by_node()
+
+
+def _restated(held: Held, recipe: Recipe, begin: int, end: int) -> NodeSums:
+    """Statistics of the rows about the sites of a recipe."""
+    stack, n_clusters = SumStack(), len(recipe.centres) + len(recipe.newborn)
+    for part, labels, sq_dist in held.part(begin, end).labelled(recipe):
+        stack.push(part.stats_of(labels, sq_dist, n_clusters).by_node())
+    return stack.by_node(n_clusters)
+
+
+def _fingerprints(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> Any:
+    return held.part(begin, end).fingerprints(*asked)
+
+
+def _draw(held: Held, sample: tuple[int, int], begin: int, end: int) -> Drawn:
+    return held.part(begin, end).drawn(*sample)
+
+
+def _join_drawn(found: Sequence[Drawn]) -> Drawn:
+    drawn = found[0]
+    for one in found[1:]:
+        drawn = drawn.with_others(one)
+    return drawn
+
+
+def _labels(held: Held, recipe: Recipe, begin: int, end: int) -> Any:
+    return held.part(begin, end).labels(recipe)
+
+
+def _sq_dists(held: Held, asked: tuple[Recipe, Floats], begin: int, end: int) -> Any:
+    return held.part(begin, end).sq_dists(*asked)
+
+
+LOOK = Query("look", _look, _join_facts)
+FIRST_ROW = Query("first-row", _first_row, _first)
+NEAREST = Query("nearest", _nearest, _join_sums)
+SUMS = Query("sums", _sums, merged)
+RESTATE = Query("restate", _restated, merged)
+FINGERPRINTS = Query("fingerprints", _fingerprints, sum)
+DRAW = Query("draw", _draw, _join_drawn)
+LABELS = Query("labels", _labels, np.concatenate)
+SQ_DISTS = Query("distances", _sq_dists, np.concatenate)
