@@ -40,8 +40,7 @@ class DaskPart(StreamPart):
     def nearest(self, sites: Sites) -> tuple[Recipe, Partial]:
         done = self._ask(tasks.NEAREST, sites)
         self.n_distances += done.n_distances
-        nobody = births.Newborn.nobody(self.n_features)
-        return Recipe(np.array(sites.centres), nobody.points, nobody.at), Piece(done.nodes)
+        return Recipe.of(sites), Piece(done.nodes)
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> DaskSweep:  # type: ignore[override]
         super().sweep(sites, lam, order)  # refuses an order

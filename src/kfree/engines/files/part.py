@@ -35,6 +35,12 @@ class Recipe:
     born_at: Index
     lam: float = np.inf
 
+    @classmethod
+    def of(cls, sites: Sites) -> Recipe:
+        """Every row goes to its nearest site."""
+        centres = np.array(sites.centres)
+        return cls(centres, np.empty((0, centres.shape[1])), np.empty(0, dtype=np.int64))
+
 
 class StreamPart:
     """Rows ``begin`` … ``begin + n_rows`` − 1 of ``source``; see ``engines.parts.Part`` for the passes that it has."""
@@ -70,8 +76,7 @@ class StreamPart:
         for part in self.chunks():
             stack.push(part.nearest(sites)[1].by_node())
             self.n_distances += part.n_distances
-        empty = np.empty((0, self.n_features)), np.empty(0, dtype=np.int64)
-        return Recipe(np.array(sites.centres), *empty), Piece(stack.by_node(len(sites.uids)))
+        return Recipe.of(sites), Piece(stack.by_node(len(sites.uids)))
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> StreamSweep:
         if order is not None:
