@@ -95,7 +95,7 @@ class Cluster:
                 "memory, give memory= a smaller value or start workers with more memory; their logs say why. A fit "
                 "with checkpoint= goes on from the last pass."
             ) from error
-        except (distributed.CommClosedError, distributed.client.FutureCancelledError) as error:
+        except (distributed.comm.CommClosedError, distributed.client.FutureCancelledError) as error:
             raise ClusterError(
                 f"the connection to the Dask scheduler was lost in the pass {name!r}. Start a new Client; a fit with "
                 "checkpoint= goes on from the last pass."
