@@ -1,9 +1,6 @@
 """Workers and clients that die, in every phase: the same bits, or a clear error and a checkpoint that goes on."""
 
 import os
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -11,14 +8,12 @@ from files.test_recorded import searched
 from files.test_stream import check_same
 from workers.faults import TroubledRows
 
-from kfree.engines.dask.cluster import Cluster, ClusterError
+from kfree.engines.dask.cluster import Cluster
 from kfree.engines.dask.part import OnWorkers
 from kfree.engines.dask.place import FilesOnWorkers
 from kfree.engines.files.engine import Here
-from kfree.engines.files.recorded import Recorded
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.native import _core
-from kfree.saving.journal import Journal
 
 distributed = pytest.importorskip("distributed")
 READING = Reading("native", 1, _core.BLOCK)

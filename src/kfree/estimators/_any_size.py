@@ -12,10 +12,13 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from kfree.engines.dask.cluster import current_client
+from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading
-from kfree.engines.registry import open_engine
+from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._order import heaviest_first, ranks
+from kfree.estimators._places import journal_of, lazy_labels, place_of
 from kfree.estimators._validation import is_positive_number, require
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
@@ -68,16 +71,20 @@ class AnySize:
     search on a summary, ``_publish_search``, for what they publish besides, and ``_require_streamable()``.
     """
 
+    _engines = (*ENGINES, "dask")
+
     def _has_any_size(self, X):
-        return isinstance(X, FileRows) or self.memory is not None
+        wanted = self.engine == "dask" or self.checkpoint is not None or self.memory is not None
+        return isinstance(X, FileRows) or wanted
 
     def _fit_any_size(self, X, sample_weight):
         rows = self._rows_of(X, sample_weight)
         block = implementation(self.engine, "rows").BLOCK
+        if self.engine == "dask":
+            current_client()
         plan = Plan.of(memory_bytes(self.memory or DEFAULT_MEMORY), rows.source.n_features, block)
         if plan.fits(rows.source.n_rows):
-            arrays = loaded(rows.source) if rows.X is None else (rows.X, rows.weight)
-            self._fit_arrays(X, *arrays)
+            self._fit_arrays(*self._in_memory(X, rows))
             self.n_passes_, self.summary_cost_ = 1, self.cost_
         else:
             self._require_streamable()
@@ -86,10 +93,26 @@ class AnySize:
                 self._fit_streamed(X, rows, plan, watch)
         if isinstance(X, FileRows):
             self._forget_labels(X)
+        if is_collection(X):
+            self.labels_ = lazy_labels(self, X, allow_new=False)
         return self
 
+    def _in_memory(self, X, rows):
+        """X, its rows and their weights, as a fit on arrays takes them."""
+        if is_collection(X):
+            here, weight = rows.source.computed(X)
+            return here, *self._opened(here, weight)
+        return X, *(loaded(rows.source) if rows.X is None else (rows.X, rows.weight))
+
     def _rows_of(self, X, sample_weight):
+        if self.engine == "dask" and is_collection(X):
+            return Rows(CollectionRows.of(X, sample_weight))
         if not isinstance(X, FileRows):
+            if self.engine == "dask":
+                raise TypeError(
+                    f"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a "
+                    f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
+                )
             rows, weight = self._opened(X, sample_weight)
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
@@ -97,7 +120,8 @@ class AnySize:
 
     def _fit_streamed(self, X, rows, plan, watch):
         seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
-        engine = self._streaming_engine(rows, plan, seed, watch)
+        journal = journal_of(self, rows.source, plan, seed)
+        engine = self._streaming_engine(rows, plan, seed, watch, journal)
         summary = self._summarised(engine, plan, seed)
         located = self._located(summary, watch)
         most = min(MOST_PASSES, self.max_iter)
@@ -110,13 +134,14 @@ class AnySize:
     def _clock(self, watch):
         return watch.may_go_on
 
-    def _streaming_engine(self, rows, plan, seed, watch):
+    def _streaming_engine(self, rows, plan, seed, watch, journal):
         unit = self.metric == "cosine"
-        if rows.X is not None and plan.can_label(rows.source.n_rows):
+        if rows.X is not None and journal is None and plan.can_label(rows.source.n_rows):
             return open_engine(self.engine, rows.X, weight=rows.weight, unit=unit, n_threads=self.n_threads)
         reading = Reading(self.engine, self.n_threads, plan.chunk_rows, _Meter(watch, rows.source))
         first_draw = int(np.random.RandomState(seed).randint(2**31))
-        return open_stream(rows.source, reading, unit=unit, sample=(plan.sample_rows, first_draw))
+        place = place_of(self, rows.source, reading, journal)
+        return open_stream(place, unit=unit, sample=(plan.sample_rows, first_draw))
 
     def _publish_streamed(self, X, rows, engine, summary: Summary, located: Located, found):
         """Set all fitted attributes; called only after the fit has succeeded."""
@@ -125,7 +150,7 @@ class AnySize:
         labels = None if rows.X is None else ranks(order)[engine.labels(state.assignment)]
         seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
         dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.parts[0].X, seen)
-        validate_data(self, X, skip_check_array=True, reset=True)
+        validate_data(self, X.head(1) if hasattr(X, "head") else X, skip_check_array=True, reset=True)
         self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
         self.n_iter_ = located.descent.n_iter + found.n_iter
         self.n_passes_ = summary.n_passes + found.n_iter

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.kernel.gram import blocks
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._explained import (
@@ -22,8 +23,9 @@ from kfree.estimators._explained import (
     rows_for_spreads,
     view_by_distances,
 )
-from kfree.estimators._file_labels import predict_files, score_files
+from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators._places import lazy_labels
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -58,6 +60,8 @@ class Found:
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
+    _engines = tuple(ENGINES)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -84,6 +88,10 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         if isinstance(X, FileRows):
             return predict_files(self, X, allow_new, out)
+        if self.engine == "dask" and is_collection(X):
+            require(out is None, "out", out, "None unless X is from open_rows")
+            check_is_fitted(self)
+            return lazy_labels(self, X, allow_new)
         require(out is None, "out", out, "None unless X is from open_rows")
         engine, done = self._nearest(X)
         return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
@@ -119,7 +127,11 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         score : float
         """
         if isinstance(X, FileRows):
-            return score_files(self, X)
+            require_columns(self, X)
+            return score_streamed(self, X)
+        if self.engine == "dask" and is_collection(X):
+            check_is_fitted(self)
+            return score_streamed(self, CollectionRows.of(X, sample_weight))
         stats = self._nearest(X, sample_weight)[1].stats
         return -self._objective_.cost(stats)
 
@@ -129,7 +141,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
-        require_choice("engine", self.engine, list(ENGINES))
+        require_choice("engine", self.engine, self._engines)
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)

@@ -6,8 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.sites import Sites
+from kfree.engines.dask.open import open_dask_in, run_on_workers
 from kfree.engines.files.engine import open_stream_in
 from kfree.engines.files.source import Reading
+from kfree.estimators._places import bare
 from kfree.estimators._validation import require_sound_centres
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores
 from kfree.files.chunks import read_ahead
@@ -18,30 +20,40 @@ _CHUNK_NUMBERS, _BLOCK = 1 << 21, 2048
 
 
 def predict_files(model, rows, allow_new, out):
-    """Labels of all rows in memory, or files with labels in the folder ``out``."""
+    """Labels of all rows in memory, or files with labels in the folder ``out``. With Dask, workers make them."""
     require_columns(model, rows)
-    if out is None:
-        return np.concatenate(list(_labels(model, rows, 0, rows.n_rows, allow_new)))
-    paths = label_paths(rows, out)
-    Path(out).mkdir(parents=True, exist_ok=True)
-    begin = 0
-    for file, path in zip(rows.files, paths, strict=True):
-        try:
-            write_labels(path, _labels(model, rows, begin, begin + file.n_rows, allow_new))
-        except OSError as error:
-            if error.filename is None:
-                raise OSError(error.errno, f"{error.strerror or error}; labels were not written", str(path)) from error
-            raise
-        begin += file.n_rows
-    return [str(path) for path in paths]
+    paths = [None] * len(rows.files) if out is None else label_paths(rows, out)
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    begins = np.cumsum([0, *(file.n_rows for file in rows.files)]).tolist()
+    calls = list(zip(begins[:-1], begins[1:], paths, strict=True))
+    if model.engine == "dask":
+        found = run_on_workers("labels", labels_of_file, (bare(model), rows, allow_new), calls)
+    else:
+        found = [labels_of_file((model, rows, allow_new), *call) for call in calls]
+    return np.concatenate(found) if out is None else [str(path) for path in paths]
 
 
-def score_files(model, rows):
-    """Minus the cost of the rows, with the weights that they have in the files."""
-    require_columns(model, rows)
-    reading = Reading(model.engine, model.n_threads, _chunk_rows(rows))
-    done = open_stream_in(rows, reading, model._frame_).nearest(Sites.of(model._sites_.centres))
-    return -model._objective_.cost(done.stats)
+def labels_of_file(shared, begin, end, path):
+    """Labels of the rows of one file, which are returned, or written to ``path``."""
+    model, rows, allow_new = shared
+    chunks = _labels(model, rows, begin, end, allow_new)
+    if path is None:
+        return np.concatenate([np.empty(0, dtype=np.int32), *chunks])
+    try:
+        write_labels(path, chunks)
+    except OSError as error:
+        if error.filename is None:
+            raise OSError(error.errno, f"{error.strerror or error}; labels were not written", str(path)) from error
+        raise
+    return None
+
+
+def score_streamed(model, rows):
+    """Minus the cost of the rows, with the weights that they have in the files or the collection."""
+    opened = open_dask_in if model.engine == "dask" else open_stream_in
+    engine = opened(rows, Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._frame_)
+    return -model._objective_.cost(engine.nearest(Sites.of(model._sites_.centres)).stats)
 
 
 def require_columns(model, rows):

@@ -38,13 +38,19 @@ class KMeans(AnySize, Watched, CentreClusterer):
         iterates until no label changes.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` is spherical k-means.
-    engine : {"auto", "native", "reference"}, default="auto"
+    engine : {"auto", "native", "reference", "dask"}, default="auto"
+        ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
+        dataframes. The result is the same.
     n_threads : int or None, default=None
     memory : int, str or None, default=None
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None searches
         arrays as a whole, and means ``"1GB"`` for files.
+    checkpoint : str, path or None, default=None
+        A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
+        data and parameters repeats the search without these passes, so that it goes on where the last one was
+        interrupted, with the same result. Delete the file when it is no longer needed.
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
@@ -113,6 +119,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         engine="auto",
         n_threads=None,
         memory=None,
+        checkpoint=None,
         noise=0,
         verbose=0,
         on_interrupt="raise",
@@ -128,6 +135,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         self.engine = engine
         self.n_threads = n_threads
         self.memory = memory
+        self.checkpoint = checkpoint
         self.noise = noise
         self.verbose = verbose
         self.on_interrupt = on_interrupt

@@ -60,6 +60,12 @@ class CollectionRows:
         tokenize = import_module("dask.base").tokenize
         return str(tokenize(self.X, self.weight))
 
+    def computed(self, X: Any) -> tuple[Any, Any]:
+        """X and its weights in the memory of this process."""
+        compute = import_module("dask").compute
+        found: tuple[Any, Any] = compute(X, self.weight)
+        return found
+
     def cut(self, block: int) -> tuple[list[int], CollectionRows]:
         """Where chunks begin, and the same rows in chunks that begin at multiples of ``block``.
 

@@ -81,6 +81,11 @@ class Facts:
         stats = self.stats
         return Frame(anchor, stats.sum[0] / stats.n[0])
 
+    @classmethod
+    def unknown(cls, n_rows: int) -> Facts:
+        """What is assumed of rows that no pass has seen."""
+        return cls(n_rows, 1.0, NodeSums((), ()), Drawn.nothing(0, 0))
+
     @property
     def stats(self) -> Stats:
         """Total weight and sum of all rows, about the anchor."""
