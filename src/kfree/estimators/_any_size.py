@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.engines.dask.cluster import current_client
-from kfree.engines.dask.collections import CollectionRows, is_collection
+from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import ENGINES, open_engine
@@ -86,15 +86,17 @@ class AnySize:
         if plan.fits(rows.source.n_rows):
             self._fit_arrays(*self._in_memory(X, rows))
             self.n_passes_, self.summary_cost_ = 1, self.cost_
+            if is_collection(X):
+                self.labels_ = rows.source.chunked(self.labels_)
         else:
             self._require_streamable()
             require(not sp.issparse(rows.X), "memory", self.memory, "None for sparse rows, or more memory")
             with self._watching() as watch:
                 self._fit_streamed(X, rows, plan, watch)
+            if is_collection(X):
+                self.labels_ = lazy_labels(self, X, allow_new=False)
         if isinstance(X, FileRows):
             self._forget_labels(X)
-        if is_collection(X):
-            self.labels_ = lazy_labels(self, X, allow_new=False)
         return self
 
     def _in_memory(self, X, rows):
@@ -150,7 +152,7 @@ class AnySize:
         labels = None if rows.X is None else ranks(order)[engine.labels(state.assignment)]
         seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
         dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.parts[0].X, seen)
-        validate_data(self, X.head(1) if hasattr(X, "head") else X, skip_check_array=True, reset=True)
+        validate_data(self, columns_of(X), skip_check_array=True, reset=True)
         self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
         self.n_iter_ = located.descent.n_iter + found.n_iter
         self.n_passes_ = summary.n_passes + found.n_iter

@@ -7,9 +7,13 @@ A record is its length (eight bytes) and an archive as in ``container``, with a 
 record that was being written when the power failed is incomplete; it is dropped, and its pass runs again.
 """
 
+from __future__ import annotations
+
 import hashlib
 import os
 import zipfile
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +48,7 @@ class Journal:
     2.0
     """
 
-    def __init__(self, path, identity):
+    def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any]):
         self.path, self.n_repeated = os.fspath(path), 0
         self._identity = {key: repr(value) for key, value in identity.items()}
         if not os.path.exists(self.path) or not os.path.getsize(self.path):
@@ -52,7 +56,7 @@ class Journal:
         self._recorded, complete = self._read()
         os.truncate(self.path, complete)
 
-    def answer(self, question, work_out):
+    def answer(self, question: list[Any], work_out: Callable[[], Any]) -> Any:
         """The recorded answer to the next question, or what ``work_out()`` returns, which is recorded.
 
         ``question`` is a list of numbers, texts, arrays and kfree's classes. It must be the one that was asked when the

@@ -7,7 +7,7 @@ they stay where they were found. Then the newborn pass from part to part, in row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,15 @@ class Far:
 
 @dataclass(frozen=True)
 class Newborn:
-    """Clusters born so far: ``points`` (b, d), the rows ``at`` which they were born, and how many found no room."""
+    """Clusters born so far: ``points`` (b, d), the rows ``at`` which they were born, and how many found no room.
+
+    ``n_distances`` were computed to find far rows.
+    """
 
     points: Floats
     at: Index
     n_refused: int = 0
+    n_distances: int = 0
 
     @classmethod
     def nobody(cls, n_features: int) -> Newborn:
@@ -91,16 +95,16 @@ def _joined(pieces: Sequence[FarRows]) -> FarRows:
 
 def born(held: Held, sweep: Sweep, far: Far, before: Newborn) -> Newborn:
     """The newborn after the rows of one more part had their turn."""
-    room = sweep.room - len(before.at)
+    room, n_distances = sweep.room - len(before.at), before.n_distances + far.sums.n_distances
     if far.found is None:
         again = StreamSweep(held.part(far.begin, far.end), sweep.sites, sweep.lam).go_on(before.points, None, room)
         points, at, n_refused = again.points, again.at, again.n_refused
     elif not len(far.found.rows):
-        return before
+        return replace(before, n_distances=n_distances)
     else:
         points, at, n_refused = _opened(held, sweep.lam, far.found, before.points, room)
     joined = np.vstack([before.points, points]), np.concatenate([before.at, at])
-    return Newborn(*joined, before.n_refused + n_refused)
+    return Newborn(*joined, before.n_refused + n_refused, n_distances)
 
 
 def _opened(held: Held, lam: float, far: FarRows, newborn: Floats, room: int) -> tuple[Floats, Index, int]:

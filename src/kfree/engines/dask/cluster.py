@@ -71,10 +71,11 @@ class Cluster:
         chosen = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         return self.client.submit(returned, function, *args, key=key, pure=False, **chosen)
 
-    def results(self, name: str, futures: Sequence[Any], taken: int) -> list[Any]:
+    def results(self, name: str, futures: Sequence[Any], taken: int, listener: Any = None) -> list[Any]:
         """The results of futures, when all are done; they are cancelled if that fails or is interrupted.
 
-        ``taken`` is the number of bytes that every worker took in, which is counted.
+        ``taken`` is the number of bytes that every worker took in, which is counted. ``listener`` is told how many of
+        the futures are done, and how many there are.
         """
         distributed = import_module("distributed")
         waiting = list(futures)
@@ -84,11 +85,14 @@ class Cluster:
                 distributed.wait(waiting, timeout=_LOOK)
                 waiting.clear()
             except TimeoutError:
-                pass
+                if listener is not None:
+                    listener(sum(future.done() for future in waiting), len(waiting))
 
         try:
             self._wait(lambda: not waiting, look)
             found = self.client.gather(futures)
+            if listener is not None:
+                listener(len(futures), len(futures))
         except distributed.KilledWorker as error:
             raise ClusterError(
                 f"several workers died one after the other in the same task of the pass {name!r}. If they ran out of "

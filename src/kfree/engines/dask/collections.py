@@ -23,6 +23,11 @@ def is_collection(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
+def columns_of(X: Any) -> Any:
+    """X, or an empty dataframe with the columns of a Dask dataframe."""
+    return X._meta if is_collection(X) and hasattr(X, "to_dask_array") else X
+
+
 @dataclass(frozen=True)
 class CollectionRows:
     """Rows of a Dask array ``X`` (n, d) with weights (n,) or None; all chunk sizes are known."""
@@ -66,6 +71,10 @@ class CollectionRows:
         found: tuple[Any, Any] = compute(X, self.weight)
         return found
 
+    def chunked(self, labels: NDArray[Any]) -> Any:
+        """One number per row as a Dask array with the chunks of the rows."""
+        return import_module("dask.array").from_array(labels, chunks=(self.X.chunks[0],))
+
     def cut(self, block: int) -> tuple[list[int], CollectionRows]:
         """Where chunks begin, and the same rows in chunks that begin at multiples of ``block``.
 
@@ -83,8 +92,8 @@ def _array(collection: Any, name: str) -> Any:
     """A Dask array with known chunk sizes."""
     if not is_collection(collection):
         raise TypeError(
-            f"{name} is a {type(collection).__name__}; with a Dask collection as X give a Dask array or series, such as "
-            f"dask.array.from_array({name}, chunks=…)."
+            f"{name} is a {type(collection).__name__}; with a Dask collection as X give a Dask array or series, "
+            f"such as dask.array.from_array({name}, chunks=…)."
         )
     if hasattr(collection, "to_dask_array"):
         return collection.to_dask_array(lengths=True)

@@ -29,7 +29,7 @@ class DaskPart(StreamPart):
     def __init__(self, workers: Workers, frame: Frame, facts: Facts):
         rows = workers.rows, 0, workers.rows.n_rows
         super().__init__(*rows, frame, workers.reading, facts.n_counting, facts.max_weight, facts.drawn)
-        self._workers = workers
+        self._workers, self.isa = workers, ""  # instruction sets of workers may differ, with the same result
 
     def first_point(self) -> Floats | None:
         row = self._workers.first_row()
@@ -49,15 +49,12 @@ class DaskPart(StreamPart):
     def sums(self, handle: Recipe, n_clusters: int) -> Partial:
         return Piece(self._ask(tasks.SUMS, (handle, n_clusters)))
 
-    def restated(self, recipe: Recipe) -> Partial:
-        """Statistics of the rows about the sites of a recipe."""
-        return Piece(self._ask(tasks.RESTATE, recipe))
-
     def fingerprints(self, handle: Recipe, n_clusters: int) -> Fingerprints:
         return np.asarray(self._ask(tasks.FINGERPRINTS, (handle, n_clusters)))
 
     def draw(self, size: int, seed: int) -> Drawn:
-        return self._ask(tasks.DRAW, (size, seed))
+        found: Drawn = self._ask(tasks.DRAW, (size, seed))
+        return found
 
     def labels(self, handle: Recipe) -> Any:
         return self._ask(tasks.LABELS, handle)
@@ -69,10 +66,12 @@ class DaskPart(StreamPart):
         """All births of a sweep, and statistics after it."""
         self.n_passes += 1
         newborn, done = self._workers.swept(self.frame, sweep)
-        if done is not None:
+        self.n_distances += newborn.n_distances
+        if done is None:
+            recipe = Recipe(np.array(sweep.sites.centres), newborn.points, newborn.at, sweep.lam)
+            done = self._ask(tasks.RESTATE, recipe)
             self.n_distances += done.n_distances
-            return newborn, Piece(done.nodes)
-        return newborn, self.restated(Recipe(np.array(sweep.sites.centres), newborn.points, newborn.at, sweep.lam))
+        return newborn, Piece(done.nodes)
 
     def _ask(self, query: tasks.Query, shared: Any) -> Any:
         self.n_passes += 1

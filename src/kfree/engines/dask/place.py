@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from kfree.core.frame import Frame
 from kfree.core.stats import Floats
@@ -14,7 +15,7 @@ from kfree.engines.dask.cluster import Cluster, token
 from kfree.engines.dask.shares import shares
 from kfree.engines.dask.tasks import FIRST_ROW, NEAREST, Held, Query, Sums
 from kfree.engines.dask.traffic import n_bytes
-from kfree.engines.files.source import Reading, RowSource
+from kfree.engines.files.source import Reading
 
 # The client takes so many answers of each worker in a pass at most.
 _ANSWERS_PER_WORKER = 8
@@ -25,6 +26,7 @@ class Workers(ABC):
 
     def __init__(self, cluster: Cluster, rows: Any, reading: Reading):
         self.cluster, self.rows, self.reading = cluster, rows, replace(reading, listener=None)
+        self._listener = reading.listener
         self._held: tuple[Frame, Any] | None = None
         self._first_row: Floats | None = None
 
@@ -33,22 +35,30 @@ class Workers(ABC):
         """Futures of ``ask(held, shared, begin, end)`` for parts that are all rows, in row order."""
 
     @abstractmethod
-    def source(self) -> RowSource | None:
-        """What workers read rows from, or None where rows are given to tasks."""
+    def source(self) -> Any:
+        """The ``RowSource`` that workers read, or None where rows are given to tasks."""
 
     def run(self, query: Query, frame: Frame, shared: Any) -> Any:
         """The answer about all rows."""
         sent = self.cluster.sent(f"sent-to-{query.name}", shared)
         futures = self.futures(query.name, query.ask, self.held(frame), sent)
-        return query.join(self.cluster.results(query.name, self._joined(query, futures), n_bytes(shared)))
+        fewer = self._joined(query, futures)
+        return query.join(self.cluster.results(query.name, fewer, n_bytes(shared), self._listener))
 
     def swept(self, frame: Frame, sweep: Sweep) -> tuple[Newborn, Sums | None]:
         """The births of a sweep, or, if there are none, the statistics about the old sites."""
         held, sent = self.held(frame), self.cluster.sent("sent-to-sweep", sweep)
-        far, turn, name = self.futures("far-rows", far_rows, held, sent), Newborn.nobody(frame.shift.size), token()
+        far, turn, name = (
+            self.futures("far-rows", far_rows, held, sent),
+            Turn(Newborn.nobody(frame.shift.size)),
+            token(),
+        )
         for number, one in enumerate(far):
-            turn = self.cluster.submit(born, held, sent, one, turn, key=(f"kfree-births-{name}", number))
-        (newborn,) = self.cluster.results("births", [turn], n_bytes(sweep))
+            turn = self.cluster.submit(_turn, held, sent, one, turn, key=(f"kfree-births-{name}", number))
+        (last,) = self.cluster.results("births", [turn], n_bytes(sweep), self._listener)
+        newborn, counted = last.newborn, self.cluster.traffic[-1]
+        for worker, moved in last.log:
+            counted.taken[worker] += moved
         if len(newborn.at):
             return newborn, None
         sums = [self.cluster.submit(_sums, one, key=(f"kfree-sums-{name}", number)) for number, one in enumerate(far)]
@@ -81,7 +91,7 @@ class Workers(ABC):
 class FilesOnWorkers(Workers):
     """Every worker reads its own share of the rows of ``rows`` in every pass."""
 
-    def source(self) -> RowSource:
+    def source(self) -> Any:
         return self.rows
 
     def futures(self, name: str, ask: Callable[..., Any], held: Any, shared: Any) -> list[Any]:
@@ -91,6 +101,19 @@ class FilesOnWorkers(Workers):
             span = begin * block, min(end * block, n_rows)
             futures.append(self.cluster.submit(ask, held, shared, *span, key=(key, number), worker=workers[worker]))
         return futures
+
+
+class Turn(NamedTuple):
+    """The newborn after some parts had their turn, and the bytes that moved to and from their workers for it."""
+
+    newborn: Newborn
+    log: tuple[tuple[str, int], ...] = ()
+
+
+def _turn(held: Held, sweep: Sweep, far: Far, before: Turn) -> Turn:
+    """Runs on a worker."""
+    newborn, worker = born(held, sweep, far, before.newborn), import_module("distributed").get_worker().address
+    return Turn(newborn, (*before.log, (worker, n_bytes(before.newborn) + n_bytes(newborn))))
 
 
 def _join(join: Callable[[Sequence[Any]], Any], *found: Any) -> Any:

@@ -23,12 +23,13 @@ from kfree.engines.parts import NodeSums
 class Held:
     """What all tasks of an engine need: where the rows are, the frame, and how rows are streamed."""
 
-    source: RowSource
+    source: RowSource | None
     frame: Frame
     reading: Reading
 
     def part(self, begin: int, end: int) -> StreamPart:
         """The passes over some rows, on the threads of the worker that this runs on."""
+        assert self.source is not None  # blocks of a collection are put in its place by their tasks
         reading = self.reading
         if reading.n_threads is None:
             reading = replace(reading, n_threads=threads_per_task())
@@ -49,7 +50,7 @@ def threads_per_task() -> int:
         n_threads = import_module("distributed").get_worker().state.nthreads
     except ValueError:  # not on a worker
         return 1
-    return max(1, (n_threads + 1) // 2)
+    return max(1, (int(n_threads) + 1) // 2)
 
 
 def merged(found: Sequence[NodeSums]) -> NodeSums:
@@ -63,7 +64,7 @@ def merged(found: Sequence[NodeSums]) -> NodeSums:
 def _look(held: Held, sample: tuple[int, int, float], begin: int, end: int) -> Facts:
     size, seed, highest_key = sample
     part = held.part(begin, end)
-    facts = facts_of(held.source, begin, end, held.frame, part.reading, size, seed)
+    facts = facts_of(part.source, begin, end, held.frame, part.reading, size, seed)
     return replace(facts, drawn=_below(facts.drawn, highest_key))
 
 
@@ -79,7 +80,7 @@ def _join_facts(found: Sequence[Facts]) -> Facts:
 
 
 def _first_row(held: Held, _: None, begin: int, end: int) -> Floats | None:
-    return first_counting_row(held.source, begin, end, held.reading)
+    return first_counting_row(held.part(begin, end).source, begin, end, held.reading)
 
 
 def _first(found: Sequence[Any]) -> Any:
@@ -107,12 +108,13 @@ def _sums(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> NodeSu
     return held.part(begin, end).sums(*asked).by_node()
 
 
-def _restated(held: Held, recipe: Recipe, begin: int, end: int) -> NodeSums:
+def _restated(held: Held, recipe: Recipe, begin: int, end: int) -> Sums:
     """Statistics of the rows about the sites of a recipe."""
-    stack, n_clusters = SumStack(), len(recipe.centres) + len(recipe.newborn)
+    stack, n_clusters, n_distances = SumStack(), len(recipe.centres) + len(recipe.newborn), 0
     for part, labels, sq_dist in held.part(begin, end).labelled(recipe):
         stack.push(part.stats_of(labels, sq_dist, n_clusters).by_node())
-    return stack.by_node(n_clusters)
+        n_distances += part.n_distances
+    return Sums(stack.by_node(n_clusters), n_distances)
 
 
 def _fingerprints(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> Any:
@@ -120,7 +122,7 @@ def _fingerprints(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -
 
 
 def _draw(held: Held, sample: tuple[int, int], begin: int, end: int) -> Drawn:
-    return held.part(begin, end).drawn(*sample)
+    return held.part(begin, end).draw(*sample)
 
 
 def _join_drawn(found: Sequence[Drawn]) -> Drawn:
@@ -142,7 +144,7 @@ LOOK = Query("look", _look, _join_facts)
 FIRST_ROW = Query("first-row", _first_row, _first)
 NEAREST = Query("nearest", _nearest, _join_sums)
 SUMS = Query("sums", _sums, merged)
-RESTATE = Query("restate", _restated, merged)
+RESTATE = Query("restate", _restated, _join_sums)
 FINGERPRINTS = Query("fingerprints", _fingerprints, sum)
 DRAW = Query("draw", _draw, _join_drawn)
 LABELS = Query("labels", _labels, np.concatenate)

@@ -26,10 +26,13 @@ class Recorded:
         self._place, self._journal = place, journal
 
     def first_row(self) -> Floats | None:
-        return self._journal.answer(["first row"], self._place.first_row)
+        found: Floats | None = self._journal.answer(["first row"], self._place.first_row)
+        return found
 
     def facts(self, frame: Frame, size: int, seed: int) -> list[Facts]:
-        return self._journal.answer(["facts", frame, size, seed], lambda: self._place.facts(frame, size, seed))
+        asked: list[Any] = ["facts", frame, size, seed]
+        found: list[Facts] = self._journal.answer(asked, lambda: self._place.facts(frame, size, seed))
+        return found
 
     def parts(self, frame: Frame, found: Sequence[Facts]) -> list[Any]:
         (part,) = self._place.parts(frame, found)
