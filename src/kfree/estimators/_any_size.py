@@ -74,7 +74,9 @@ class AnySize:
     def _fit_any_size(self, X, sample_weight):
         rows = self._rows_of(X, sample_weight)
         block = implementation(self.engine, "rows").BLOCK
-        plan = Plan.of(memory_bytes(self.memory or DEFAULT_MEMORY), rows.source.n_features, block)
+        plan = Plan.of(
+            memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory), rows.source.n_features, block
+        )
         if plan.fits(rows.source.n_rows):
             arrays = loaded(rows.source) if rows.X is None else (rows.X, rows.weight)
             self._fit_arrays(X, *arrays)
