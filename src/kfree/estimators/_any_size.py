@@ -81,8 +81,9 @@ class AnySize:
         rows = self._rows_of(X, sample_weight)
         block = implementation(self.engine, "rows").BLOCK
         if self.engine == "dask":
-            current_client()
-        plan = Plan.of(memory_bytes(self.memory or DEFAULT_MEMORY), rows.source.n_features, block)
+            current_client()  # before any pass
+        memory = memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
+        plan = Plan.of(memory, rows.source.n_features, block)
         if plan.fits(rows.source.n_rows):
             self._fit_arrays(*self._in_memory(X, rows))
             self.n_passes_, self.summary_cost_ = 1, self.cost_

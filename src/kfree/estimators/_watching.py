@@ -106,19 +106,21 @@ class _Line:
 
     def __init__(self, display, task, estimator, begun):
         self._display, self._task, self._estimator, self._begun = display, task, estimator, begun
-        self._found, self._done = "", 0.0
+        self._found, self._pass, self._done = "search", "", 0.0
 
     def __call__(self, descent):
-        self._found = f": cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+        self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
         self._done = _share_done(self._estimator, descent, self._begun)
-        self._show(self._found)
+        self._show()
 
     def passing(self, number, share, n_bytes):
-        read = f", {share * n_bytes / 1e9:.2f} of {n_bytes / 1e9:.2f} GB" if n_bytes else f", {share:.0%}"
-        self._show(f"{self._found}; pass {number}{read}" if self._found else f": pass {number}{read}")
+        unit, name = (1e9, "GB") if n_bytes >= 1e9 else (1e6, "MB")
+        read = f"{share * n_bytes / unit:.2f} of {n_bytes / unit:.2f} {name}" if n_bytes else f"{share:.0%}"
+        self._pass = f"; pass {number}, {read}"
+        self._show()
 
-    def _show(self, told):
-        description = type(self._estimator).__name__ + told
+    def _show(self):
+        description = f"{type(self._estimator).__name__}: {self._found}{self._pass}"
         self._display.update(self._task, description=description, completed=self._done)
 
 

@@ -196,10 +196,10 @@ class KMeans(AnySize, Watched, CentreClusterer):
 
     def _summarised(self, engine, plan, seed):
         require(
-            self.n_clusters <= plan.most_micro,
+            2 * self.n_clusters <= plan.most_micro,
             "memory",
             self.memory,
-            f"more memory for n_clusters={self.n_clusters}; {plan.most_micro} fit in it",
+            f"more memory for n_clusters={self.n_clusters}; {plan.most_micro // 2} fit in it",
         )
         objective = OBJECTIVES[self.metric](0.0)
         return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads)

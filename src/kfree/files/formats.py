@@ -144,13 +144,13 @@ def _within(batches: Any, columns: Sequence[Column], begin: int, end: int) -> It
 
 
 def _describe_ipc(path: str) -> Description:
-    with opened(path) as file, closing(arrow("ipc").open_file(file)) as reader:
+    with opened(path) as file, arrow("ipc").open_file(file) as reader:
         n_rows = sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
         return Description(n_rows, _types(reader.schema))
 
 
 def _read_ipc(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    with opened(path) as file, closing(arrow("ipc").open_file(file)) as reader:
+    with opened(path) as file, arrow("ipc").open_file(file) as reader:
         batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
         yield from _within(batches, columns, begin, end)
 

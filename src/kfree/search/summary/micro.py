@@ -26,6 +26,8 @@ from kfree.search.summary.plan import Plan
 
 # Micro-clusters per cluster, and the fewest, if memory allows them.
 PER_CLUSTER, USUAL = 16, 4096
+# This share of the micro-clusters that memory allows is left for far rows.
+_FOR_FAR_ROWS = 1 / 4
 # They are seeded on so many rows each, and settled by so many iterations of k-means on the sample.
 _ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
 # The number of clusters is estimated on so many rows.
@@ -88,8 +90,7 @@ def summarised(
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
     most_added = scale * state.inertia / len(state.stats.n)
     threshold = min(most_added, objective.lam) if objective.lam else most_added
-    room = max(plan.most_micro - len(state.stats.n), 0)
-    done = engine.sweep(state.sites, threshold, None, min(room, len(state.stats.n)))
+    done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
     rows, weight = objective.as_rows(done.stats)
     counts, frame = weight > 0, engine.frame
     places = frame.outward(rows[counts])
@@ -100,7 +101,8 @@ def summarised(
 
 
 def _n_micro(n_clusters: int, plan: Plan, n_sampled: int) -> int:
-    return max(1, min(max(PER_CLUSTER * n_clusters, USUAL), plan.most_micro, n_sampled))
+    wanted = max(PER_CLUSTER * n_clusters, USUAL)
+    return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 
 def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, scale: float) -> int:
