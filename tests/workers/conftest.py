@@ -1,4 +1,4 @@
-"""One cluster in this process for all tests that do not kill workers."""
+"""Clusters in this process, for all tests that do not kill workers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="session")
 def cluster():
     """Two workers of one thread each, as threads of this process."""
-    settings = {"processes": False, "dashboard_address": None, "n_workers": 2, "threads_per_worker": 1}
+    settings = {"processes": False, "dashboard_address": ":0", "n_workers": 2, "threads_per_worker": 1}
     with distributed.LocalCluster(**settings) as cluster:
         yield cluster
 
