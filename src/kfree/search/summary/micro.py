@@ -24,8 +24,9 @@ from kfree.search.centres.state import Objective, SplitMergeObjective, State, oc
 from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
 
-# Micro-clusters per cluster, and the fewest, if memory allows them.
-PER_CLUSTER, USUAL = 16, 4096
+# Micro-clusters per cluster, and the fewest, if memory allows them: 4,096, or fewer where the pass that makes them
+# would compute more distances than this.
+PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 2 * 10**11
 # This share of the micro-clusters that memory allows is left for far rows.
 _FOR_FAR_ROWS = 1 / 4
 # They are seeded on so many rows each, and settled by so many iterations of k-means on the sample.
@@ -86,7 +87,7 @@ def summarised(
     assert sample is not None  # some row has a positive weight
     scale = engine.total_weight / sample.total_weight
     expected = _expected_clusters(sample, objective, scale) if n_clusters is None else n_clusters
-    state = _settled(sample, objective, _n_micro(expected, plan, sample.n_rows), rng)
+    state = _settled(sample, objective, _n_micro(expected, engine.n_rows, plan, sample.n_rows), rng)
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
     most_added = scale * state.inertia / len(state.stats.n)
     threshold = min(most_added, objective.lam) if objective.lam else most_added
@@ -100,8 +101,8 @@ def summarised(
     return Summary(SummaryEngine(micro, sample, engine.n_counting), sample, offset, n_passes=2)
 
 
-def _n_micro(n_clusters: int, plan: Plan, n_sampled: int) -> int:
-    wanted = max(PER_CLUSTER * n_clusters, USUAL)
+def _n_micro(n_clusters: int, n_rows: int, plan: Plan, n_sampled: int) -> int:
+    wanted = max(PER_CLUSTER * n_clusters, _FEWEST, min(_USUAL, _MOST_DISTANCES // n_rows))
     return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 
