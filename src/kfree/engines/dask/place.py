@@ -62,7 +62,7 @@ class Workers(ABC):
         if len(newborn.at):
             return newborn, None
         sums = [self.cluster.submit(_sums, one, key=(f"kfree-sums-{name}", number)) for number, one in enumerate(far)]
-        return newborn, NEAREST.join(self.cluster.results("sweep", self._joined(NEAREST, sums), n_bytes(sweep)))
+        return newborn, NEAREST.join(self.cluster.results("sweep", self._joined(NEAREST, sums), 0))
 
     def first_row(self) -> Floats | None:
         """The first row of positive weight, as it was given."""
