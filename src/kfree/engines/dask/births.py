@@ -83,7 +83,7 @@ def far_rows(held: Held, sweep: Sweep, begin: int, end: int) -> Far:
         n_bytes += X.nbytes
         if n_bytes <= MOST_BYTES:
             pieces.append(FarRows(chunk.begin + far, X, weight, sq_dist[far]))
-    sums = Sums(stack.by_node(len(sweep.sites.uids)), n_distances)
+    sums = Sums(held.fewest(stack.by_node(len(sweep.sites.uids)), begin, end), n_distances)
     return Far(begin, end, sums, _joined(pieces) if n_bytes <= MOST_BYTES else None)
 
 

@@ -12,7 +12,7 @@ from kfree.core.frame import Frame
 from kfree.core.stats import Floats
 from kfree.engines.dask.births import Far, Newborn, Sweep, born, far_rows
 from kfree.engines.dask.cluster import Cluster, token
-from kfree.engines.dask.shares import shares
+from kfree.engines.dask.shares import Share, shares
 from kfree.engines.dask.tasks import FIRST_ROW, NEAREST, Held, Query, Sums
 from kfree.engines.dask.traffic import n_bytes
 from kfree.engines.files.source import Reading
@@ -73,7 +73,7 @@ class Workers(ABC):
     def held(self, frame: Frame) -> Any:
         """A future of what tasks need besides a question; it stays on the workers from pass to pass."""
         if self._held is None or self._held[0] is not frame:
-            self._held = frame, self.cluster.sent("rows", Held(self.source(), frame, self.reading))
+            self._held = frame, self.cluster.sent("rows", Held(self.source(), frame, self.reading, self.rows.n_rows))
         return self._held[1]
 
     def _joined(self, query: Query, futures: Sequence[Any]) -> Sequence[Any]:
@@ -97,10 +97,14 @@ class FilesOnWorkers(Workers):
     def futures(self, name: str, ask: Callable[..., Any], held: Any, shared: Any) -> list[Any]:
         block, n_rows, workers = self.reading.passes.BLOCK, self.rows.n_rows, list(self.cluster.workers())
         key, futures = f"kfree-{name}-{token()}", []
-        for number, (begin, end, worker) in enumerate(shares(-(-n_rows // block), len(workers))):
-            span = begin * block, min(end * block, n_rows)
-            futures.append(self.cluster.submit(ask, held, shared, *span, key=(key, number), worker=workers[worker]))
+        for number, (begin, end, place) in enumerate(self.shares(-(-n_rows // block), len(workers))):
+            span, worker = (begin * block, min(end * block, n_rows)), workers[place % len(workers)]
+            futures.append(self.cluster.submit(ask, held, shared, *span, key=(key, number), worker=worker))
         return futures
+
+    def shares(self, n_blocks: int, n_workers: int) -> Sequence[Share]:
+        """Which blocks are whose."""
+        return shares(n_blocks, n_workers)
 
 
 class Turn(NamedTuple):

@@ -16,16 +16,17 @@ from kfree.engines.files.facts import Drawn, Facts, facts_of, first_counting_row
 from kfree.engines.files.part import Recipe, StreamPart
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
-from kfree.engines.parts import NodeSums
+from kfree.engines.parts import NodeSums, joined
 
 
 @dataclass(frozen=True)
 class Held:
-    """What all tasks of an engine need: where the rows are, the frame, and how rows are streamed."""
+    """What all tasks of an engine need: where the rows are, the frame, how they are streamed, and their number."""
 
     source: RowSource | None
     frame: Frame
     reading: Reading
+    n_rows: int
 
     def part(self, begin: int, end: int) -> StreamPart:
         """The passes over some rows, on the threads of the worker that this runs on."""
@@ -34,6 +35,18 @@ class Held:
         if reading.n_threads is None:
             reading = replace(reading, n_threads=threads_per_task())
         return StreamPart(self.source, begin, end, self.frame, reading, end - begin)
+
+    def fewest(self, sums: NodeSums, begin: int, end: int) -> NodeSums:
+        """Sums of the rows ``begin`` … ``end`` − 1 as one node, where these are the last rows and within one node.
+
+        Blocks beyond the last one are absent, so that their part of the node is complete without them.
+        """
+        block = self.reading.passes.BLOCK
+        first, size = begin // block, -(-(end - begin) // block)
+        level = (size - 1).bit_length()
+        if end < self.n_rows or first % (1 << level):
+            return sums
+        return NodeSums(((level, first >> level),), tuple(total[None] for total in joined([sums])))
 
 
 class Query(NamedTuple):
@@ -65,7 +78,8 @@ def _look(held: Held, sample: tuple[int, int, float], begin: int, end: int) -> F
     size, seed, highest_key = sample
     part = held.part(begin, end)
     facts = facts_of(part.source, begin, end, held.frame, part.reading, size, seed)
-    return replace(facts, drawn=_below(facts.drawn, highest_key))
+    sums = held.fewest(facts.sums, begin, end)
+    return replace(facts, sums=sums, drawn=_below(facts.drawn, highest_key))
 
 
 def _below(drawn: Drawn, highest_key: float) -> Drawn:
@@ -101,11 +115,11 @@ def _join_sums(found: Sequence[Sums]) -> Sums:
 def _nearest(held: Held, sites: Sites, begin: int, end: int) -> Sums:
     part = held.part(begin, end)
     _, partial = part.nearest(sites)
-    return Sums(partial.by_node(), part.n_distances)
+    return Sums(held.fewest(partial.by_node(), begin, end), part.n_distances)
 
 
 def _sums(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> NodeSums:
-    return held.part(begin, end).sums(*asked).by_node()
+    return held.fewest(held.part(begin, end).sums(*asked).by_node(), begin, end)
 
 
 def _restated(held: Held, recipe: Recipe, begin: int, end: int) -> Sums:
@@ -114,7 +128,7 @@ def _restated(held: Held, recipe: Recipe, begin: int, end: int) -> Sums:
     for part, labels, sq_dist in held.part(begin, end).labelled(recipe):
         stack.push(part.stats_of(labels, sq_dist, n_clusters).by_node())
         n_distances += part.n_distances
-    return Sums(stack.by_node(n_clusters), n_distances)
+    return Sums(held.fewest(stack.by_node(n_clusters), begin, end), n_distances)
 
 
 def _fingerprints(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> Any:
