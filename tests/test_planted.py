@@ -16,6 +16,24 @@ TESTS = Path(__file__).parent
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
+    "absent blocks make further nodes of the last share": (
+        "engines/dask/tasks.py",
+        "if end < self.n_rows or first % (1 << level):",
+        "if end:",
+        ["workers/test_traffic.py", "three"],
+    ),
+    "far rows do not meet clusters that other parts bore": (
+        "engines/dask/births.py",
+        "    part.join_listed(listed, newborn, 0, labels, sq_dist)\n",
+        "",
+        ["workers/test_dask_engine.py", "workers_have and float64"],
+    ),
+    "a checkpoint answers another question": (
+        "saving/journal.py",
+        'if document["asked"] != asked:',
+        "if False:",
+        ["saving/test_journal.py", "another_search"],
+    ),
     "a part does not meet what it bore in its last turn": (
         "engines/in_memory/sweep.py",
         "self._n_seen = len(newborn)\n",
