@@ -83,7 +83,6 @@ class AnySize:
             self.n_passes_, self.summary_cost_ = 1, self.cost_
         else:
             self._require_streamable()
-            require(not sp.issparse(rows.X), "memory", self.memory, "None for sparse rows, or more memory")
             with self._watching() as watch:
                 self._fit_streamed(X, rows, plan, watch)
         if isinstance(X, FileRows):
@@ -93,6 +92,7 @@ class AnySize:
     def _rows_of(self, X, sample_weight):
         if not isinstance(X, FileRows):
             rows, weight = self._opened(X, sample_weight)
+            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)
