@@ -101,13 +101,15 @@ def sets():
         yield name, X, list(COSTS[name])
 
 
-def quality(only=None, share="0.25"):
+def quality(only=None, least="0", share="0.25"):
     """DPMeans with a share of the memory that a search on all rows takes, against that search."""
     from kfree import DPMeans
 
     for name, X, lams in sets():
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
         for lam in lams if only is None or only == name else []:
+            if lam < float(least):
+                continue
             seconds, models = {}, {}
             for kind, limit in (("all", None), ("summary", memory)):
                 begun = time.process_time()

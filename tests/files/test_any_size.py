@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import kfree
 from kfree import DPMeans, KMeans, open_rows
@@ -178,12 +179,19 @@ def test_memory_that_is_too_small_says_how_much_is_needed(rng):
         (DPMeans(search="sweep", lam=1.0, memory=MEMORY), "search='sweep' is not allowed; give 'split-merge' for rows"),
         (DPMeans(lam="farthest-first", target_k=3, memory=MEMORY), "lam='farthest-first' is not allowed"),
         (DPMeans(noise=0.1, memory=MEMORY), "noise=0.1 is not allowed; give 0 for rows that do not fit in memory"),
+        (DPMeans(time_budget=1.0, memory=MEMORY), "time_budget=1.0 is not allowed; give None for rows"),
         (KMeans(3, noise=0.1, memory=MEMORY), "noise=0.1 is not allowed"),
     ],
 )
 def test_parameters_of_searches_in_memory(model, match, rng):
     with pytest.raises(ValueError, match=match):
         model.fit(rng.normal(size=(20_000, 3)))
+
+
+def test_sparse_rows_have_no_limit(rng):
+    X = sp.random_array((50, 9), density=0.3, format="csr", rng=rng)
+    with pytest.raises(ValueError, match="memory='3MB' is not allowed; give None for sparse rows"):
+        KMeans(2, memory=MEMORY).fit(X)
 
 
 def _error_of(call):

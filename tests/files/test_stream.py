@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from engines.checks import rows_of_all_kinds
+from engines.metering import Metered
 
 from kfree.core.sites import Sites
 from kfree.engines.files.engine import Here, open_stream
@@ -10,6 +11,11 @@ from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import open_engine
 from kfree.files import open_rows
 from kfree.native import _core
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.summary.exact import descended, merged_means
+from kfree.search.summary.micro import summarised
+from kfree.search.summary.plan import Plan
 
 KINDS = [
     "float64",
@@ -84,3 +90,14 @@ def test_a_sample_that_was_drawn_in_the_first_pass_needs_no_other(rng):
     engine = open_stream(Here(ArrayRows(X), Reading("native", 1, _core.BLOCK)), sample=(50, first_draw(SEED)))
     assert engine.sample(50, np.random.RandomState(SEED), Sites.of(np.zeros((1, 2)))).n_rows == 50
     assert engine.parts[0].n_passes == 0
+
+
+def test_nothing_as_long_as_the_rows_crosses(rng):
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    metered = Metered(open_stream(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK)), len(X))
+    objective = DPMeansObjective(100.0)
+    summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
+    found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))
+    descended(metered, found.state.sites, objective, merged_means)
+    assert metered.largest["sweep"] < len(X) / 2
+    assert metered.largest["nearest"] < 1000

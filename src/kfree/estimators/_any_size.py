@@ -91,7 +91,6 @@ class AnySize:
                 self.labels_ = rows.source.chunked(self.labels_)
         else:
             self._require_streamable()
-            require(not sp.issparse(rows.X), "memory", self.memory, "None for sparse rows, or more memory")
             with self._watching() as watch:
                 self._fit_streamed(X, rows, plan, watch)
             if is_collection(X):
@@ -117,6 +116,7 @@ class AnySize:
                     f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
                 )
             rows, weight = self._opened(X, sample_weight)
+            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)

@@ -247,6 +247,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         require(self.search == "split-merge", "search", self.search, f"'split-merge' {needed}")
         require(self.lam != "farthest-first", "lam", self.lam, f"'auto' or a number {needed}")
         require(self.noise == 0, "noise", self.noise, f"0 {needed}")
+        require(self.time_budget is None, "time_budget", self.time_budget, f"None {needed}")
 
     def _summarised(self, engine, plan, seed):
         given = is_positive_number(self.lam)

@@ -40,31 +40,28 @@ class Drawn:
 
     def with_chunk(self, chunk: Chunk) -> Drawn:
         """The same after the rows of one more chunk."""
-        if not self.size:
-            return self
+        return self.with_others(self.candidates(chunk))
+
+    def candidates(self, chunk: Chunk) -> Drawn:
+        """The rows of a chunk whose keys are below the largest one here."""
         keys = hashed(chunk.begin, chunk.begin + len(chunk.X), self.seed)
         fits = np.ones(len(keys), dtype=bool) if chunk.weight is None else chunk.weight > 0
         if len(self.keys) == self.size:
-            fits &= keys < self.keys[-1]
+            fits &= keys < self.keys[-1] if self.size else False
         rows = np.flatnonzero(fits)
-        if not len(rows):
-            return self
         weight = None if chunk.weight is None else chunk.weight[rows]
-        return self.with_others(Drawn(self.size, self.seed, keys[rows], chunk.begin + rows, chunk.X[rows], weight))
+        return Drawn(self.size, self.seed, keys[rows], chunk.begin + rows, chunk.X[rows], weight)
 
-    def with_others(self, other: Drawn) -> Drawn:
-        """The rows with the smallest keys of both."""
-        if not len(self.keys) or not len(other.keys):
-            kept = other if len(other.keys) else self
-            return kept.smallest(kept.keys, kept.rows, kept.X, kept.weight)
-        keys, rows = np.concatenate([self.keys, other.keys]), np.concatenate([self.rows, other.rows])
-        weight = None if self.weight is None or other.weight is None else np.concatenate([self.weight, other.weight])
-        return self.smallest(keys, rows, np.concatenate([self.X, other.X]), weight)
-
-    def smallest(self, keys: NDArray[np.uint64], rows: Index, X: NDArray[Any], weight: Floats | None) -> Drawn:
+    def with_others(self, *others: Drawn) -> Drawn:
+        """The rows with the smallest keys of all."""
+        some = [one for one in (self, *others) if len(one.keys)]
+        if not some:
+            return self
+        keys, rows = (np.concatenate([getattr(one, name) for one in some]) for name in ("keys", "rows"))
         order = np.argsort(keys, kind="stable")[: self.size]
-        kept = None if weight is None else weight[order]
-        return Drawn(self.size, self.seed, keys[order], rows[order], X[order], kept)
+        X = np.concatenate([one.X for one in some])[order]
+        weight = None if some[0].weight is None else np.concatenate([one.weight for one in some])[order]
+        return Drawn(self.size, self.seed, keys[order], rows[order], X, weight)
 
 
 @dataclass(frozen=True)
@@ -120,20 +117,20 @@ def first_counting_row(source: RowSource, begin: int, end: int, reading: Reading
 def facts_of(source: RowSource, begin: int, end: int, frame: Frame, reading: Reading, size: int, seed: int) -> Facts:
     """Facts about the rows ``begin`` … ``end`` − 1; ``frame`` is about the anchor, or of unit vectors."""
     stack, drawn, n_counting, max_weight = SumStack(), Drawn.nothing(size, seed), 0, 0.0
-    origin = Sites.of(np.zeros((1, source.n_features)))
+    origin, fresh = Sites.of(np.zeros((1, source.n_features))), list[Drawn]()
     for chunk in chunks_of(source, begin, end, reading):
         part = opened_chunk(chunk, frame, reading)
         stack.push(part.nearest(origin)[1].by_node())
-        drawn = drawn.with_chunk(chunk)
+        fresh.append(drawn.candidates(chunk))
+        if sum(len(one.keys) for one in fresh) > size:  # joined now and then, because that copies the sample
+            drawn, fresh = drawn.with_others(*fresh), []
         n_counting, max_weight = n_counting + part.n_counting, max(max_weight, part.max_weight)
-    return Facts(n_counting, max_weight, stack.by_node(1), drawn)
+    return Facts(n_counting, max_weight, stack.by_node(1), drawn.with_others(*fresh))
 
 
 def joined_facts(found: Sequence[Facts]) -> Facts:
     """Facts about the rows of several ranges, in order."""
-    drawn = found[0].drawn
-    for one in found[1:]:
-        drawn = drawn.with_others(one.drawn)
+    drawn = found[0].drawn.with_others(*(one.drawn for one in found[1:]))
     nodes = tuple(node for one in found for node in one.sums.nodes)
     sums = tuple(np.concatenate(arrays) for arrays in zip(*(one.sums.sums for one in found), strict=True))
     largest = max(one.max_weight for one in found)

@@ -26,7 +26,7 @@ from kfree.search.summary.plan import Plan
 
 # Micro-clusters per cluster, and the fewest, if memory allows them: 4,096, or fewer where the pass that makes them
 # would compute more distances than this.
-PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 2 * 10**11
+PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 10**11
 # This share of the micro-clusters that memory allows is left for far rows.
 _FOR_FAR_ROWS = 1 / 4
 # They are seeded on so many rows each, and settled by so many iterations of k-means on the sample.

@@ -13,7 +13,7 @@ _FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
 # Copies of a chunk that exist at once: in use, read, and being read.
 _CHUNK_COPIES = 4
 # Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
-_MICRO_COPIES = 24
+_MICRO_COPIES = 16
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
 FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
