@@ -94,7 +94,7 @@ def test_a_sample_that_was_drawn_in_the_first_pass_needs_no_other(rng):
 
 def test_nothing_as_long_as_the_rows_crosses(rng):
     X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
-    metered = Metered(open_stream(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK)), len(X))
+    metered = Metered(open_stream(Here(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK))), len(X))
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
     found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))

@@ -140,10 +140,7 @@ def _draw(held: Held, sample: tuple[int, int], begin: int, end: int) -> Drawn:
 
 
 def _join_drawn(found: Sequence[Drawn]) -> Drawn:
-    drawn = found[0]
-    for one in found[1:]:
-        drawn = drawn.with_others(one)
-    return drawn
+    return found[0].with_others(*found[1:])
 
 
 def _labels(held: Held, recipe: Recipe, begin: int, end: int) -> Any:
