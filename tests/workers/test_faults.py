@@ -162,3 +162,31 @@ def test_a_killed_client_goes_on_from_its_checkpoint(client, orders, expected, t
     journal = Journal(path, {})
     check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated == 4
+
+
+SCHEDULER = """
+import distributed
+settings = {"processes": False, "protocol": "tcp", "dashboard_address": ":0", "n_workers": 1, "threads_per_worker": 1}
+with distributed.LocalCluster(**settings) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    input()
+"""
+
+
+def test_a_fit_that_lost_the_scheduler_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", SCHEDULER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    path = tmp_path / "fit.kfree"
+
+    class Headless(Cluster):
+        def submit(self, function, *args, key, worker=None):
+            future = super().submit(function, *args, key=key, worker=worker)
+            if key[0].startswith("kfree-far-rows") and key[1] == 0:
+                process.kill()
+            return future
+
+    with process, distributed.Client(process.stdout.readline().decode().strip()) as other:
+        with pytest.raises(ClusterError, match="connection to the Dask scheduler was lost .* Start a new Client"):
+            searched(Recorded(place_of(Headless(other), orders), Journal(path, {})))
+    journal = Journal(path, {})
+    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    assert journal.n_repeated > 2
