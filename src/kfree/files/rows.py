@@ -250,4 +250,6 @@ def _listed(names: Iterable[Column]) -> str:
 def loaded(rows: FileRows) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """All rows and their weights, in memory."""
     (chunk,) = rows.chunks(0, rows.n_rows, rows.n_rows)
+    if chunk.weight is not None and not chunk.weight.any():
+        raise ValueError("all weights are zero. Give at least one row a positive weight.")
     return chunk.X, chunk.weight
