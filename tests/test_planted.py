@@ -54,8 +54,8 @@ MISTAKES = {
     ),
     "rows of a file after the first chunk are those of the first": (
         "files/chunks.py",
-        "batch[column][taken : taken + n]",
-        "batch[column][:n]",
+        "batch[column][taken + first : taken + last]",
+        "batch[column][first:last]",
         ["files/test_formats.py", "written and csv and one"],
     ),
     "a file that changed is read": (

@@ -88,6 +88,14 @@ def test_files_that_fit_in_memory_are_searched_as_arrays(model, written):
     assert len(model.labels_) == 4000
 
 
+def test_outliers_in_files_that_fit(written, rng):
+    X = rng.normal(size=(300, 2)) + 10.0 * rng.integers(0, 3, size=(300, 1))
+    X = np.vstack([X, [[900.0, 900.0], [-990.0, 800.0]]])
+    model = DPMeans().fit(open_rows(written(X, NAMES[:2])))
+    np.testing.assert_array_equal(model.cluster_centers_, DPMeans().fit(X).cluster_centers_)
+    assert (model.n_clusters_, model.path_.n_outliers) == (3, 2)
+
+
 def test_rows_far_from_the_sample_found_micro_clusters(rng):
     # Six rows of 30,000 make up most of the cost, and a sample of 3,000 misses some of them.
     X = np.vstack([rng.normal(size=(30_000, 3)), 1e4 * rng.normal(size=(6, 3))])

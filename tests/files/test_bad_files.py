@@ -97,9 +97,10 @@ def test_weights_that_are_not_allowed(bad, table, written):
 
 def test_weights_that_are_all_zero(table, written):
     table[:, 2] = 0
-    table = np.tile(table, (10, 1))
-    with pytest.raises(ValueError, match="all weights are zero"):
-        KMeans(2, memory="3MB").fit(open_rows(written(table, NAMES), weight="count"))
+    rows = open_rows(written(np.tile(table, (10, 1)), NAMES), weight="count")
+    for memory in ("3MB", None):
+        with pytest.raises(ValueError, match="all weights are zero"):
+            KMeans(2, memory=memory).fit(rows)
 
 
 def test_a_file_that_changes_between_two_passes(table, written, monkeypatch):

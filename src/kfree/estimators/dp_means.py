@@ -13,6 +13,7 @@ from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
 from kfree.estimators._validation import is_positive_number, require
 from kfree.estimators._watching import with_callbacks
+from kfree.files.rows import FileRows
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.summary.exact import merged_means, occupied_means
 from kfree.search.summary.micro import summarised
@@ -225,7 +226,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         if found.path is not None and self.metric == "euclidean":
             names, inside = getattr(self, "feature_names_in_", None), self.labels_ >= 0
             if found.path.n_outliers:  # rows far from every cluster say nothing about its shape
-                inside &= self.outlier_score(X) <= 1
+                inside &= self.outlier_score(rows if isinstance(X, FileRows) else X) <= 1
             kept = rows if inside.all() else rows[inside]
             advise(kept, names, self.labels_[inside], self.cluster_centers_, found.path)
         return self

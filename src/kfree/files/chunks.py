@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from kfree.files.formats import Batch, Column
 
 T = TypeVar("T")
+# Rows that columns are copied to at a time; so many stay in the cache.
+_AT_ONCE = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
 
@@ -41,8 +43,10 @@ def joined_batches(
                 n_filled, shape = 0, (min(size, end - begin), n_features)
                 X, weight = np.empty(shape, dtype), np.empty(shape[0]) if len(batch) > n_features else None
             n = min(n_batch - taken, len(X) - n_filled)
-            for column in range(n_features):
-                X[n_filled : n_filled + n, column] = batch[column][taken : taken + n]
+            for first in range(0, n, _AT_ONCE):
+                last = min(first + _AT_ONCE, n)
+                for column in range(n_features):
+                    X[n_filled + first : n_filled + last, column] = batch[column][taken + first : taken + last]
             if weight is not None:
                 weight[n_filled : n_filled + n] = batch[n_features][taken : taken + n]
             n_filled, taken = n_filled + n, taken + n

@@ -16,8 +16,8 @@ from kfree.files.chunks import Chunk, joined_batches, require_numbers
 from kfree.files.formats import Batch, Column, Description, format_of
 from kfree.files.places import Stamp, found, stamp
 
-# Rows that are read at a time before they are joined to chunks.
-_BATCH_BYTES = 1 << 22
+# Bytes that are read at a time before they are joined to chunks; no more rows than a chunk has.
+_BATCH_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,11 @@ class FileRows:
         Where files begin and end leaves no trace. Every file is checked before and after it was read: one that has
         changed, or that holds NaN or infinity, raises an error that names it.
         """
-        width = self.n_features + (self.weight is not None)
-        return joined_batches(self._batches(begin, end, width), begin, end, size, self.n_features, self.dtype)
+        return joined_batches(self._batches(begin, end, size), begin, end, size, self.n_features, self.dtype)
 
-    def _batches(self, begin: int, end: int, width: int) -> Iterator[Batch]:
+    def _batches(self, begin: int, end: int, most_rows: int) -> Iterator[Batch]:
         columns = (*self.columns, *(() if self.weight is None else (self.weight,)))
-        size, first = max(1, _BATCH_BYTES // (8 * width)), 0
+        size, first = max(1, min(_BATCH_BYTES // (8 * len(columns)), most_rows)), 0
         for file in self.files:
             inside = max(begin - first, 0), min(end - first, file.n_rows)
             if inside[0] < inside[1]:
@@ -250,4 +249,6 @@ def _listed(names: Iterable[Column]) -> str:
 def loaded(rows: FileRows) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """All rows and their weights, in memory."""
     (chunk,) = rows.chunks(0, rows.n_rows, rows.n_rows)
+    if chunk.weight is not None and not chunk.weight.any():
+        raise ValueError("all weights are zero. Give at least one row a positive weight.")
     return chunk.X, chunk.weight
