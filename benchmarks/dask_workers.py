@@ -195,7 +195,9 @@ def peers(n_rows="1e7", only=None):
 def _ours(folder):
     from kfree import KMeans, open_rows
 
-    return KMeans(N_BLOBS, random_state=0, memory="1GB", engine="dask").fit(open_rows(folder)).cost_
+    rows = open_rows(folder)
+    memory = min(10**9, 200 * rows.n_rows)  # so little that the rows do not fit
+    return KMeans(N_BLOBS, random_state=0, memory=memory, engine="dask").fit(rows).cost_
 
 
 def _dask_ml(folder):
@@ -204,7 +206,7 @@ def _dask_ml(folder):
     from dask_ml.cluster import KMeans
 
     X = dd.read_parquet(folder).to_dask_array(lengths=True)
-    return KMeans(N_BLOBS, random_state=0, init_max_iter=2, max_iter=22).fit(X).inertia_
+    return KMeans(N_BLOBS, random_state=0, max_iter=22).fit(X).inertia_
 
 
 def keep(table, row, same):

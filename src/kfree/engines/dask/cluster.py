@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -99,13 +101,15 @@ class Cluster:
                 "memory, give memory= a smaller value or start workers with more memory; their logs say why. A fit "
                 "with checkpoint= goes on from the last pass."
             ) from error
-        except (distributed.comm.CommClosedError, distributed.client.FutureCancelledError) as error:
+        except (distributed.comm.CommClosedError, CancelledError, asyncio.CancelledError) as error:
             raise ClusterError(
-                f"the connection to the Dask scheduler was lost in the pass {name!r}. Start a new Client; a fit with "
-                "checkpoint= goes on from the last pass."
+                f"the Dask scheduler was lost in the pass {name!r}, or it has cancelled tasks: "
+                f"{' '.join(str(error).split())}. Start a new Client; kfree must be installed where the scheduler and "
+                "the workers run. A fit with checkpoint= goes on from the last pass."
             ) from error
         finally:
-            self.client.cancel(futures, force=True)
+            if self.client.status == "running":
+                self.client.cancel(futures, force=True)
         self._count(name, taken, found)
         return [one.value for one in found]
 
