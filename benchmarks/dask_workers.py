@@ -2,7 +2,8 @@
 
     python benchmarks/dask_workers.py speed 1e7       # two worker processes and two threads, the same passes
     python benchmarks/dask_workers.py constants       # what the model of docs/scale.md is made of
-    python benchmarks/dask_workers.py parts 1e7       # the model against passes over 64 parts
+    python benchmarks/dask_workers.py parts 1e8       # the model against passes over 64 parts
+    python benchmarks/dask_workers.py plan            # 1e12 rows on 1,000 workers, by that model
     python benchmarks/dask_workers.py peers 1e7       # dask-ml's KMeans on the same files; needs dask-ml
 
 Each part replaces its table in benchmarks/results/dask_workers.json and dask_workers.md. Files are those of files.py.
@@ -134,7 +135,7 @@ def _nothing(number):
     return number
 
 
-def parts(n_rows="1e7", n_parts="64"):
+def parts(n_rows="1e8", n_parts="64", ks="64"):
     """Processor seconds of passes over 64 parts on two workers, and what the constants foretell."""
     import distributed
 
@@ -145,11 +146,12 @@ def parts(n_rows="1e7", n_parts="64"):
         def shares(self, n_blocks, n_workers):
             return shares(n_blocks, int(n_parts))
 
+    constants()  # as the machine is now
     n_rows, found = int(float(n_rows)), json.loads(_path(".json").read_text())["constants"][0]
     with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
         engine = opened(written_blobs(n_rows), client, place=InManyParts)
         engine.nearest(sites_of(2))  # workers import what they need
-        for k in (64, 512):
+        for k in map(int, ks.split(",")):
             begun = processor_seconds(client)
             engine.nearest(sites_of(k))
             measured = processor_seconds(client) - begun
@@ -160,6 +162,26 @@ def parts(n_rows="1e7", n_parts="64"):
             row |= {"foretold, processor s": round(foretold, 2), "measured": round(measured, 2)}
             row["measured / foretold"] = round(measured / foretold, 2)
             keep("parts", row, same=("rows", "k", "parts"))
+
+
+def plan(n_rows="1e12", n_workers="1000", n_cores="8", k="1000", n_micro="16000"):
+    """What the model foretells for many rows and workers: minutes of a pass, of a fit, and what travels."""
+    from kfree.engines.dask.shares import balance, shares
+
+    found = json.loads(_path(".json").read_text())["constants"][0]
+    n_rows, n_workers, n_cores = int(float(n_rows)), int(n_workers), int(n_cores)
+    dealt = shares(-(-n_rows // BLOCK), n_workers)
+    fair = balance(dealt, n_workers)
+    for name, sites, most in (("look", 1, 1), ("micro-clusters", int(n_micro), 2), ("exact", int(k), 22)):
+        work = foretell(found, n_rows, sites, 0, 0) / (n_workers * n_cores * fair)
+        client = foretell(found, 0, sites, len(dealt), 0)
+        sums = 8 * sites * (N_COLUMNS + 2)
+        row = {"pass": name, "rows": n_rows, "workers": n_workers, "cores of each": n_cores, "centres": sites}
+        row |= {"minutes": round((work + client) / 60, 1), "of which client": round(client / 60, 2)}
+        row |= {"most passes": most, "minutes of all": round(most * (work + client) / 60)}
+        row |= {"GB/s read by a worker": round(4e-9 * N_COLUMNS * n_rows / n_workers / work, 3)}
+        row |= {"nodes": len(dealt), "balance": round(fair, 3), "MB to the client": round(1e-6 * len(dealt) * sums)}
+        keep("plan", row, same=("pass", "rows", "workers"))
 
 
 def rows_read_again(row):
@@ -237,7 +259,7 @@ def _path(ending):
     return RESULTS / f"dask_workers{ending}"
 
 
-PARTS = {"speed": speed, "constants": constants, "parts": parts, "peers": peers}
+PARTS = {"speed": speed, "constants": constants, "parts": parts, "plan": plan, "peers": peers}
 
 if __name__ == "__main__":
     PARTS[sys.argv[1]](*sys.argv[2:])

@@ -122,6 +122,10 @@ def test_a_fit_goes_on_from_its_checkpoint(engine, rows, client, tmp_path, monke
 def test_a_checkpoint_of_another_fit_is_refused(rows, tmp_path, monkeypatch):
     path = tmp_path / "fit.kfree"
     model = DPMeans(lam=900.0, memory=MEMORY, checkpoint=path).fit(rows)
+    model.save(tmp_path / "model.kfree")
+    assert kfree.load(tmp_path / "model.kfree").checkpoint == str(path)
+    with pytest.raises(ValueError, match=r"checkpoint=7 .*the name of a file, or None"):
+        DPMeans(lam=900.0, memory=MEMORY, checkpoint=7).fit(rows)
     with pytest.raises(CheckpointError, match=r"another fit \(lam: 900\.0 there, 901\.0 here\)"):
         DPMeans(lam=901.0, memory=MEMORY, checkpoint=path).fit(rows)
     with pytest.raises(CheckpointError, match=r"another fit \(data: '\w+' there, '\w+' here\)"):

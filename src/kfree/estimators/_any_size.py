@@ -3,6 +3,7 @@
 Rows that fit in the memory are searched as arrays are. Of more rows, a summary is searched, then all rows in passes.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +79,8 @@ class AnySize:
         return isinstance(X, FileRows) or wanted
 
     def _fit_any_size(self, X, sample_weight):
+        is_path = self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)
+        require(is_path, "checkpoint", self.checkpoint, "the name of a file, or None")
         rows = self._rows_of(X, sample_weight)
         block = implementation(self.engine, "rows").BLOCK
         if self.engine == "dask":

@@ -84,7 +84,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
-            With ``out``, the paths of the files that were written, a list of str.
+            A Dask array for a Dask collection, with ``engine="dask"``. With ``out``, the paths of the files that were
+            written, a list of str.
         """
         if isinstance(X, FileRows):
             return predict_files(self, X, allow_new, out)

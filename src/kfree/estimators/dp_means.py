@@ -93,6 +93,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        A Dask array if X is a Dask collection; none if X is rows of files.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
@@ -202,6 +203,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
+            With ``engine="dask"`` rows of files, a Dask array or a Dask dataframe.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. A row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16

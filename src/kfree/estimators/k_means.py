@@ -70,6 +70,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+        A Dask array if X is a Dask collection; none if X is rows of files.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
     n_clusters_ : int
     inertia_, cost_ : float
@@ -149,6 +150,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
+            With ``engine="dask"`` rows of files, a Dask array or a Dask dataframe.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
