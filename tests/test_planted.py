@@ -26,7 +26,7 @@ MISTAKES = {
         "engines/dask/births.py",
         "    part.join_listed(listed, newborn, 0, labels, sq_dist)\n",
         "",
-        ["workers/test_dask_engine.py", "workers_have and float64"],
+        ["workers/test_dask_engine.py", "workers_have and float32"],
     ),
     "a checkpoint answers another question": (
         "saving/journal.py",
