@@ -34,6 +34,12 @@ class Watch:
     def may_go_on(self):
         return self.stopped_by is None
 
+    def passing(self, number, share, n_bytes):
+        """Called after every chunk of a pass over rows that are streamed."""
+        for listener in self.listeners:
+            if hasattr(listener, "passing"):
+                listener.passing(number, share, n_bytes)
+
     def report(self, descent):
         """Called after every move."""
         for listener in self.listeners:
@@ -99,14 +105,30 @@ def _line(begin):
 @contextmanager
 def _progress(estimator):
     """A line that follows the search."""
-    name, begun = type(estimator).__name__, time.monotonic()
-    with _line(f"{name}: search") as show:
+    with _line(f"{type(estimator).__name__}: search") as show:
+        yield _SearchLine(show, estimator, time.monotonic())
 
-        def show_state(descent):
-            told = f"{name}: cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
-            show(told, _share_done(estimator, descent, begun))
 
-        yield show_state
+class _SearchLine:
+    """Cost and clusters after every move, and where rows are streamed the pass and its bytes."""
+
+    def __init__(self, show, estimator, begun):
+        self._write, self._estimator, self._begun = show, estimator, begun
+        self._found, self._pass, self._done = "search", "", 0.0
+
+    def __call__(self, descent):
+        self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+        self._done = _share_done(self._estimator, descent, self._begun)
+        self._show()
+
+    def passing(self, number, share, n_bytes):
+        unit, name = (1e9, "GB") if n_bytes >= 1e9 else (1e6, "MB")
+        read = f"{share * n_bytes / unit:.2f} of {n_bytes / unit:.2f} {name}" if n_bytes else f"{share:.0%}"
+        self._pass = f"; pass {number}, {read}"
+        self._show()
+
+    def _show(self):
+        self._write(f"{type(self._estimator).__name__}: {self._found}{self._pass}", self._done)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Values of a model as JSON and named arrays, and back. What JSON cannot hold becomes an object with a tag."""
 
 import math
+import os
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,8 @@ class Packer:
         """``value`` for JSON; ``where`` says in errors what it is."""
         if value is None or isinstance(value, (bool, str)) or type(value) is int:
             return value
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if type(value) is float:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray) and value.dtype.kind == "O":
