@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.core.arrays import Array
+from kfree.core.stats import Floats, Labels
 from kfree.engines.parts import Partial
 
 if TYPE_CHECKING:
@@ -17,30 +18,32 @@ if TYPE_CHECKING:
 class InMemoryBisection:
     """Rows of the wanted clusters, the pair of each and its side; ``_moving`` are those of active pairs."""
 
-    def __init__(self, part: InMemoryPart, labels: Labels, place: Labels, n_pairs: int):
+    def __init__(self, part: InMemoryPart, labels: Array, place: Labels, n_pairs: int):
         self._part, self._labels, self._n_pairs = part, labels, n_pairs
-        self._rows: Index = np.flatnonzero(place[labels] >= 0)
-        self._pair: Labels = place[labels[self._rows]]
+        self._arrays = arrays = part.arrays
+        place_of = arrays.of(place)
+        self._rows = arrays.flatnonzero(place_of[labels] >= 0)
+        self._pair = place_of[labels[self._rows]]
         # Rows of weight zero are not counted when they change sides.
-        self._counts = np.sign(part.weights(self._rows))
-        self.n_rows = totals(self._pair, self._counts, n_pairs)
-        self._sides: Labels = np.full(len(self._rows), -1, dtype=np.int32)
-        self._moving: Index = np.arange(len(self._rows))
+        self._counts = (part.weights(self._rows) > 0) * 1.0
+        self.n_rows = arrays.totals(self._pair, self._counts, n_pairs)
+        self._sides = arrays.full(len(self._rows), -1, np.int32)
+        self._moving = arrays.arange(len(self._rows))
 
     def scatter_product(self, pairs: Floats) -> Partial:
         return self._part.scatter_product(self._rows, self._pair, pairs)
 
     def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Partial, Floats]:
-        self._moving = self._moving[active[self._pair[self._moving]]]
+        self._moving = self._moving[self._arrays.of(active)[self._pair[self._moving]]]
         moving = self._moving
         chosen, partial = self._part.choose(self._rows[moving], self._pair[moving], pairs)
         changed = moving[chosen != self._sides[moving]]
         self._sides[moving] = chosen
-        return partial, totals(self._pair[changed], self._counts[changed], self._n_pairs)
+        return partial, self._arrays.totals(self._pair[changed], self._counts[changed], self._n_pairs)
 
-    def divided(self, newborn: Labels) -> Labels:
-        labels = self._labels.copy()
-        target = newborn[self._pair]
+    def divided(self, newborn: Labels) -> Array:
+        labels = self._arrays.copy(self._labels)
+        target = self._arrays.of(newborn)[self._pair]
         leaves = (self._sides % 2 == 1) & (target >= 0)
         labels[self._rows[leaves]] = target[leaves]
         return labels

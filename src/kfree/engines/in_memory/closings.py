@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.arrays import Array
 from kfree.core.sites import Sites
-from kfree.core.stats import Labels
 from kfree.engines.parts import NodeSums
 
 if TYPE_CHECKING:
@@ -20,15 +20,16 @@ class InMemoryClosings:
 
     def __init__(self, part: InMemoryPart):
         self._part, self._rows = part, part.counting()
-        self._own = np.full(len(self._rows), -1, dtype=np.int64)
-        self._uid = np.zeros(len(self._rows), dtype=np.int64)
+        self._own = part.arrays.full(len(self._rows), -1, np.int64)
+        self._uid = part.arrays.full(len(self._rows), 0, np.int64)
 
-    def turn_to(self, labels: Labels, sites: Sites) -> None:
+    def turn_to(self, labels: Array, sites: Sites) -> None:
         """Rows whose cluster has changed or whose second has been closed look for the second-nearest site."""
-        uids, own = sites.uids, labels[self._rows]
-        place = np.full(sites.next_uid, -1, dtype=np.int32)
-        place[uids] = np.arange(len(uids))
-        lost = np.flatnonzero((uids[own] != self._own) | (place[self._uid] < 0))
+        arrays, own = self._part.arrays, labels[self._rows]
+        place_of = np.full(sites.next_uid, -1, dtype=np.int32)
+        place_of[sites.uids] = np.arange(len(sites.uids))
+        uids, place = arrays.of(sites.uids), arrays.of(place_of)
+        lost = arrays.flatnonzero((uids[own] != self._own) | (place[self._uid] < 0))
         second, _ = self._part.second_nearest(self._rows[lost], own[lost], sites.centres)
         self._uid[lost], self._own = uids[second], uids[own]
         self._labels, self._second, self._centres = own, place[self._uid], sites.centres
@@ -37,5 +38,4 @@ class InMemoryClosings:
         return self._part.closing_costs(self._rows, self._labels, self._second, self._centres)
 
     def neighbours(self) -> sp.csr_array:
-        k, ones = len(self._centres), np.ones(len(self._rows), dtype=np.int32)
-        return sp.csr_array((ones, (self._labels, self._second)), shape=(k, k))
+        return self._part.arrays.counts_of_pairs(self._labels, self._second, len(self._centres))

@@ -136,7 +136,7 @@ class LocalPart(InMemoryPart):
         return NodeSums(self._rows.nodes, (potentials,))
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
+        return Masses.of(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
 
     def points(self, rows: Index) -> Floats:
         z = np.empty((len(rows), self.n_features))
