@@ -1,0 +1,54 @@
+"""Which device runs the kernels, and how they are started."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+# Triton has tensor cores and float64 from this compute capability on.
+LEAST_CAPABILITY = (8, 0)
+INSTALL = 'pip install "kfree[gpu]"'
+
+
+def interpreted() -> bool:
+    """Whether Triton interprets kernels on the CPU (TRITON_INTERPRET=1), which is how they are tested without a GPU."""
+    return os.environ.get("TRITON_INTERPRET", "0") == "1"
+
+
+def require_device() -> Any:
+    """The device of torch that kernels run on; raises with what is missing."""
+    try:
+        import torch
+        import triton  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f'engine="gpu" needs torch and Triton ({error}). Install them: {INSTALL}') from error
+    if interpreted():
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise RuntimeError(
+            f'engine="gpu" needs a CUDA device and torch {torch.__version__} finds none. Use engine="auto" for the CPU, '
+            "or install a driver and a build of torch for CUDA."
+        )
+    device = torch.device("cuda", torch.cuda.current_device())
+    capability = torch.cuda.get_device_capability(device)
+    if capability < LEAST_CAPABILITY:
+        raise RuntimeError(
+            f'engine="gpu" needs compute capability {_dotted(LEAST_CAPABILITY)} or higher; '
+            f"{torch.cuda.get_device_name(device)} has {_dotted(capability)}. Use engine=\"auto\" for the CPU."
+        )
+    return device
+
+
+def n_programs(device: Any) -> int:
+    """How many programs a kernel is started with that takes its work from a list whose length is on the device."""
+    import torch
+
+    return 8 if device.type == "cpu" else 8 * torch.cuda.get_device_properties(device).multi_processor_count
+
+
+# Never fuse a product and a sum: the bits of float64 must be those of the CPU.
+EXACT = {"enable_fp_fusion": False}
+
+
+def _dotted(capability: tuple[int, int]) -> str:
+    return ".".join(map(str, capability))

@@ -1,0 +1,115 @@
+"""Sums over rows by cluster, joined by the tree over block numbers: the bits of the CPU, without atomic additions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import triton
+
+from kfree.core.sum_tree import Node
+from kfree.engines.gpu.device import EXACT
+from kfree.engines.gpu.kernels import sums
+from kfree.engines.gpu.rows import DeviceRows
+
+BLOCK = 1 << sums.BLOCK_BITS.value
+# Levels of the tree that one segment can hold, and the number of sums from which on it does.
+LEVELS = 4
+MANY_SUMS = 1 << 25
+
+
+class Segments:
+    """Rows, all or ``listed`` in ascending order, sorted by label: what each cluster has in each group of blocks."""
+
+    def __init__(
+        self, rows: DeviceRows, first_block: int, listed: torch.Tensor | None, labels: torch.Tensor, k: int, levels: int
+    ):
+        self._rows, self._listed, self._k, self._first_block, self._levels = rows, listed, k, first_block, levels
+        self.first_group = first_block >> levels
+        last_block = first_block + max(0, rows.n_rows - 1) // BLOCK
+        self.n_groups = (last_block >> levels) - self.first_group + 1
+        if k == 1:
+            sorted_labels, self._order = labels, torch.arange(len(labels), device=rows.device)
+        else:
+            sorted_labels, self._order = torch.sort(_narrow(labels, k), stable=True)
+        self._begin, self._end = (
+            torch.zeros(k * self.n_groups, dtype=torch.int64, device=rows.device) for _ in range(2)
+        )
+        if len(labels):
+            block = 256
+            sums.boundaries[(triton.cdiv(len(labels), block),)](
+                sorted_labels, self._order, self._row_numbers, self._begin, self._end, len(labels),
+                first_block, self.first_group, self.n_groups, levels, LISTED=listed is not None, BLOCK_ROWS=block,
+            )  # fmt: skip
+
+    @property
+    def _row_numbers(self) -> torch.Tensor:
+        return self._order if self._listed is None else self._listed
+
+    def counts(self) -> torch.Tensor:
+        """How many rows each segment has, (groups, k, 1); exact in float64."""
+        counts = (self._end - self._begin).view(self._k, self.n_groups).T
+        return counts.double().unsqueeze(-1)
+
+    def of_values(self, values: torch.Tensor) -> torch.Tensor:
+        """Sums (groups, k, 1) of a number that each item has."""
+        return self._summed(values, None, by_item=True)
+
+    def of_coordinates(self, coefficient: torch.Tensor | None) -> torch.Tensor:
+        """Sums (groups, k, d) of coefficient·z; None: of z."""
+        return self._summed(self._rows.X, coefficient, by_item=False)
+
+    def _summed(self, values: torch.Tensor, coefficient: torch.Tensor | None, by_item: bool) -> torch.Tensor:
+        rows, d = self._rows, 1 if by_item else self._rows.n_features
+        out = torch.zeros((self.n_groups, self._k, d), dtype=torch.float64, device=rows.device)
+        n_segments = self._k * self.n_groups
+        columns = min(128, triton.next_power_of_2(d))
+        at_once = max(1, 128 // columns)
+        strides = (1, 1) if by_item else rows.strides
+        sums.segment_sums[(triton.cdiv(n_segments, at_once), triton.cdiv(d, columns))](
+            values, self._order, self._row_numbers, rows.shift if coefficient is None else coefficient,
+            self._begin, self._end, out, rows.anchor, rows.shift, rows.lengths, n_segments, self.n_groups, self._k, d,
+            *strides, self._first_block, BY_ITEM=by_item, LISTED=self._listed is not None,
+            WEIGHTED=coefficient is not None, UNIT=rows.unit, SEGMENTS=at_once, COLUMNS=columns, num_warps=4, **EXACT,
+        )  # fmt: skip
+        return out
+
+
+def levels_for(n_rows: int, first_block: int, is_last: bool, n_sums: int) -> int:
+    """How many levels of the tree a segment holds: none if the sums of all blocks are few.
+
+    A part that does not begin and end with a group holds fewer, since groups do not straddle parts.
+    """
+    n_blocks = -(-n_rows // BLOCK)
+    if n_blocks * n_sums <= MANY_SUMS:
+        return 0
+    ends = first_block if is_last else first_block | (first_block + n_blocks)
+    return next(level for level in range(LEVELS, -1, -1) if ends % (1 << level) == 0)
+
+
+def joined(groups: torch.Tensor, first_group: int, levels: int, nodes: Sequence[Node]) -> torch.Tensor:
+    """The sums of each of the nodes, from those of groups (n, …) that are nodes of level ``levels``."""
+    found = []
+    for level, index in nodes:
+        begin = max(index << (level - levels), first_group)
+        end = min((index + 1) << (level - levels), first_group + len(groups))
+        found.append(total(groups[begin - first_group : end - first_group], begin))
+    return torch.stack(found)
+
+
+def total(groups: torch.Tensor, first_group: int) -> torch.Tensor:
+    """The sum of all groups by the tree over their numbers; an absent one is skipped."""
+    while len(groups) > 1:
+        # A group whose number is odd comes first without its left neighbour, one that is even last without its right.
+        head = first_group % 2
+        n_pairs = (len(groups) - head) // 2
+        pairs = groups[head : head + 2 * n_pairs]
+        joined_pairs = pairs[0::2] + pairs[1::2]
+        groups = torch.cat([groups[:head], joined_pairs, groups[head + 2 * n_pairs :]])
+        first_group //= 2
+    return groups[0]
+
+
+def _narrow(labels: torch.Tensor, k: int) -> torch.Tensor:
+    """Labels in as few bytes as they need: sorting passes over each byte."""
+    return labels.to(torch.uint8 if k <= 256 else torch.int16 if k <= 32767 else torch.int32)
