@@ -38,6 +38,8 @@ def open_engine(
 
 def open_local(name: str, X: Any, *, weight: Floats, unit: bool = False, frame: Frame | None = None) -> LocalEngine:
     """A few weighted rows in one part, which shows them; threads would take longer than what they do."""
+    # What is in memory does not go to a GPU.
+    name = "native" if name == "gpu" else name
     engine = open_engine(name, X, weight=weight, unit=unit, frame=frame, n_threads=1)
     assert isinstance(engine, LocalEngine)  # there is one part
     return engine

@@ -8,29 +8,33 @@ import torch
 import triton
 
 from kfree.engines.gpu.device import EXACT, n_programs
-from kfree.engines.gpu.kernels import distances, rank
-from kfree.engines.gpu.rows import MOST_STEPS, DeviceRows, width_of
+from kfree.engines.gpu.kernels import distances, half, rank
+from kfree.engines.gpu.kernels.quantize import quantize_sites
+from kfree.engines.gpu.rows import MOST_STEPS, DeviceRows, Quantized, width_of
 
 # Rows of which more sites than this may be the nearest are compared with all.
-MOST_CANDIDATES = 32
-# Items that are ranked at a time, which bounds the memory for candidates.
-ITEMS_AT_ONCE = 1 << 22
+MOST_CANDIDATES = 16
+# Numbers in half precision that are made at a time, which bounds the memory.
+MOST_NUMBERS = 1 << 29
+# The largest coordinate in half precision: squares are within float32, and small coordinates not too small.
+HALF_RANGE = 256.0
+# Sites by the tile.
+BLOCK_SITES = 64
 # Fewer products than this per row are computed in float64 at once.
 FEW_PRODUCTS = 64
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """Tile sizes of the ranking kernel, by measurement for each width of rows in eight bits."""
+class _Bytes:
+    """Sites in eight bits, as the rows are, and how many bits of a key hold their number."""
 
-    rows: int
-    sites: int
-    warps: int
-    stages: int
-
-
-def configuration(width: int) -> Configuration:
-    return Configuration(128, 64, 4, 3) if width <= 128 else Configuration(64, 64, 4, 2)
+    rows: Quantized
+    values: torch.Tensor
+    addend: torch.Tensor
+    error: torch.Tensor
+    max_error: torch.Tensor
+    shift: int
+    whole: bool
 
 
 def distances_to_own(
@@ -39,9 +43,9 @@ def distances_to_own(
     """Canonical squared distances of rows, all or ``listed``, to the centres that ``labels`` name."""
     sq_dist = torch.empty(len(labels), dtype=torch.float64, device=rows.device)
     if len(labels):
-        block = 128
+        block = 64 if rows.n_features > 32 else 128
         distances.distances_to_own[(triton.cdiv(len(labels), block),)](
-            rows.X, _or_none(listed, labels), labels, centres, sq_dist, rows.anchor, rows.shift, rows.lengths,
+            rows.X, _or_other(listed, labels), labels, centres, sq_dist, rows.anchor, rows.shift, rows.lengths,
             len(labels), rows.n_features, *rows.strides,
             LISTED=listed is not None, UNIT=rows.unit, BLOCK_ROWS=block, num_warps=4, **EXACT,
         )  # fmt: skip
@@ -52,7 +56,7 @@ def join_nearer(
     rows: DeviceRows,
     centres: torch.Tensor,
     labels: torch.Tensor,
-    sq_dist: torch.Tensor,
+    sq_dist: torch.Tensor | None,
     *,
     first_label: int = 0,
     listed: torch.Tensor | None = None,
@@ -64,19 +68,18 @@ def join_nearer(
 ) -> None:
     """In place: items join the site that is strictly nearer than what they have; all canonical, all sites.
 
-    ``items`` restricts it to the first ``n_items`` of these, ``own`` are excluded sites, and a site may only be joined
-    by rows that are visited after ``born_after``.
+    With ``items`` only the first ``n_items`` of these are compared, which have no site and no distance yet. ``own`` are
+    excluded sites, and a site may only be joined by rows that are visited after ``born_after``.
     """
     if n_items is None:
         n_items = torch.tensor([len(labels)], device=rows.device)
-    block = 32
     nobody = labels
     distances.nearest_of_all[(n_programs(rows.device),)](
-        rows.X, _or_none(listed, nobody), _or_none(items, nobody), n_items, _or_none(own, nobody),
-        centres.T.contiguous(), labels, sq_dist, _or_none(place_of_row, nobody), _or_none(born_after, nobody),
+        rows.X, _or_other(listed, nobody), _or_other(items, nobody), n_items, _or_other(own, nobody),
+        centres.T.contiguous(), labels, _or_other(sq_dist, centres), _or_other(place_of_row, nobody), _or_other(born_after, nobody),
         rows.anchor, rows.shift, rows.lengths, len(centres), rows.n_features, first_label, *rows.strides,
         CHOSEN=items is not None, LISTED=listed is not None, UNIT=rows.unit, EXCLUDE=own is not None,
-        BORN=born_after is not None, ORDERED=place_of_row is not None, BLOCK_ROWS=block, BLOCK_SITES=32,
+        BORN=born_after is not None, ORDERED=place_of_row is not None, BLOCK_ROWS=16, BLOCK_SITES=64,
         num_warps=4, **EXACT,
     )  # fmt: skip
 
@@ -89,7 +92,7 @@ def nearest(
     labels = torch.zeros(n_items, dtype=torch.int32, device=rows.device)
     if n_items == 0 or k == 1:
         return labels
-    if k * rows.n_features <= FEW_PRODUCTS:
+    if k * rows.n_features <= FEW_PRODUCTS or not rows.rankable:
         unknown = torch.full((n_items,), torch.inf, dtype=torch.float64, device=rows.device)
         join_nearer(rows, centres, labels, unknown, listed=listed, own=own)
     else:
@@ -98,87 +101,133 @@ def nearest(
 
 
 class _Ranking:
-    """One ranking of rows among sites in eight bits."""
+    """One ranking of rows among sites: in eight bits, then in half precision, then canonically for the sites left."""
 
     def __init__(self, rows: DeviceRows, centres: torch.Tensor, listed: torch.Tensor | None, own: torch.Tensor | None):
         self._rows, self._centres, self._listed, self._own = rows, centres, listed, own
         self._width = width_of(rows.n_features)
-        self._tiles = configuration(self._width)
-        n_tiles = triton.cdiv(len(centres), self._tiles.sites)
-        self._shift = max(1, (n_tiles - 1).bit_length())
-        # Scores of so many steps fit into a key beside the number of a tile: |2xc| + |c|² < 2^(30 − shift).
-        fitting = int(((1 << 30 - self._shift) / (3 * rows.n_features)) ** 0.5)
-        self._quantized = rows.quantized(min(MOST_STEPS, fitting))
-        self._quantize_sites(n_tiles * self._tiles.sites)
-
-    def _quantize_sites(self, k_padded: int) -> None:
-        """Sites in eight bits. A far site is moved into the box of all rows, which brings it nearer to every row."""
-        k, d = self._centres.shape
-        step, largest = self._quantized.step, self._quantized.largest
-        boxed = self._centres.clamp(-step * largest, step * largest)
-        steps = torch.floor(boxed / step + 0.5).clamp(-largest, largest)
-        device = self._rows.device
-        self._sites = torch.zeros((k_padded, self._width), dtype=torch.int8, device=device)
-        self._sites[:k, :d] = steps.to(torch.int8)
-        tile = torch.arange(k_padded, dtype=torch.int32, device=device) // self._tiles.sites
-        self._addend = torch.full((k_padded,), -(1 << 30), dtype=torch.int32, device=device)
-        self._addend[:k] = -(steps * steps).sum(dim=1).to(torch.int32) << self._shift
-        self._addend += tile
-        # How far the site is at most from its bytes, and how much nearer to a row than these at most; rounded up.
-        self._site_error = torch.zeros(k_padded, dtype=torch.float64, device=device)
-        self._site_error[:k] = (self._centres - steps * step).norm(dim=1) * 1.000001
-        self._max_error = float((boxed - steps * step).norm(dim=1).max()) * 1.000001
+        self._k_padded = triton.cdiv(len(centres), BLOCK_SITES) * BLOCK_SITES
+        self._tile = {"WIDTH": self._width, "CHUNK": min(self._width, 128), "BLOCK_SITES": BLOCK_SITES}
+        self._kind = {"LISTED": listed is not None, "EXCLUDE": own is not None}
+        self._n_programs = n_programs(rows.device)
 
     def run(self, labels: torch.Tensor) -> None:
-        room = min(len(labels), ITEMS_AT_ONCE)
-        new = torch.empty
-        device = self._rows.device
-        self._undecided, self._beyond = (new(room, dtype=torch.int64, device=device) for _ in range(2))
-        self._least, self._n_found = (new(room, dtype=torch.int32, device=device) for _ in range(2))
-        self._found = new((room, MOST_CANDIDATES), dtype=torch.int32, device=device)
-        for first in range(0, len(labels), ITEMS_AT_ONCE):
-            self._rank(labels, first, min(first + ITEMS_AT_ONCE, len(labels)))
+        """out labels (m,)."""
+        room = min(len(labels), MOST_NUMBERS // self._width)
+        lists = torch.empty((4, room), dtype=torch.int64, device=self._rows.device)
+        bytes_of_sites = self._quantized_sites()
+        for first in range(0, len(labels), room):
+            end = min(first + room, len(labels))
+            counts = torch.zeros((3, 1), dtype=torch.int32, device=self._rows.device)
+            self._rank(labels, first, end, bytes_of_sites, lists[0], counts[0])
+            self._rank_half(labels, lists, counts)
 
-    def _rank(self, labels: torch.Tensor, first: int, end: int) -> None:
-        rows, tiles, quantized = self._rows, self._tiles, self._quantized
-        n_undecided, n_beyond = (torch.zeros(1, dtype=torch.int32, device=rows.device) for _ in range(2))
-        listed, own = _or_none(self._listed, labels), _or_none(self._own, labels)
-        chunk = min(self._width, 128)
-        kind = {"LISTED": self._listed is not None, "EXCLUDE": self._own is not None}
-        shape = {
-            "WIDTH": self._width, "CHUNK": chunk, "SHIFT": self._shift, "BLOCK_SITES": tiles.sites,
-            "num_warps": tiles.warps, "num_stages": tiles.stages,
-        }  # fmt: skip
-        rank.rank[(triton.cdiv(end - first, tiles.rows),)](
-            quantized.values, quantized.sq_norm, quantized.error, listed, own, self._sites, self._addend,
-            self._site_error, labels, self._undecided, self._least, n_undecided, first, end, len(self._addend),
-            quantized.step, self._max_error, BLOCK_ROWS=tiles.rows, **kind, **shape, **EXACT,
+    def _rank(
+        self, labels: torch.Tensor, first: int, end: int, sites: _Bytes, undecided: torch.Tensor, count: torch.Tensor
+    ) -> None:
+        quantized = sites.rows
+        block = 64
+        rank.rank[(triton.cdiv(end - first, block),)](
+            quantized.values, quantized.sq_norm, quantized.error, _or_other(self._listed, labels),
+            _or_other(self._own, labels), sites.values, sites.addend, sites.error, sites.max_error, labels, undecided,
+            count, first, end, self._k_padded, quantized.step, SHIFT=sites.shift, WHOLE=sites.whole, BLOCK_ROWS=block,
+            **self._kind, **self._tile, num_warps=4, num_stages=3,
         )  # fmt: skip
-        rank.candidates[(n_programs(rows.device),)](
-            quantized.values, listed, own, self._sites, self._addend, self._undecided, self._least, n_undecided,
-            self._found, self._n_found, self._beyond, n_beyond, len(self._centres),
-            MOST=MOST_CANDIDATES, BLOCK_ROWS=64, **kind, **shape,
+
+    def _quantized_sites(self) -> _Bytes:
+        k, d = self._centres.shape
+        whole, n_tiles = (self._k_padded - 1).bit_length(), max(1, (self._k_padded // BLOCK_SITES - 1).bit_length())
+        is_whole = _most_steps(d, whole) >= MOST_STEPS
+        shift = whole if is_whole else n_tiles
+        quantized = self._rows.quantized(min(MOST_STEPS, _most_steps(d, shift)))
+        values = torch.empty((self._k_padded, self._width), dtype=torch.int8, device=self._rows.device)
+        addend = torch.empty(self._k_padded, dtype=torch.int32, device=self._rows.device)
+        errors = torch.empty((2, self._k_padded), dtype=torch.float32, device=self._rows.device)
+        quantize_sites[(self._k_padded,)](
+            self._centres, values, addend, errors[0], errors[1], k, d, quantized.step, float(quantized.largest),
+            -(1 << 30), WIDTH=self._width, SHIFT=shift, PER_NUMBER=1 if is_whole else BLOCK_SITES,
+            BLOCK_COLUMNS=min(128, self._width), num_warps=1,
         )  # fmt: skip
-        distances.nearest_of_listed[(n_programs(rows.device),)](
-            rows.X, listed, self._undecided, n_undecided, self._found, self._n_found, self._centres, labels,
+        return _Bytes(quantized, values, addend, errors[0], errors[1].max(), shift, is_whole)
+
+    def _rank_half(self, labels: torch.Tensor, lists: torch.Tensor, counts: torch.Tensor) -> None:
+        """What is in doubt after eight bits, without waiting for how much that is."""
+        rows, device = self._rows, self._rows.device
+        undecided, still_undecided, left, beyond = lists
+        n_undecided, n_still, n_beyond = counts
+        room = len(undecided)
+        own = _or_other(self._own, labels)
+        frame = rows.anchor, rows.shift, rows.lengths
+        H, norm, (error, _) = self._halve(rows.X, rows.strides, frame, undecided, n_undecided, room, rows.unit, True)
+        C, site_norm, (site_error, boxed_error) = self._halved_sites()
+        least_score = torch.empty(room, dtype=torch.float32, device=device)
+        half.rank_half[(self._n_programs,)](
+            H, norm, error, undecided, n_undecided, own, C, site_norm, site_error, boxed_error.max(),
+            labels, still_undecided, least_score, n_still, self._k_padded, _rounding(rows.n_features),
+            EXCLUDE=self._own is not None, BLOCK_ROWS=64, **self._tile, num_warps=4, num_stages=3,
+        )  # fmt: skip
+        found = torch.empty((room, MOST_CANDIDATES), dtype=torch.int32, device=device)
+        n_found = torch.empty(room, dtype=torch.int32, device=device)
+        half.candidates[(self._n_programs,)](
+            H, undecided, own, C, site_norm, still_undecided, least_score, n_still, found, n_found, left, beyond,
+            n_beyond, self._k_padded, EXCLUDE=self._own is not None, MOST=MOST_CANDIDATES, BLOCK_ROWS=64, **self._tile,
+            num_warps=4, num_stages=3,
+        )  # fmt: skip
+        distances.nearest_of_listed[(self._n_programs,)](
+            rows.X, _or_other(self._listed, labels), left, n_still, found, n_found, self._centres, labels,
             rows.anchor, rows.shift, rows.lengths, rows.n_features, *rows.strides,
-            MOST=MOST_CANDIDATES, LISTED=self._listed is not None, UNIT=rows.unit, BLOCK_ROWS=128, num_warps=4, **EXACT,
+            MOST=MOST_CANDIDATES, LISTED=self._listed is not None, UNIT=rows.unit, BLOCK_ROWS=64, num_warps=2, **EXACT,
         )  # fmt: skip
-        self._compare_with_all(labels, n_beyond)
-
-    def _compare_with_all(self, labels: torch.Tensor, n_beyond: torch.Tensor) -> None:
-        """Items that too many sites may be the nearest of start anew."""
-        count = int(n_beyond)
-        if not count:
-            return
-        items = self._beyond[:count]
-        sq_dist = torch.empty(len(labels), dtype=torch.float64, device=self._rows.device)
-        labels[items], sq_dist[items] = 0, torch.inf
         join_nearer(
-            self._rows, self._centres, labels, sq_dist, listed=self._listed, items=items, n_items=n_beyond, own=self._own
+            rows, self._centres, labels, None, listed=self._listed, items=beyond, n_items=n_beyond, own=self._own
         )
 
+    def _halved_sites(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Sites are coordinates already; places beyond them are infinitely far."""
+        (k, d), device = self._centres.shape, self._rows.device
+        centres = torch.zeros((self._k_padded, d), dtype=torch.float64, device=device)
+        centres[:k] = self._centres
+        zero = torch.zeros(d, dtype=torch.float64, device=device)
+        count = torch.full((1,), self._k_padded, dtype=torch.int32, device=device)
+        C, norm, errors = self._halve(centres, (d, 1), (zero, zero, zero), count, count, self._k_padded, False, False)
+        norm[k:] = torch.inf
+        return C, norm, errors
 
-def _or_none(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
+    def _halve(
+        self,
+        X: torch.Tensor,
+        strides: tuple[int, int],
+        frame: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+        items: torch.Tensor,
+        n_items: torch.Tensor,
+        room: int,
+        unit: bool,
+        chosen: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        values = torch.empty((room, self._width), dtype=torch.float16, device=X.device)
+        norm = torch.empty(room, dtype=torch.float32, device=X.device)
+        errors = torch.empty((2, room), dtype=torch.float32, device=X.device)
+        half.halve[(self._n_programs,)](
+            X, _or_other(self._listed, items), items, n_items, values, norm, errors[0], errors[1], *frame,
+            self._rows.n_features, *strides, HALF_RANGE / self._rows.largest, HALF_RANGE * 1.000001, CHOSEN=chosen, LISTED=chosen and self._listed is not None,
+            UNIT=unit, WIDTH=self._width, BLOCK_ROWS=32, BLOCK_COLUMNS=min(self._width, 64), num_warps=4,
+        )  # fmt: skip
+        return values, norm, errors
+
+
+def _most_steps(n_features: int, shift: int) -> int:
+    """Scores of so many steps fit into a key beside ``shift`` bits: 2|x||c| + |c|² < 2^(30 − shift)."""
+    return int(((1 << 30 - shift) / (3 * n_features)) ** 0.5)
+
+
+def _rounding(n_features: int) -> float:
+    """Relative to |x|² + |c|², what float32 leaves out of a score: of each product, of their sums, and of the norms.
+
+    Tensor cores truncate where processors round, so the unit is 2⁻²² and not 2⁻²⁴.
+    """
+    return (n_features + 16) * 2.0**-22
+
+
+def _or_other(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
     """A kernel that does not use an argument is given another tensor in its place."""
     return other if tensor is None else tensor

@@ -83,8 +83,9 @@ class GpuPart(InMemoryPart):
         self, rows: torch.Tensor, labels: torch.Tensor, second: torch.Tensor, centres: Floats
     ) -> NodeSums:
         now, then = (self.distances_to_own(rows, one, centres) for one in (labels, second))
-        segments, levels = self._segments(rows, labels, len(centres), 1)
-        return self._by_node(segments, levels, [segments.of_values(self._weighted(then - now, rows))[..., 0]])
+        segments, levels = self._segments(rows, labels, len(centres))
+        costs = segments.sums(self._weighted(then - now, rows), None, scalars_only=True)[..., -1]
+        return self._by_node(segments, levels, (costs,))
 
     def exchange_of(
         self,
@@ -135,15 +136,13 @@ class GpuPart(InMemoryPart):
         torch.minimum(sq_dist, self._to(site), out=sq_dist)
 
     def best_candidate(self, candidates: Floats, sq_dist: torch.Tensor) -> int:
-        found = [sums.total(groups, self._first_block) for groups in self._potentials(candidates, sq_dist)]
-        return int(torch.stack(found).flatten().argmin())
+        return int(sums.total(self._potentials(candidates, sq_dist), self._first_block).argmin())
 
     def potentials(self, candidates: Floats, sq_dist: torch.Tensor) -> NodeSums:
-        groups = torch.cat(self._potentials(candidates, sq_dist), dim=1)[..., 0]
-        return self._by_node(self._everyone, 0, [groups])
+        return self._by_node(self._everyone, 0, (self._potentials(candidates, sq_dist),))
 
     def masses(self, mass: torch.Tensor) -> Masses:
-        of_blocks: Floats = self.arrays.to_numpy(self._everyone.of_values(mass).flatten())
+        of_blocks: Floats = self.arrays.to_numpy(self._block_sums(mass))
         block = sums.BLOCK
 
         def of_rows(b: int) -> Floats:
@@ -178,11 +177,15 @@ class GpuPart(InMemoryPart):
         first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
         return first, second
 
-    def _potentials(self, candidates: Floats, sq_dist: torch.Tensor) -> list[torch.Tensor]:
-        """Per candidate the potential of every block, (blocks, 1, 1)."""
+    def _potentials(self, candidates: Floats, sq_dist: torch.Tensor) -> torch.Tensor:
+        """The potential of every block for every candidate, (blocks, m)."""
         self.n_distances += self.n_rows * len(candidates)
         nearer = (torch.minimum(sq_dist, self._to(site)) for site in candidates)
-        return [self._everyone.of_values(self._weighted(one, None)) for one in nearer]
+        return torch.stack([self._block_sums(self._weighted(one, None)) for one in nearer], dim=1)
+
+    def _block_sums(self, values: torch.Tensor) -> torch.Tensor:
+        """Sums of a number of each row over blocks."""
+        return self._everyone.sums(values, None, scalars_only=True)[:, 0, -1]
 
     def _weighted(self, values: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
         if self.weight is None:
@@ -197,23 +200,22 @@ class GpuPart(InMemoryPart):
         sq_dist: torch.Tensor | None,
         k: int,
     ) -> Partial:
-        """Statistics of rows, all or listed; sse is zero without distances."""
-        segments, levels = self._segments(rows, labels, k, self.n_features)
-        n = segments.counts() if coefficient is None else segments.of_values(coefficient)
-        sse = torch.zeros_like(n) if sq_dist is None else segments.of_values(_counted(coefficient, sq_dist))
-        groups = [n[..., 0], segments.of_coordinates(coefficient), sse[..., 0]]
+        """Statistics of rows, all or listed; sse is not defined without distances."""
+        segments, levels = self._segments(rows, labels, k)
+        if coefficient is not None and sq_dist is not None:
+            # A distance of a row of weight zero may be infinite, and does not count.
+            sq_dist = torch.where(coefficient != 0, sq_dist, 0.0)
+        groups = segments.sums(coefficient, sq_dist)
         if not self._alone:
-            return Piece(self._by_node(segments, levels, groups))
-        totals = (self.arrays.to_numpy(sums.total(one, segments.first_group)) for one in groups)
-        return Whole(Stats(*totals))
+            found = self._by_node(segments, levels, (groups,))
+            return Piece(NodeSums(found.nodes, _statistics(found.sums[0])))
+        return Whole(Stats(*_statistics(self.arrays.to_numpy(sums.total(groups, segments.first_group)))))
 
-    def _segments(
-        self, rows: torch.Tensor | None, labels: torch.Tensor, k: int, width: int
-    ) -> tuple[sums.Segments, int]:
-        levels = sums.levels_for(self.n_rows, self._first_block, self._is_last, k * width)
+    def _segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> tuple[sums.Segments, int]:
+        levels = sums.levels_for(self.n_rows, self._first_block, self._is_last, k)
         return sums.Segments(self._rows, self._first_block, rows, labels, k, levels), levels
 
-    def _by_node(self, segments: sums.Segments, levels: int, groups: list[torch.Tensor]) -> NodeSums:
+    def _by_node(self, segments: sums.Segments, levels: int, groups: tuple[torch.Tensor, ...]) -> NodeSums:
         # Blocks beyond the last part are absent, so its last node may reach there.
         end = (segments.first_group + segments.n_groups) << levels
         nodes = nodes_covering(self._first_block, end)
@@ -249,6 +251,6 @@ class _Exchange:
         return labels
 
 
-def _counted(weight: torch.Tensor | None, sq_dist: torch.Tensor) -> torch.Tensor:
-    """weight·sq_dist; a distance of a row of weight zero may be infinite and does not count."""
-    return sq_dist if weight is None else torch.where(weight != 0, weight * sq_dist, 0.0)
+def _statistics(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weights, sums and sse from the columns (…, d + 2) that are summed together."""
+    return tuple(np.ascontiguousarray(part) for part in (sums[..., -1], sums[..., :-2], sums[..., -2]))

@@ -14,6 +14,8 @@ from kfree.engines.gpu.kernels.quantize import quantize
 
 # Multiples of the step that fit in a byte, on either side of zero.
 MOST_STEPS = 127
+# Coordinates between this and its inverse have squares in float32.
+_SMALLEST = 1e-15
 # Rows whose largest coordinate is looked for at a time, which bounds the memory.
 _ROWS_AT_ONCE = 1 << 20
 
@@ -63,6 +65,11 @@ class DeviceRows:
         found = [self._far_out(self.X[start : start + _ROWS_AT_ONCE]) for start in starts]
         return float(torch.stack(found).max())
 
+    @property
+    def rankable(self) -> bool:
+        """Whether bounds of distances are within the range of float32."""
+        return _SMALLEST < self.largest < 1 / _SMALLEST
+
     def quantized(self, most_steps: int) -> Quantized:
         """The rows in eight bits, made once for a number of steps."""
         if self._quantized is None or self._quantized.largest != most_steps:
@@ -73,7 +80,8 @@ class DeviceRows:
 
     def _quantize(self, most_steps: int) -> Quantized:
         width = width_of(self.n_features)
-        step = max(self.largest / most_steps, 1e-300)
+        # Kernels take the step in float32; a little larger, so that no row is beyond the last one.
+        step = self.largest * 1.000001 / most_steps
         values = torch.empty((self.n_rows, width), dtype=torch.int8, device=self.device)
         sq_norm = torch.empty(self.n_rows, dtype=torch.int32, device=self.device)
         error = torch.empty(self.n_rows, dtype=torch.float32, device=self.device)

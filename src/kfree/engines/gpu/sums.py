@@ -13,9 +13,9 @@ from kfree.engines.gpu.kernels import sums
 from kfree.engines.gpu.rows import DeviceRows
 
 BLOCK = 1 << sums.BLOCK_BITS.value
-# Levels of the tree that one segment can hold, and the number of sums from which on it does.
-LEVELS = 4
-MANY_SUMS = 1 << 25
+LEVELS = sums.LEVELS.value
+# So many segments keep all processors of a large GPU busy.
+ENOUGH = 4096
 
 
 class Segments:
@@ -46,45 +46,43 @@ class Segments:
     def _row_numbers(self) -> torch.Tensor:
         return self._order if self._listed is None else self._listed
 
-    def counts(self) -> torch.Tensor:
-        """How many rows each segment has, (groups, k, 1); exact in float64."""
-        counts = (self._end - self._begin).view(self._k, self.n_groups).T
-        return counts.double().unsqueeze(-1)
+    def sums(
+        self, coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None, scalars_only: bool = False
+    ) -> torch.Tensor:
+        """Sums (groups, k, d + 2) of coefficient·(z, sq_dist, 1); None: ones, and sums that are not defined.
 
-    def of_values(self, values: torch.Tensor) -> torch.Tensor:
-        """Sums (groups, k, 1) of a number that each item has."""
-        return self._summed(values, None, by_item=True)
-
-    def of_coordinates(self, coefficient: torch.Tensor | None) -> torch.Tensor:
-        """Sums (groups, k, d) of coefficient·z; None: of z."""
-        return self._summed(self._rows.X, coefficient, by_item=False)
-
-    def _summed(self, values: torch.Tensor, coefficient: torch.Tensor | None, by_item: bool) -> torch.Tensor:
-        rows, d = self._rows, 1 if by_item else self._rows.n_features
-        out = torch.zeros((self.n_groups, self._k, d), dtype=torch.float64, device=rows.device)
-        n_segments = self._k * self.n_groups
-        columns = min(128, triton.next_power_of_2(d))
-        at_once = max(1, 128 // columns)
-        strides = (1, 1) if by_item else rows.strides
-        sums.segment_sums[(triton.cdiv(n_segments, at_once), triton.cdiv(d, columns))](
-            values, self._order, self._row_numbers, rows.shift if coefficient is None else coefficient,
-            self._begin, self._end, out, rows.anchor, rows.shift, rows.lengths, n_segments, self.n_groups, self._k, d,
-            *strides, self._first_block, BY_ITEM=by_item, LISTED=self._listed is not None,
-            WEIGHTED=coefficient is not None, UNIT=rows.unit, SEGMENTS=at_once, COLUMNS=columns, num_warps=4, **EXACT,
-        )  # fmt: skip
+        ``scalars_only``: only the last two are computed.
+        """
+        rows, d = self._rows, self._rows.n_features
+        out = torch.empty((self.n_groups, self._k, d + 2), dtype=torch.float64, device=rows.device)
+        nothing = rows.shift
+        for first_column, columns in _tiles(d if scalars_only else 0, d + 2):
+            sums.segment_sums[(self._k * self.n_groups,)](
+                rows.X, self._order, self._row_numbers, nothing if coefficient is None else coefficient,
+                nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
+                rows.lengths, self.n_groups, self._k, d, *rows.strides, self._first_block, first_column,
+                LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
+                UNIT=rows.unit, COLUMNS=columns, ABREAST=4, num_warps=columns // 32, **EXACT,
+            )  # fmt: skip
         return out
 
 
-def levels_for(n_rows: int, first_block: int, is_last: bool, n_sums: int) -> int:
-    """How many levels of the tree a segment holds: none if the sums of all blocks are few.
+def _tiles(begin: int, end: int) -> list[tuple[int, int]]:
+    """Columns by the program: 128 at a time, then as many warps as the rest needs."""
+    tiles = [(first, 128) for first in range(begin, end - 127, 128)]
+    rest = end - begin - 128 * len(tiles)
+    return tiles + ([(end - rest, max(32, triton.next_power_of_2(rest)))] if rest else [])
+
+
+def levels_for(n_rows: int, first_block: int, is_last: bool, k: int) -> int:
+    """How many levels of the tree a segment holds: as many as leave enough segments for all processors.
 
     A part that does not begin and end with a group holds fewer, since groups do not straddle parts.
     """
     n_blocks = -(-n_rows // BLOCK)
-    if n_blocks * n_sums <= MANY_SUMS:
-        return 0
     ends = first_block if is_last else first_block | (first_block + n_blocks)
-    return next(level for level in range(LEVELS, -1, -1) if ends % (1 << level) == 0)
+    fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and (n_blocks >> level) * k >= ENOUGH)
+    return next(fits, 0)
 
 
 def joined(groups: torch.Tensor, first_group: int, levels: int, nodes: Sequence[Node]) -> torch.Tensor:

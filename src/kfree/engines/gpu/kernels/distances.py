@@ -28,7 +28,7 @@ def nearest_of_listed(
     X, rows, items, n_listed, found, n_found, centres, label, anchor, shift, lengths, d, row_stride, column_stride,
     MOST: tl.constexpr, LISTED: tl.constexpr, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
-    """in-out label (m,): of each of ``items``, the nearest of the sites found[i, : n_found[i]], the first on ties.
+    """in-out label (m,): of each of ``items``, the nearest of the sites found[i, : n_found[i]], ascending, the first on ties.
 
     Items that have more than MOST are left alone.
     """
@@ -65,7 +65,7 @@ def nearest_of_all(
 ):  # fmt: skip
     """in-out label, sq_dist (m,): items join the nearest site that is strictly nearer than what they have.
 
-    CHOSEN: only the listed ``items``. EXCLUDE: never the site own[i]. BORN: only sites that were born before the row is
+    CHOSEN: only the listed ``items``, which have nothing yet. EXCLUDE: never the site own[i]. BORN: only sites that were born before the row is
     visited, which is its place in the order (ORDERED) or its number.
     """
     n = tl.load(n_listed)
@@ -75,15 +75,19 @@ def nearest_of_all(
         item = tl.load(items + place, mask=mask, other=0) if CHOSEN else place
         row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
         length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
-        best = tl.load(sq_dist + item, mask=mask, other=0.0)
-        winner = tl.load(label + item, mask=mask, other=0)
+        if CHOSEN:
+            best = tl.full([BLOCK_ROWS], float("inf"), tl.float64)
+            winner = tl.zeros([BLOCK_ROWS], tl.int32)
+        else:
+            best = tl.load(sq_dist + item, mask=mask, other=0.0)
+            winner = tl.load(label + item, mask=mask, other=0)
         for first in range(0, k, BLOCK_SITES):
             site = first + tl.arange(0, BLOCK_SITES)
             total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
             for t in range(0, d):
                 x = tl.load(X + row * row_stride + t * column_stride, mask=mask, other=0.0)
                 z = coordinates(x, tl.load(anchor + t), tl.load(shift + t), length, UNIT)
-                c = tl.load(centres_by_column + t.to(tl.int64) * k + site, mask=site < k, other=0.0)
+                c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
                 gap = z[:, None] - c[None, :]
                 total += gap * gap
             allowed = mask[:, None] & (site < k)[None, :]
@@ -100,5 +104,6 @@ def nearest_of_all(
             nearer = least < best
             best = tl.where(nearer, least, best)
             winner = tl.where(nearer, first_label + which, winner)
-        tl.store(sq_dist + item, best, mask=mask)
+        if not CHOSEN:
+            tl.store(sq_dist + item, best, mask=mask)
         tl.store(label + item, winner, mask=mask)

@@ -32,3 +32,34 @@ def quantize(
     # Rounded up, since rounding errors of this sum and of float32 are far smaller.
     tl.store(error + row, (tl.sqrt(left_out) * 1.000001).to(tl.float32), mask=mask)
     tl.store(sq_norm + row, norm, mask=mask)
+
+
+@triton.jit
+def quantize_sites(
+    centres, quantized, addend, error, boxed_error, k, d, step, largest, no_addend,
+    WIDTH: tl.constexpr, SHIFT: tl.constexpr, PER_NUMBER: tl.constexpr, BLOCK_COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Site by site: bytes (WIDTH,), addend (−|bytes|² << SHIFT) + site // PER_NUMBER, and how far it is from its bytes at most.
+
+    A site beyond the box that holds all rows is moved into it first, which brings it nearer to every row.
+    ``boxed_error`` is from there, and bounds how much nearer to a row a site can be than its bytes. Places beyond the
+    sites have ``no_addend``, a score below all.
+    """
+    site = tl.program_id(0)
+    far, near = tl.zeros([BLOCK_COLUMNS], tl.float64), tl.zeros([BLOCK_COLUMNS], tl.float64)
+    norm = tl.zeros([BLOCK_COLUMNS], tl.int32)
+    for first in range(0, WIDTH, BLOCK_COLUMNS):
+        column = first + tl.arange(0, BLOCK_COLUMNS)
+        inside = (column < d) & (site < k)
+        c = tl.load(centres + site.to(tl.int64) * d + column, mask=inside, other=0.0)
+        boxed = tl.minimum(tl.maximum(c, -largest * step), largest * step)
+        q = tl.minimum(tl.maximum(tl.floor(boxed / step + 0.5), -largest), largest)
+        far += (c - step * q) * (c - step * q)
+        near += (boxed - step * q) * (boxed - step * q)
+        norm += (q * q).to(tl.int32)
+        tl.store(quantized + site.to(tl.int64) * WIDTH + column, q.to(tl.int8))
+    score = tl.where(site < k, -tl.sum(norm) << SHIFT, no_addend)
+    tl.store(addend + site, score + site // PER_NUMBER)
+    # Rounded up, as above.
+    tl.store(error + site, (tl.sqrt(tl.sum(far)) * 1.000001).to(tl.float32))
+    tl.store(boxed_error + site, (tl.sqrt(tl.sum(near)) * 1.000001).to(tl.float32))

@@ -1,8 +1,9 @@
-"""Sums over rows in ascending order, by the tree over block numbers, for every cluster and every group of 16 blocks.
+"""Sums over rows in ascending order, by the tree over block numbers, for every cluster and every group of blocks.
 
-Items are sorted by cluster; a segment is what one cluster has in one group of blocks. A block is summed in row order.
-When the next block begins, its sum joins the left neighbours that wait for it at the levels below the one at which both
-blocks meet, and waits at that level itself: nodes are left + right, and absent blocks are skipped.
+Items are sorted by cluster; a segment is what one cluster has in one group of 2^levels blocks, and one program sums it.
+A block is summed in row order. When the next block begins, its sum joins the left neighbours that wait for it at the
+levels below the one at which both blocks meet, and waits at that level itself: nodes are left + right, and absent blocks
+are skipped.
 """
 
 import triton
@@ -12,6 +13,8 @@ from kfree.engines.gpu.kernels.coordinates import coordinates
 
 # Rows are summed in blocks of 2 to the power of this many.
 BLOCK_BITS = tl.constexpr(11)
+# A segment has room for sums that wait at so many levels.
+LEVELS = tl.constexpr(8)
 
 
 @triton.jit
@@ -19,7 +22,7 @@ def boundaries(
     sorted_label, order, rows, begin, end, n_items, first_block, first_group, n_groups, levels,
     LISTED: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
-    """out begin, end (k·n_groups,): where the segments lie among the sorted items; untouched where there is none."""
+    """out begin, end (n_groups·k,): where the segments lie among the sorted items; untouched where there is none."""
     place = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
     mask = place < n_items
     segment = _segment(sorted_label, order, rows, place, mask, first_block, first_group, n_groups, levels, LISTED)
@@ -45,78 +48,88 @@ def _segment(
 
 @triton.jit
 def segment_sums(
-    X, order, rows, coefficient, begin, end, out, anchor, shift, lengths,
-    n_segments, n_groups, k, d, row_stride, column_stride, first_block,
-    BY_ITEM: tl.constexpr, LISTED: tl.constexpr, WEIGHTED: tl.constexpr, UNIT: tl.constexpr,
-    SEGMENTS: tl.constexpr, COLUMNS: tl.constexpr,
+    X, order, rows, coefficient, sq_dist, begin, end, out, anchor, shift, lengths,
+    n_groups, k, d, row_stride, column_stride, first_block, first_column,
+    LISTED: tl.constexpr, WEIGHTED: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr, COLUMNS: tl.constexpr,
+    ABREAST: tl.constexpr,
 ):  # fmt: skip
-    """out out (n_groups, k, d): Σ coefficient·z of every segment. BY_ITEM: values are X[item] as they are."""
-    segment = tl.program_id(0).to(tl.int64) * SEGMENTS + tl.arange(0, SEGMENTS)
-    real = segment < n_segments
-    first = tl.load(begin + segment, mask=real, other=0)
-    size = tl.load(end + segment, mask=real, other=0) - first
-    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    """out out (n_groups, k, d + 2): per segment Σ coefficient·(z, sq_dist, 1); COLUMNS of these from first_column on."""
+    segment = tl.program_id(0)
+    place, last = tl.load(begin + segment), tl.load(end + segment)
+    column = first_column + tl.arange(0, COLUMNS)
     a = tl.load(anchor + column, mask=column < d, other=0.0)
     s = tl.load(shift + column, mask=column < d, other=0.0)
-    total = tl.zeros([SEGMENTS, COLUMNS], tl.float64)
-    left_0, left_1, left_2, left_3 = total, total, total, total
-    waiting = tl.zeros([SEGMENTS], tl.int32)
-    block = tl.full([SEGMENTS], -1, tl.int64)
-    for i in range(0, tl.max(size), 4):
-        # Four rows are loaded before they are added, one after the other.
-        block_0, z_0 = _term(X, order, rows, coefficient, lengths, a, s, first, i, size, column, d, row_stride, column_stride, first_block, BY_ITEM, LISTED, WEIGHTED, UNIT)  # noqa: E501
-        block_1, z_1 = _term(X, order, rows, coefficient, lengths, a, s, first, i + 1, size, column, d, row_stride, column_stride, first_block, BY_ITEM, LISTED, WEIGHTED, UNIT)  # noqa: E501
-        block_2, z_2 = _term(X, order, rows, coefficient, lengths, a, s, first, i + 2, size, column, d, row_stride, column_stride, first_block, BY_ITEM, LISTED, WEIGHTED, UNIT)  # noqa: E501
-        block_3, z_3 = _term(X, order, rows, coefficient, lengths, a, s, first, i + 3, size, column, d, row_stride, column_stride, first_block, BY_ITEM, LISTED, WEIGHTED, UNIT)  # noqa: E501
-        total, left_0, left_1, left_2, left_3, waiting, block = _added(z_0, block_0, i < size, total, left_0, left_1, left_2, left_3, waiting, block)  # noqa: E501
-        total, left_0, left_1, left_2, left_3, waiting, block = _added(z_1, block_1, i + 1 < size, total, left_0, left_1, left_2, left_3, waiting, block)  # noqa: E501
-        total, left_0, left_1, left_2, left_3, waiting, block = _added(z_2, block_2, i + 2 < size, total, left_0, left_1, left_2, left_3, waiting, block)  # noqa: E501
-        total, left_0, left_1, left_2, left_3, waiting, block = _added(z_3, block_3, i + 3 < size, total, left_0, left_1, left_2, left_3, waiting, block)  # noqa: E501
-    total = tl.where(((waiting & 1) != 0)[:, None], left_0 + total, total)
-    total = tl.where(((waiting & 2) != 0)[:, None], left_1 + total, total)
-    total = tl.where(((waiting & 4) != 0)[:, None], left_2 + total, total)
-    total = tl.where(((waiting & 8) != 0)[:, None], left_3 + total, total)
-    place = (segment % n_groups) * k + segment // n_groups
-    tl.store(out + place[:, None] * d + column[None, :], total, mask=real[:, None] & (column < d)[None, :])
+    total = tl.zeros([COLUMNS], tl.float64)
+    state = total, (total, total, total, total, total, total, total, total), 0, place * 0 - 1
+    full = last - (last - place) % ABREAST
+    for first in range(place, full, ABREAST):
+        # Some rows are loaded before they are added, one after the other.
+        terms = ()
+        for i in tl.static_range(ABREAST):
+            terms = terms + (
+                _term(
+                    X, order, rows, coefficient, sq_dist, lengths, a, s, first + i, column, d, row_stride,
+                    column_stride, LISTED, WEIGHTED, MEASURED, UNIT,
+                ),
+            )  # fmt: skip
+        for i in tl.static_range(ABREAST):
+            state = _added(state, first_block + (terms[i][0] >> BLOCK_BITS), terms[i][1])
+    for single in range(full, last):
+        row, z = _term(
+            X, order, rows, coefficient, sq_dist, lengths, a, s, single, column, d, row_stride,
+            column_stride, LISTED, WEIGHTED, MEASURED, UNIT,
+        )  # fmt: skip
+        state = _added(state, first_block + (row >> BLOCK_BITS), z)
+    total, waiting = state[0], state[2]
+    for level in tl.static_range(LEVELS):
+        if (waiting & (1 << level)) != 0:
+            total = state[1][level] + total
+    spot = (segment % n_groups) * k + segment // n_groups
+    tl.store(out + spot.to(tl.int64) * (d + 2) + column, total, mask=column < d + 2)
 
 
 @triton.jit
 def _term(
-    X, order, rows, coefficient, lengths, a, s, first, i, size, column, d, row_stride, column_stride, first_block,
-    BY_ITEM: tl.constexpr, LISTED: tl.constexpr, WEIGHTED: tl.constexpr, UNIT: tl.constexpr,
+    X, order, rows, coefficient, sq_dist, lengths, a, s, place, column, d, row_stride, column_stride,
+    LISTED: tl.constexpr, WEIGHTED: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr,
 ):  # fmt: skip
-    """The block of the i-th item of every segment, and what it adds."""
-    active = i < size
-    item = tl.load(order + first + i, mask=active, other=0)
-    row = tl.load(rows + item, mask=active, other=0) if LISTED else item
-    inside = active[:, None] & (column < d)[None, :]
-    if BY_ITEM:
-        z = tl.load(X + item[:, None] * row_stride + column[None, :], mask=inside, other=0.0)
-    else:
-        x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
-        length = tl.load(lengths + row, mask=active, other=1.0) if UNIT else first.to(tl.float64)
-        z = coordinates(x, a[None, :], s[None, :], length[:, None], UNIT)
+    """The row at a place of the sorted items, and what it adds."""
+    item = tl.load(order + place)
+    row = tl.load(rows + item) if LISTED else item
+    x = tl.load(X + row * row_stride + column * column_stride, mask=column < d, other=0.0)
+    length = tl.load(lengths + row) if UNIT else 1.0
+    z = tl.where(column == d + 1, 1.0, coordinates(x, a, s, length, UNIT))
+    if MEASURED:
+        # Zero is added elsewhere, which changes no sum.
+        z += tl.load(sq_dist + item + column * 0, mask=column == d, other=0.0)
     if WEIGHTED:
-        z = tl.load(coefficient + item, mask=active, other=0.0)[:, None] * z
-    return first_block + (row >> BLOCK_BITS), z
+        z = tl.load(coefficient + item) * z
+    return row, z
 
 
 @triton.jit
-def _added(z, next_block, active, total, left_0, left_1, left_2, left_3, waiting, block):
+def _added(state, next_block, z):
     """One row more. If its block is another one, the last block is closed first."""
+    total, lefts, waiting, block = state
     meet = next_block ^ block
-    closes = active & (meet != 0) & (block >= 0)
-    done = total
-    done = tl.where((closes & (meet >= 2) & ((waiting & 1) != 0))[:, None], left_0 + done, done)
-    done = tl.where((closes & (meet >= 4) & ((waiting & 2) != 0))[:, None], left_1 + done, done)
-    done = tl.where((closes & (meet >= 8) & ((waiting & 4) != 0))[:, None], left_2 + done, done)
-    level = tl.where(meet < 2, 1, tl.where(meet < 4, 2, tl.where(meet < 8, 4, 8)))
-    left_0 = tl.where((closes & (level == 1))[:, None], done, left_0)
-    left_1 = tl.where((closes & (level == 2))[:, None], done, left_1)
-    left_2 = tl.where((closes & (level == 4))[:, None], done, left_2)
-    left_3 = tl.where((closes & (level == 8))[:, None], done, left_3)
-    waiting = tl.where(closes, (waiting & ~(2 * level - 1)) | level, waiting)
-    total = tl.where(closes[:, None], 0.0, total)
-    total = tl.where(active[:, None], total + z, total)
-    block = tl.where(active, next_block, block)
-    return total, left_0, left_1, left_2, left_3, waiting, block
+    if meet != 0:
+        if block >= 0:
+            lefts, waiting = _closed(total, lefts, waiting, meet)
+            total = tl.zeros_like(total)
+    return total + z, lefts, waiting, next_block
+
+
+@triton.jit
+def _closed(total, lefts, waiting, meet):
+    """The sum of a block is complete, and the next one meets it at the level of the highest bit of ``meet``."""
+    kept = ()
+    for level in tl.static_range(LEVELS):
+        left = lefts[level]
+        if meet >= (2 << level):
+            if (waiting & (1 << level)) != 0:
+                total = left + total
+        elif meet >= (1 << level):
+            left = total
+            waiting = (waiting & ~((2 << level) - 1)) | (1 << level)
+        kept = kept + (left,)
+    return kept, waiting
