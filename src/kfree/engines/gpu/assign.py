@@ -120,7 +120,9 @@ class _Ranking:
             end = min(first + room, len(labels))
             counts = torch.zeros((3, 1), dtype=torch.int32, device=self._rows.device)
             self._rank(labels, first, end, bytes_of_sites, lists[0], counts[0])
-            self._rank_half(labels, lists, counts)
+            n_undecided = int(counts[0])
+            if n_undecided:
+                self._rank_half(labels, lists[:, :n_undecided], counts)
 
     def _rank(
         self, labels: torch.Tensor, first: int, end: int, sites: _Bytes, undecided: torch.Tensor, count: torch.Tensor
@@ -151,7 +153,7 @@ class _Ranking:
         return _Bytes(quantized, values, addend, errors[0], errors[1].max(), shift, is_whole)
 
     def _rank_half(self, labels: torch.Tensor, lists: torch.Tensor, counts: torch.Tensor) -> None:
-        """What is in doubt after eight bits, without waiting for how much that is."""
+        """What is in doubt after eight bits."""
         rows, device = self._rows, self._rows.device
         undecided, still_undecided, left, beyond = lists
         n_undecided, n_still, n_beyond = counts
@@ -166,6 +168,8 @@ class _Ranking:
             labels, still_undecided, least_score, n_still, self._k_padded, _rounding(rows.n_features),
             EXCLUDE=self._own is not None, BLOCK_ROWS=64, **self._tile, num_warps=4, num_stages=3,
         )  # fmt: skip
+        if not int(n_still):
+            return
         found = torch.empty((room, MOST_CANDIDATES), dtype=torch.int32, device=device)
         n_found = torch.empty(room, dtype=torch.int32, device=device)
         half.candidates[(self._n_programs,)](

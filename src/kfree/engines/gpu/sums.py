@@ -32,9 +32,7 @@ class Segments:
             sorted_labels, self._order = labels, torch.arange(len(labels), device=rows.device)
         else:
             sorted_labels, self._order = torch.sort(_narrow(labels, k), stable=True)
-        self._begin, self._end = (
-            torch.zeros(k * self.n_groups, dtype=torch.int64, device=rows.device) for _ in range(2)
-        )
+        self._begin, self._end = torch.zeros((2, k * self.n_groups), dtype=torch.int64, device=rows.device)
         if len(labels):
             block = 256
             sums.boundaries[(triton.cdiv(len(labels), block),)](
@@ -96,16 +94,18 @@ def joined(groups: torch.Tensor, first_group: int, levels: int, nodes: Sequence[
 
 
 def total(groups: torch.Tensor, first_group: int) -> torch.Tensor:
-    """The sum of all groups by the tree over their numbers; an absent one is skipped."""
+    """The sum of all groups (n, …) by the tree over their numbers; an absent one is skipped."""
+    shape, columns = groups.shape[1:], 128
+    groups = groups.reshape(len(groups), -1)
     while len(groups) > 1:
-        # A group whose number is odd comes first without its left neighbour, one that is even last without its right.
-        head = first_group % 2
-        n_pairs = (len(groups) - head) // 2
-        pairs = groups[head : head + 2 * n_pairs]
-        joined_pairs = pairs[0::2] + pairs[1::2]
-        groups = torch.cat([groups[:head], joined_pairs, groups[head + 2 * n_pairs :]])
-        first_group //= 2
-    return groups[0]
+        last = (first_group + len(groups) - 1) >> LEVELS
+        n_columns, n_nodes = groups.shape[1], last - (first_group >> LEVELS) + 1
+        out = torch.empty((n_nodes, n_columns), dtype=torch.float64, device=groups.device)
+        sums.fold[(triton.cdiv(n_columns, columns), n_nodes)](
+            groups, out, len(groups), first_group, n_columns, COLUMNS=columns, num_warps=4, **EXACT
+        )
+        groups, first_group = out, first_group >> LEVELS
+    return groups[0].reshape(shape)
 
 
 def _narrow(labels: torch.Tensor, k: int) -> torch.Tensor:

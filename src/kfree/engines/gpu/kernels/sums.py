@@ -80,12 +80,23 @@ def segment_sums(
             column_stride, LISTED, WEIGHTED, MEASURED, UNIT,
         )  # fmt: skip
         state = _added(state, first_block + (row >> BLOCK_BITS), z)
-    total, waiting = state[0], state[2]
-    for level in tl.static_range(LEVELS):
-        if (waiting & (1 << level)) != 0:
-            total = state[1][level] + total
     spot = (segment % n_groups) * k + segment // n_groups
-    tl.store(out + spot.to(tl.int64) * (d + 2) + column, total, mask=column < d + 2)
+    tl.store(out + spot.to(tl.int64) * (d + 2) + column, _ended(state), mask=column < d + 2)
+
+
+@triton.jit
+def fold(groups, out, n_groups, first_group, n_columns, COLUMNS: tl.constexpr):
+    """out out (m, n_columns): sums of groups (n_groups, n_columns) below each of the m nodes that are LEVELS higher."""
+    column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
+    node = (first_group >> LEVELS) + tl.program_id(1)
+    begin = tl.maximum(node << LEVELS, first_group)
+    end = tl.minimum((node + 1) << LEVELS, first_group + n_groups)
+    total = tl.zeros([COLUMNS], tl.float64)
+    state = total, (total, total, total, total, total, total, total, total), 0, begin * 0 - 1
+    for group in range(begin, end):
+        z = tl.load(groups + (group - first_group).to(tl.int64) * n_columns + column, mask=column < n_columns, other=0.0)
+        state = _added(state, group, z)
+    tl.store(out + tl.program_id(1).to(tl.int64) * n_columns + column, _ended(state), mask=column < n_columns)
 
 
 @triton.jit
@@ -133,3 +144,13 @@ def _closed(total, lefts, waiting, meet):
             waiting = (waiting & ~((2 << level) - 1)) | (1 << level)
         kept = kept + (left,)
     return kept, waiting
+
+
+@triton.jit
+def _ended(state):
+    """The sum of all blocks: the last one joins all that wait for it."""
+    total, lefts, waiting, block = state
+    for level in tl.static_range(LEVELS):
+        if (waiting & (1 << level)) != 0:
+            total = lefts[level] + total
+    return total
