@@ -16,11 +16,65 @@ TESTS = Path(__file__).parent
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
+    "absent blocks make further nodes of the last share": (
+        "engines/dask/tasks.py",
+        "if end < self.n_rows or first % (1 << level):",
+        "if end:",
+        ["workers/test_traffic.py", "three"],
+    ),
+    "far rows do not meet clusters that other parts bore": (
+        "engines/dask/births.py",
+        "    part.join_listed(listed, newborn, 0, labels, sq_dist)\n",
+        "",
+        ["workers/test_dask_engine.py", "workers_have and float64"],
+    ),
+    "a checkpoint answers another question": (
+        "saving/journal.py",
+        'if document["asked"] != asked:',
+        "if False:",
+        ["saving/test_journal.py", "another_search"],
+    ),
     "a part does not meet what it bore in its last turn": (
         "engines/in_memory/sweep.py",
         "self._n_seen = len(newborn)\n",
         "self._n_seen = len(newborn) + len(founders)\n",
         ["engines/test_engines.py", "same_bits and float64 and seven and 2"],
+    ),
+    "siblings are not joined in a stream": (
+        "engines/files/sums.py",
+        "left[1] % 2 == 0 and ",
+        "",
+        ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
+    ),
+    "a chunk does not meet clusters of earlier chunks": (
+        "engines/files/part.py",
+        "                centres = np.vstack([centres, chunk.points(founders)])",
+        "                centres = np.vstack([chunk.points(founders), centres])",
+        ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
+    ),
+    "rows of a file after the first chunk are those of the first": (
+        "files/chunks.py",
+        "batch[column][taken : taken + n]",
+        "batch[column][:n]",
+        ["files/test_formats.py", "written and csv and one"],
+    ),
+    "a file that changed is read": (
+        "files/rows.py",
+        "        if now != self.stamp:",
+        "        if now.size != self.stamp.size:",
+        ["files/test_bad_files.py", "changes"],
+    ),
+    "far rows found no micro-clusters": (
+        "search/summary/micro.py",
+        "threshold, None, plan.most_micro - len(state.stats.n))",
+        "threshold, None, 0)",
+        ["files/test_any_size.py", "far"],
+    ),
+    "the cost within micro-clusters is forgotten": (
+        "estimators/_any_size.py",
+        "located.descent.state.cost + summary.offset",
+        "located.descent.state.cost",
+        ["files/test_any_size.py", "any_partitioning and penalty"],
     ),
     "a search asks for labels": (
         "search/centres/refine.py",

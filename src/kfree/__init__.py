@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kfree.estimators.lambda_path import lambda_path
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
+    from kfree.files.rows import open_rows
     from kfree.saving import load
     from kfree.tables.encoder import TableEncoder
 
@@ -44,6 +45,7 @@ __all__ = [
     "lambda_path",
     "load",
     "metrics",
+    "open_rows",
     "plot",
 ]
 
@@ -62,6 +64,7 @@ _HOME = {
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
     "load": "kfree.saving",
+    "open_rows": "kfree.files.rows",
 }
 
 

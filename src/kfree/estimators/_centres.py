@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.kernel.gram import blocks
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._explained import (
@@ -22,7 +23,9 @@ from kfree.estimators._explained import (
     rows_for_spreads,
     view_by_distances,
 )
+from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators._places import lazy_labels
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -34,6 +37,7 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.explain.spread import fitted_spreads
+from kfree.files.rows import FileRows
 from kfree.objectives.dp_means import OBJECTIVES
 
 
@@ -56,26 +60,39 @@ class Found:
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
+    _engines = tuple(ENGINES)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
 
-    def predict(self, X, allow_new=False):
+    def predict(self, X, allow_new=False, out=None):
         """Label each row by its nearest centre; on the data of ``fit`` this is ``labels_``.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
         allow_new : bool, default=False
             Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
             a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
+        out : str, path or None, default=None
+            For rows of files: the folder to write labels to, one Parquet file with a column ``label`` for each file of
+            rows, in row order and with its name. A file appears under its name when it is complete.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
+            With ``out``, the paths of the files that were written, a list of str.
         """
+        if isinstance(X, FileRows):
+            return predict_files(self, X, allow_new, out)
+        if self.engine == "dask" and is_collection(X):
+            require(out is None, "out", out, "None unless X is from open_rows")
+            check_is_fitted(self)
+            return lazy_labels(self, X, allow_new)
+        require(out is None, "out", out, "None unless X is from open_rows")
         engine, done = self._nearest(X)
         return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
 
@@ -109,6 +126,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         score : float
         """
+        if isinstance(X, FileRows):
+            require_columns(self, X)
+            return score_streamed(self, X)
+        if self.engine == "dask" and is_collection(X):
+            check_is_fitted(self)
+            return score_streamed(self, CollectionRows.of(X, sample_weight))
         stats = self._nearest(X, sample_weight)[1].stats
         return -self._objective_.cost(stats)
 
@@ -118,7 +141,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _check_shared_parameters(self):
         require_choice("metric", self.metric, list(OBJECTIVES))
-        require_choice("engine", self.engine, list(ENGINES))
+        require_choice("engine", self.engine, self._engines)
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_threads(self.n_threads)
         require_count("max_iter", self.max_iter)
@@ -157,10 +180,16 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
+        self._set_fitted(engine, objective, state, descent, order, labels, sample)
+
+    def _set_fitted(self, engine, objective, state, descent, order, labels, sample):
+        """Set fitted attributes; ``order`` are the clusters in the order of their public labels."""
+        centres = state.sites.centres
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self._order_, self._rank_ = order, ranks(order)
         self.labels_, self._spread_sample_ = labels, sample
-        self.__dict__.pop("_spreads_", None)
+        for stale in ("_spreads_", "n_passes_", "summary_cost_"):
+            self.__dict__.pop(stale, None)
         self.cluster_centers_ = engine.frame.outward(centres[order])
         self.n_clusters_ = len(order)
         self.inertia_ = state.inertia
@@ -191,7 +220,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _view(self, X):
         require_rows(X, self)
-        labels = labels_of_fit(self.predict(X), self.labels_)
+        labels = labels_of_fit(self.predict(X), getattr(self, "labels_", None))
         rows = validated_rows(X, self)
         distance, names = METRICS[getattr(self, "metric", "euclidean")], column_names(X, self)
         told = {"distance": distance, "columns": rows, "names": names}

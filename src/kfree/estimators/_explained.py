@@ -211,6 +211,8 @@ def column_names(X, estimator):
 
 def labels_of_fit(predicted, fitted):
     """The labels of ``fit`` if the predictions show that these are its rows, so that noise keeps the label −1."""
+    if fitted is None:  # a fit on files keeps none
+        return predicted
     same = len(predicted) == len(fitted) and (fitted < 0).any() and np.all((predicted == fitted) | (fitted < 0))
     return fitted if same else predicted
 

@@ -24,6 +24,12 @@ def published_order(rule, labels, weight, row_weight=None):
     return np.lexsort((first, -np.round(weight / weight.max(), 12)))
 
 
+def heaviest_first(rule, weight):
+    """The same where rows were streamed: equals stay in the order in which they were found."""
+    share = np.zeros(len(weight)) if rule == "found" else np.round(weight / weight.max(), 12)
+    return np.argsort(-share, kind="stable")
+
+
 def ranks(order):
     """The public label of each cluster of the search, (k,), int32."""
     rank = np.empty(len(order), dtype=np.int32)

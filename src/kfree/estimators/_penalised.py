@@ -120,20 +120,24 @@ class PenalisedSearch(Watched):
         )
 
     def _searched(self, engine, objective, path, kept):
+        """``_searched_under`` a watch of its own."""
+        with self._watching() as watch:
+            return self._searched_under(watch, engine, objective, path, kept)
+
+    def _searched_under(self, watch, engine, objective, path, kept):
         """The objective (``target_k`` may change its penalty), the end of the search, and the state to publish.
 
         The number is ``target_k``, or what ``path`` suggests; where that kept some rows only, these alone are searched.
         """
-        with self._watching() as watch:
-            if self.search == "sweep":
-                descent = self._swept(engine, objective, watch)
-            elif path is not None:
-                some = engine if kept is None else kept
-                objective, descent = self._as_suggested(some, objective, path, self._budget(watch))
-            elif self.target_k is None or self.lam != "auto":
-                descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
-            else:
-                objective, descent = self._with_target_k(engine, objective, self._budget(watch))
+        if self.search == "sweep":
+            descent = self._swept(engine, objective, watch)
+        elif path is not None:
+            some = engine if kept is None else kept
+            objective, descent = self._as_suggested(some, objective, path, self._budget(watch))
+        elif self.target_k is None or self.lam != "auto":
+            descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
+        else:
+            objective, descent = self._with_target_k(engine, objective, self._budget(watch))
         descent.stop_reason = self._stop_reason(descent, watch)
         searched_all = self.search == "sweep" or kept is None
         return objective, descent, self._finished(descent, engine, objective, searched_all)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, require_structure
+from kfree.files.rows import FileRows
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
@@ -21,6 +22,11 @@ _LEAST_WEIGHT = 1e-100
 
 def validated_rows(X, estimator):
     """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
+    if isinstance(X, FileRows):
+        raise TypeError(
+            f"{type(estimator).__name__} takes no rows of files here; fit, predict and score of DPMeans and KMeans do. "
+            "Read the rows into an array first."
+        )
     columns = getattr(X, "columns", None)
     given_format = X.format if sp.issparse(X) else None
     if given_format:

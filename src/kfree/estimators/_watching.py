@@ -33,6 +33,12 @@ class Watch:
     def may_go_on(self):
         return self.stopped_by is None
 
+    def passing(self, number, share, n_bytes):
+        """Called after every chunk of a pass over rows that are streamed."""
+        for listener in self.listeners:
+            if hasattr(listener, "passing"):
+                listener.passing(number, share, n_bytes)
+
     def report(self, descent):
         """Called after every move."""
         for listener in self.listeners:
@@ -92,13 +98,30 @@ def _progress(estimator):
     name, begun = type(estimator).__name__, time.monotonic()
     columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
     with progress.Progress(*columns) as display:
-        task = display.add_task(f"{name}: search", total=1.0)
+        yield _Line(display, display.add_task(f"{name}: search", total=1.0), estimator, begun)
 
-        def show(descent):
-            told = f"{name}: cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
-            display.update(task, description=told, completed=_share_done(estimator, descent, begun))
 
-        yield show
+class _Line:
+    """A progress line: cost and clusters after every move, and where rows are streamed the pass and its bytes."""
+
+    def __init__(self, display, task, estimator, begun):
+        self._display, self._task, self._estimator, self._begun = display, task, estimator, begun
+        self._found, self._pass, self._done = "search", "", 0.0
+
+    def __call__(self, descent):
+        self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+        self._done = _share_done(self._estimator, descent, self._begun)
+        self._show()
+
+    def passing(self, number, share, n_bytes):
+        unit, name = (1e9, "GB") if n_bytes >= 1e9 else (1e6, "MB")
+        read = f"{share * n_bytes / unit:.2f} of {n_bytes / unit:.2f} {name}" if n_bytes else f"{share:.0%}"
+        self._pass = f"; pass {number}, {read}"
+        self._show()
+
+    def _show(self):
+        description = f"{type(self._estimator).__name__}: {self._found}{self._pass}"
+        self._display.update(self._task, description=description, completed=self._done)
 
 
 @contextmanager

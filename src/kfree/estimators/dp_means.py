@@ -6,16 +6,19 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.estimators._advice import advise
+from kfree.estimators._any_size import AnySize, Located
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
-from kfree.estimators._validation import require
+from kfree.estimators._validation import is_positive_number, require
 from kfree.estimators._watching import with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.summary.exact import merged_means, occupied_means
+from kfree.search.summary.micro import summarised
 
 
-class DPMeans(PenalisedSearch, CentreClusterer):
+class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     """DP-means: k-means with a penalty ``lam`` per cluster, which determines the number of clusters.
 
     Minimises J = Σ w·‖x − centre‖² + lam·k over clusterings with any number k of clusters
@@ -56,10 +59,21 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         Maximum number of clusters. ``fit`` warns if the limit was reached.
     init : array-like of shape (k, n_features) or None, default=None
         Centres to start from; None starts from one cluster at the mean.
-    engine : {"auto", "native", "reference"}, default="auto"
+    engine : {"auto", "native", "reference", "dask"}, default="auto"
         The implementation: compiled code, or the reference implementation in NumPy. The result is the same.
+        ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
+        dataframes.
     n_threads : int or None, default=None
         Number of threads; None uses all available ones. The result does not depend on it.
+    memory : int, str or None, default=None
+        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
+        are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
+        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None searches
+        arrays as a whole, and means ``"1GB"`` for files.
+    checkpoint : str, path or None, default=None
+        A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
+        data and parameters repeats the search without these passes, so that it goes on where the last one was
+        interrupted, with the same result. Delete the file when it is no longer needed.
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
@@ -97,7 +111,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
     converged_ : bool
         Whether the search stopped because no sweep or move lowers J.
     stop_reason_ : str
-        Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback".
+        Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"; "passes" where the
+        limit of passes over streamed rows was reached.
+    n_passes_ : int
+        Number of passes over all rows; for fits on files or with ``memory``.
+    summary_cost_ : float
+        The cost of the micro-clusters' search, an upper bound of what its clusters cost; for the same fits.
     n_distances_ : int
         Number of distances between a row and a centre that passes over all rows computed. Of all results this alone may
         differ between instruction sets.
@@ -147,6 +166,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         init=None,
         engine="auto",
         n_threads=None,
+        memory=None,
+        checkpoint=None,
         noise=0,
         verbose=0,
         on_interrupt="raise",
@@ -165,6 +186,8 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self.init = init
         self.engine = engine
         self.n_threads = n_threads
+        self.memory = memory
+        self.checkpoint = checkpoint
         self.noise = noise
         self.verbose = verbose
         self.on_interrupt = on_interrupt
@@ -177,7 +200,7 @@ class DPMeans(PenalisedSearch, CentreClusterer):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. A row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
@@ -189,7 +212,12 @@ class DPMeans(PenalisedSearch, CentreClusterer):
         self : DPMeans
         """
         self._check_parameters()
-        rows, weight = self._opened(X, sample_weight)
+        if self._has_any_size(X):
+            return self._fit_any_size(X, sample_weight)
+        return self._fit_arrays(X, *self._opened(X, sample_weight))
+
+    def _fit_arrays(self, X, rows, weight):
+        """The fit on validated rows in memory."""
         found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
         self._publish(X, rows, weight, found, left_out)
         self.lam_, self.path_ = found.objective.lam, found.path
@@ -212,6 +240,35 @@ class DPMeans(PenalisedSearch, CentreClusterer):
             state = lifted(state, where, engine, objective)
             descent.cost_history = ended(descent.cost_history, state.cost)
         return Found(engine, objective, state, descent, path)
+
+    def _require_streamable(self):
+        """Raise unless the parameters are those of a fit on streamed rows."""
+        needed = "for rows that do not fit in memory"
+        require(self.search == "split-merge", "search", self.search, f"'split-merge' {needed}")
+        require(self.lam != "farthest-first", "lam", self.lam, f"'auto' or a number {needed}")
+        require(self.noise == 0, "noise", self.noise, f"0 {needed}")
+        require(self.time_budget is None, "time_budget", self.time_budget, f"None {needed}")
+
+    def _summarised(self, engine, plan, seed):
+        given = is_positive_number(self.lam)
+        objective = OBJECTIVES[self.metric](float(self.lam) if given else 0.0)
+        n_clusters = None if given else self.target_k or 1
+        return summarised(engine, objective, plan, n_clusters, seed, self.n_threads)
+
+    def _located(self, summary, watch):
+        lam, path, kept = self._penalty(summary.engine, OBJECTIVES[self.metric](0.0))
+        objective = OBJECTIVES[self.metric](lam)
+        objective, descent, state = self._searched_under(watch, summary.engine, objective, path, kept)
+        # A number of clusters that was asked for stays; a penalty that was given decides about merging.
+        step = merged_means if is_positive_number(self.lam) else occupied_means
+        return Located(state.sites, objective, descent, step, path)
+
+    def _publish_search(self, located, found, sampled, labels):
+        self.lam_, self.path_ = located.objective.lam, located.path
+        self.cluster_ids_ = self._sites_.uids[self._order_]
+        if located.path is not None and self.metric == "euclidean":
+            names = getattr(self, "feature_names_in_", None)
+            advise(np.asarray(sampled), names, labels, self.cluster_centers_, located.path)
 
     def _check_parameters(self):
         self._check_shared_parameters()

@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
+from kfree.estimators._any_size import AnySize, Located
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import require, require_count
@@ -17,9 +18,11 @@ from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
+from kfree.search.summary.exact import means
+from kfree.search.summary.micro import summarised
 
 
-class KMeans(Watched, CentreClusterer):
+class KMeans(AnySize, Watched, CentreClusterer):
     """K-means for a given number of clusters.
 
     Parameters
@@ -35,8 +38,19 @@ class KMeans(Watched, CentreClusterer):
         iterates until no label changes.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` is spherical k-means.
-    engine : {"auto", "native", "reference"}, default="auto"
+    engine : {"auto", "native", "reference", "dask"}, default="auto"
+        ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
+        dataframes. The result is the same.
     n_threads : int or None, default=None
+    memory : int, str or None, default=None
+        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
+        are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
+        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None searches
+        arrays as a whole, and means ``"1GB"`` for files.
+    checkpoint : str, path or None, default=None
+        A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
+        data and parameters repeats the search without these passes, so that it goes on where the last one was
+        interrupted, with the same result. Delete the file when it is no longer needed.
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times.
@@ -65,7 +79,12 @@ class KMeans(Watched, CentreClusterer):
     n_iter_ : int
     converged_ : bool
     stop_reason_ : str
-        Why the search ended: "converged", "max_iter", "interrupt" or "callback".
+        Why the search ended: "converged", "max_iter", "interrupt" or "callback"; "passes" where the limit of passes
+        over streamed rows was reached.
+    n_passes_ : int
+        Number of passes over all rows; for fits on files or with ``memory``.
+    summary_cost_ : float
+        The cost of the micro-clusters' search, an upper bound of what its clusters cost; for the same fits.
     n_distances_ : int
         Number of distances between a row and a centre that were computed, seeding included. Of all results this alone
         may differ between instruction sets.
@@ -99,6 +118,8 @@ class KMeans(Watched, CentreClusterer):
         metric="euclidean",
         engine="auto",
         n_threads=None,
+        memory=None,
+        checkpoint=None,
         noise=0,
         verbose=0,
         on_interrupt="raise",
@@ -113,6 +134,8 @@ class KMeans(Watched, CentreClusterer):
         self.metric = metric
         self.engine = engine
         self.n_threads = n_threads
+        self.memory = memory
+        self.checkpoint = checkpoint
         self.noise = noise
         self.verbose = verbose
         self.on_interrupt = on_interrupt
@@ -125,7 +148,7 @@ class KMeans(Watched, CentreClusterer):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0; a row of weight zero gets a label and changes nothing else. A row that weighs less than 1e-16
@@ -136,7 +159,12 @@ class KMeans(Watched, CentreClusterer):
         self : KMeans
         """
         self._check_parameters()
-        rows, weight = self._opened(X, sample_weight)
+        if self._has_any_size(X):
+            return self._fit_any_size(X, sample_weight)
+        return self._fit_arrays(X, *self._opened(X, sample_weight))
+
+    def _fit_arrays(self, X, rows, weight):
+        """The fit on validated rows in memory."""
         found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
         self._warn(found.descent)
         self._publish(X, rows, weight, found, left_out)
@@ -145,18 +173,44 @@ class KMeans(Watched, CentreClusterer):
     def _found(self, rows, weight):
         """The best of the descents from all starts."""
         engine, objective = self._engine_of(rows, weight), OBJECTIVES[self.metric](0.0)
+        with self._watching() as watch:
+            best = self._best_descent(engine, objective, watch)
+        return Found(engine, objective, best.state, best)
+
+    def _best_descent(self, engine, objective, watch):
         near_enough = self._stopping_rule(engine, objective)
         lloyd, best = Lloyd(), None
-        with self._watching() as watch:
-            for centres in self._starts(engine):
-                start, watched = lloyd.start(Sites.of(centres), engine, objective), (watch.may_go_on, watch.report)
-                descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched)
-                if best is None or descent.state.cost < best.state.cost:
-                    best = descent
-                if not watch.may_go_on():
-                    break
+        for centres in self._starts(engine):
+            start, watched = lloyd.start(Sites.of(centres), engine, objective), (watch.may_go_on, watch.report)
+            descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched)
+            if best is None or descent.state.cost < best.state.cost:
+                best = descent
+            if not watch.may_go_on():
+                break
         best.stop_reason = self._stop_reason(best, watch)
-        return Found(engine, objective, best.state, best)
+        return best
+
+    def _require_streamable(self):
+        """Raise unless the parameters are those of a fit on streamed rows."""
+        require(self.noise == 0, "noise", self.noise, "0 for rows that do not fit in memory")
+
+    def _summarised(self, engine, plan, seed):
+        require(
+            2 * self.n_clusters <= plan.most_micro,
+            "memory",
+            self.memory,
+            f"more memory for n_clusters={self.n_clusters}; {plan.most_micro // 2} fit in it",
+        )
+        objective = OBJECTIVES[self.metric](0.0)
+        return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads)
+
+    def _located(self, summary, watch):
+        objective = OBJECTIVES[self.metric](0.0)
+        best = self._best_descent(summary.engine, objective, watch)
+        return Located(best.state.sites, objective, best, means)
+
+    def _publish_search(self, located, found, sampled, labels):
+        self._warn(found)
 
     def _check_parameters(self):
         self._check_shared_parameters()

@@ -1,5 +1,6 @@
 """Models in files: ``model.save(path)`` and ``kfree.load(path)``, without pickle."""
 
+from copy import copy
 from importlib import import_module
 
 from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
@@ -29,10 +30,20 @@ class Savable:
         packer = Packer()
         manifest = {
             "kfree_version": import_module("kfree").__version__,
-            "model": packer.pack(self, type(self).__name__),
+            "model": packer.pack(_without_lazy(self), type(self).__name__),
         }
         write_members(path, manifest, packer.arrays)
         return self
+
+
+def _without_lazy(model):
+    """The model without labels that are a Dask array, which are not computed."""
+    lazy = [name for name, value in vars(model).items() if hasattr(value, "__dask_graph__")]
+    if lazy:
+        model = copy(model)
+        for name in lazy:
+            del model.__dict__[name]
+    return model
 
 
 def load(path):

@@ -28,7 +28,12 @@ class ModelFileError(ValueError):
 
 def write_members(path, manifest, arrays):
     """Write the JSON document ``manifest`` and arrays by name."""
-    document = {"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}
+    with replacing(path) as file:
+        file.write(encoded({"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}, arrays))
+
+
+def encoded(document, arrays):
+    """The bytes of an archive of a JSON document and arrays by name, with its checksum."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.comment = b"0" * _DIGEST_LENGTH
@@ -36,10 +41,20 @@ def write_members(path, manifest, arrays):
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(_member(name), _NO_TIME), "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
-    checked = content.getbuffer()[:-_DIGEST_LENGTH]
-    with replacing(path) as file:
-        file.write(checked)
-        file.write(hashlib.sha256(checked).hexdigest().encode())
+    written = content.getbuffer()
+    written[-_DIGEST_LENGTH:] = _digest(written)
+    return written
+
+
+def is_intact(content):
+    """Whether an archive has the checksum that it was written with."""
+    return bytes(content[-_DIGEST_LENGTH:]) == _digest(content)
+
+
+def decoded(content):
+    """The JSON document of an intact archive, and a function from the name of an array to the array."""
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    return json.loads(archive.read(_DOCUMENT)), lambda name: _array(archive, name)
 
 
 def read_members(path):
@@ -68,8 +83,7 @@ def _require_whole(path, content):
     end = content.rfind(_END_OF_ARCHIVE)
     if end < 0 or len(content) < end + 22 + int.from_bytes(content[end + 20 : end + 22], "little"):
         raise ModelFileError(f"{path} was cut short: its end is missing. Copy or write it again.")
-    digest = hashlib.sha256(memoryview(content)[:-_DIGEST_LENGTH]).hexdigest().encode()
-    if content[-_DIGEST_LENGTH:] != digest:
+    if not is_intact(content):
         raise ModelFileError(
             f"{path} was changed after it was written, or is no kfree model: its checksum does not agree. Copy or "
             "write it again."
@@ -85,6 +99,11 @@ def _require_format(path, manifest):
             f"{path} has format {version!r}, written by kfree {manifest.get('kfree_version')}; this version reads "
             f"format {FORMAT_VERSION}. Install a newer kfree."
         )
+
+
+def _digest(content):
+    """The checksum of an archive, without the place where that is kept."""
+    return hashlib.sha256(memoryview(content)[:-_DIGEST_LENGTH]).hexdigest().encode()
 
 
 def _array(archive, name):

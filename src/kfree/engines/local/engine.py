@@ -17,9 +17,9 @@ from kfree.engines.local.part import LocalPart
 
 
 class RowEngine(ChunkedEngine):
-    """Rows that have coordinates, in parts of this process."""
+    """Rows that have coordinates, in parts of this process: of ``LocalPart``, or with the same attributes."""
 
-    def __init__(self, name: str, parts: Sequence[LocalPart]):
+    def __init__(self, name: str, parts: Sequence[Any]):
         super().__init__(name, parts, parts[0].frame)
         self._local = parts
 
@@ -30,7 +30,7 @@ class RowEngine(ChunkedEngine):
         return f"{self.name} ({part.isa}, {threads})" if part.isa else self.name
 
     def gaps(self, centres: Floats) -> Floats:
-        return self._local[0].gaps(centres)
+        return np.asarray(self._local[0].gaps(centres))
 
     def generic_axis(self) -> Floats:
         return generic_direction(self.n_features)

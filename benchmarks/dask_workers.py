@@ -1,0 +1,241 @@
+"""Rows of files on Dask workers: speed against threads, what travels, a model of the cost, and dask-ml's k-means.
+
+    python benchmarks/dask_workers.py speed 1e7       # two worker processes and two threads, the same passes
+    python benchmarks/dask_workers.py constants       # what the model of docs/scale.md is made of
+    python benchmarks/dask_workers.py parts 1e7       # the model against passes over 64 parts
+    python benchmarks/dask_workers.py peers 1e7       # dask-ml's KMeans on the same files; needs dask-ml
+
+Each part replaces its table in benchmarks/results/dask_workers.json and dask_workers.md. Files are those of files.py.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+from files import N_BLOBS, N_COLUMNS, RESULTS, _shown, _versions, written_blobs
+
+CHUNK_ROWS, BLOCK = 1 << 17, 2048
+# Of the files that files.py writes.
+ROWS_PER_FILE, ROWS_PER_GROUP = 2_500_000, 1 << 18
+# Workers are processes with one thread; memory limits would be in the way of a measurement.
+CLUSTER = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
+
+
+def opened(folder, client=None, n_threads=2, place=None):
+    """An engine over files, on two threads of this process or on workers."""
+    from kfree import open_rows
+    from kfree.core.frame import Frame
+    from kfree.engines.dask.cluster import Cluster
+    from kfree.engines.dask.part import DaskPart
+    from kfree.engines.dask.place import FilesOnWorkers
+    from kfree.engines.files.engine import StreamEngine, open_stream_in
+    from kfree.engines.files.facts import Facts
+    from kfree.engines.files.source import Reading
+
+    rows, frame = open_rows(folder), Frame.plain(N_COLUMNS)
+    if client is None:
+        return open_stream_in(rows, Reading("auto", n_threads, CHUNK_ROWS), frame)
+    workers = (place or FilesOnWorkers)(Cluster(client), rows, Reading("auto", 1, CHUNK_ROWS))
+    engine = StreamEngine("dask", [DaskPart(workers, frame, Facts.unknown(rows.n_rows))])
+    engine.cluster = workers.cluster
+    return engine
+
+
+def sites_of(k):
+    """Sites near the blobs."""
+    from files import blobs
+
+    from kfree.core.sites import Sites
+
+    return Sites.of(blobs(k, begin=12345).astype(np.float64))
+
+
+def processor_seconds(client):
+    """Processor time of this process and of all workers so far."""
+    return time.process_time() + sum(client.run(time.process_time).values())
+
+
+def best_of(rounds, contestants, clock=time.perf_counter):
+    """The least seconds of each contestant, which take turns."""
+    best = dict.fromkeys(contestants, np.inf)
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            begun = clock()
+            run()
+            best[name] = min(best[name], clock() - begun)
+    return best
+
+
+def speed(n_rows="1e7", rounds="3"):
+    """The same pass on two worker processes and on two threads, in seconds and processor seconds."""
+    import distributed
+
+    folder = written_blobs(int(float(n_rows)))
+    with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
+        threads, workers = opened(folder), opened(folder, client)
+        for k in (100, 1000):
+            sites = sites_of(k)
+            contestants = {"threads": lambda s=sites: threads.nearest(s), "workers": lambda s=sites: workers.nearest(s)}
+            same = np.array_equal(threads.nearest(sites).stats.sum, workers.nearest(sites).stats.sum)
+            wall = best_of(int(rounds), contestants)
+            processor = best_of(1, contestants, lambda: processor_seconds(client))
+            moved, limit = workers.cluster.traffic[-1].n_bytes, 3 * 8 * k * (N_COLUMNS + 3)
+            row = {"rows": int(float(n_rows)), "k": k}
+            row |= {f"{name}, s": round(seconds, 2) for name, seconds in wall.items()}
+            row |= {f"{name}, processor s": round(seconds, 2) for name, seconds in processor.items()}
+            row["speed of workers / threads"] = round(wall["threads"] / wall["workers"], 2)
+            row["the same in processor time"] = round(processor["threads"] / processor["workers"], 2)
+            row |= {"bytes per worker": moved, "limit": limit, "same bits": same}
+            keep("speed", row, same=("rows", "k"))
+
+
+def constants(n_rows="1e7"):
+    """Seconds of one processor per row read, per row and centre, per task of a pass, and per byte that is joined."""
+    import distributed
+
+    from kfree.engines.dask.tasks import merged
+    from kfree.engines.parts import NodeSums
+
+    n_rows = int(float(n_rows))
+    folder = written_blobs(n_rows)
+    alone = opened(folder, n_threads=1)
+    by_k = {}
+    for k in (1, 256, 1024):
+        begun = time.process_time()
+        alone.nearest(sites_of(k))
+        by_k[k] = time.process_time() - begun
+    per_distance = (by_k[1024] - by_k[256]) / (n_rows * 768)
+    with distributed.LocalCluster(**{**CLUSTER, "processes": False}) as cluster, distributed.Client(cluster) as client:
+        per_task = _seconds_per_task(client)
+    sums = [np.zeros((1, 1000, *shape)) for shape in ((), (N_COLUMNS,), ())]
+    nodes = [NodeSums(((0, block),), tuple(sums)) for block in range(1000)]
+    begun = time.process_time()
+    merged(nodes)
+    per_byte = (time.process_time() - begun) / (1000 * sum(array.nbytes for array in sums))
+    found = {"row that is read and summed, ns": 1e9 * by_k[1] / n_rows, "row and centre, ns": 1e9 * per_distance}
+    found |= {"task of a pass, ms": 1e3 * per_task, "byte that is joined, ns": 1e9 * per_byte}
+    keep("constants", {"columns": N_COLUMNS, **{name: round(value, 4) for name, value in found.items()}}, ("columns",))
+
+
+def _seconds_per_task(client, n_tasks=500):
+    """What the client and the scheduler do for a task that returns at once."""
+    from kfree.engines.dask.cluster import Cluster, token
+
+    cluster = Cluster(client)
+    begun = time.process_time()
+    name = token()
+    futures = [cluster.submit(_nothing, number, key=(f"kfree-nothing-{name}", number)) for number in range(n_tasks)]
+    cluster.results("nothing", futures, 0)
+    return (time.process_time() - begun) / n_tasks
+
+
+def _nothing(number):
+    return number
+
+
+def parts(n_rows="1e7", n_parts="64"):
+    """Processor seconds of passes over 64 parts on two workers, and what the constants foretell."""
+    import distributed
+
+    from kfree.engines.dask.place import FilesOnWorkers
+    from kfree.engines.dask.shares import shares
+
+    class InManyParts(FilesOnWorkers):
+        def shares(self, n_blocks, n_workers):
+            return shares(n_blocks, int(n_parts))
+
+    n_rows, found = int(float(n_rows)), json.loads(_path(".json").read_text())["constants"][0]
+    with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
+        engine = opened(written_blobs(n_rows), client, place=InManyParts)
+        engine.nearest(sites_of(2))  # workers import what they need
+        for k in (64, 512):
+            begun = processor_seconds(client)
+            engine.nearest(sites_of(k))
+            measured = processor_seconds(client) - begun
+            dealt = shares(-(-n_rows // BLOCK), int(n_parts))
+            n_again = sum(rows_read_again(BLOCK * share.begin) for share in dealt)
+            foretold = foretell(found, n_rows, k, len(dealt), n_again)
+            row = {"rows": n_rows, "k": k, "parts": int(n_parts), "tasks": len(dealt), "rows read again": n_again}
+            row |= {"foretold, processor s": round(foretold, 2), "measured": round(measured, 2)}
+            row["measured / foretold"] = round(measured / foretold, 2)
+            keep("parts", row, same=("rows", "k", "parts"))
+
+
+def rows_read_again(row):
+    """A share that begins within a row group of a Parquet file reads it from its beginning."""
+    return row % ROWS_PER_FILE % ROWS_PER_GROUP
+
+
+def foretell(found, n_rows, k, n_tasks, n_again):
+    """Processor seconds of a pass, of all workers and the client together."""
+    reading = found["row that is read and summed, ns"]
+    rows = 1e-9 * (n_rows * (reading + k * found["row and centre, ns"]) + n_again * reading)
+    sums = 8 * k * (found["columns"] + 2)
+    return rows + n_tasks * (1e-3 * found["task of a pass, ms"] + 1e-9 * sums * found["byte that is joined, ns"])
+
+
+def peers(n_rows="1e7", only=None):
+    """k-means with k = 100 on the same files and two worker processes: kfree, and dask-ml's KMeans (k-means||)."""
+    import distributed
+
+    n_rows = int(float(n_rows))
+    folder = written_blobs(n_rows)
+    contestants = {"kfree": _ours, "dask-ml": _dask_ml}
+    with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
+        for name in contestants if only is None else [only]:
+            wall, processor = time.perf_counter(), processor_seconds(client)
+            cost = contestants[name](folder)
+            row = {"contestant": name, "rows": n_rows, "cost": float(cost)}
+            row |= {"seconds": round(time.perf_counter() - wall, 1)}
+            row |= {"processor seconds": round(processor_seconds(client) - processor, 1)}
+            keep("peers", row, same=("contestant", "rows"))
+
+
+def _ours(folder):
+    from kfree import KMeans, open_rows
+
+    return KMeans(N_BLOBS, random_state=0, memory="1GB", engine="dask").fit(open_rows(folder)).cost_
+
+
+def _dask_ml(folder):
+    """Rows are read again in every iteration, as by kfree, and as little as possible is kept."""
+    import dask.dataframe as dd
+    from dask_ml.cluster import KMeans
+
+    X = dd.read_parquet(folder).to_dask_array(lengths=True)
+    return KMeans(N_BLOBS, random_state=0, init_max_iter=2).fit(X).inertia_
+
+
+def keep(table, row, same):
+    """Replace a row of the results, and write them."""
+    results = json.loads(_path(".json").read_text()) if _path(".json").exists() else {}
+    others = [old for old in results.get(table, []) if any(old[name] != row[name] for name in same)]
+    results[table] = [*others, row]
+    results["versions"] = {**results.get("versions", {}), **_versions()}
+    _path(".json").write_text(json.dumps(results, indent=1) + "\n")
+    lines = [", ".join(f"{name} {value}" for name, value in results["versions"].items()), ""]
+    for name, part in PARTS.items():
+        rows = results.get(name, [])
+        if rows:
+            lines += [
+                f"## {name}",
+                "",
+                part.__doc__,
+                "",
+                "| " + " | ".join(rows[0]) + " |",
+                "|" + "---|" * len(rows[0]),
+            ]
+            lines += ["| " + " | ".join(_shown(value) for value in one.values()) + " |" for one in rows] + [""]
+    _path(".md").write_text("\n".join(lines))
+    print(table, row, flush=True)
+
+
+def _path(ending):
+    return RESULTS / f"dask_workers{ending}"
+
+
+PARTS = {"speed": speed, "constants": constants, "parts": parts, "peers": peers}
+
+if __name__ == "__main__":
+    PARTS[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,282 @@
+"""Rows in files: memory, passes, quality, the time of a pass, and MiniBatchKMeans over the same chunks.
+
+    python benchmarks/files.py bounded 1e8      # fits under a hard limit of 1.5 GB of address space
+    python benchmarks/files.py quality          # cost with little memory over that of the search on all rows
+    python benchmarks/files.py automatic        # automatic k with little memory
+    python benchmarks/files.py passes           # a pass over files, over memory, and reading alone
+    python benchmarks/files.py peers            # scikit-learn's MiniBatchKMeans
+
+Each part replaces its table in benchmarks/results/files.json and files.md. Public sets are read from the folder that
+KFREE_DATA names; others are made, and written to the folder of temporary files.
+"""
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+RESULTS = Path(__file__).parent / "results"
+FOLDER = Path(tempfile.gettempdir()) / "kfree-files"
+LIMIT = 1_500_000_000
+N_COLUMNS, N_BLOBS = 16, 100
+
+
+def blobs(n_rows, begin=0, seed=0):
+    """Rows of 100 round clusters, some of which touch, as float32; ``begin`` numbers the draw."""
+    centres = 4.0 * np.random.default_rng(seed).normal(size=(N_BLOBS, N_COLUMNS))
+    rng = np.random.default_rng([seed, begin])
+    rows = rng.standard_normal(size=(n_rows, N_COLUMNS), dtype=np.float32)
+    rows += centres[rng.integers(N_BLOBS, size=n_rows)].astype(np.float32)
+    return rows
+
+
+def written_blobs(n_rows, rows_per_file=2_500_000):
+    """A folder with Parquet files of blobs."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = FOLDER / f"blobs-{n_rows}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for begin in range(0, n_rows, rows_per_file):
+        path = folder / f"{begin:012d}.parquet"
+        if not path.exists():
+            rows = blobs(min(rows_per_file, n_rows - begin), begin)
+            table = pa.table({f"x{j}": rows[:, j] for j in range(N_COLUMNS)})
+            pq.write_table(table, path.with_suffix(".part"), row_group_size=1 << 18, use_dictionary=False)
+            path.with_suffix(".part").rename(path)
+    return folder
+
+
+def bounded(n_rows="1e8"):
+    """Fits in a process of its own with a hard limit of its address space."""
+    n_rows = int(float(n_rows))
+    folder = written_blobs(n_rows)
+    for settings in ({"lam": "auto"}, {"lam": 4e-3 * n_rows * N_COLUMNS}):
+        environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+        command = [sys.executable, __file__, "limited", str(folder), json.dumps(settings)]
+        found = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+        row = {"rows": n_rows, **settings, **found}
+        keep("bounded", row, same=("rows", "lam"))
+
+
+def limited(folder, settings):
+    """What ``bounded`` runs."""
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
+    from kfree import DPMeans, open_rows
+
+    rows = open_rows(Path(folder))
+    wall, processor = time.perf_counter(), time.process_time()
+    model = DPMeans(memory="1GB", **json.loads(settings)).fit(rows)
+    status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    found = {
+        "gigabytes": round(rows.n_bytes / 1e9, 2),
+        "k": model.n_clusters_,
+        "passes": model.n_passes_,
+        "stopped by": model.stop_reason_,
+        "cost": model.cost_,
+        "summary cost": model.summary_cost_,
+        "seconds": round(time.perf_counter() - wall),
+        "processor seconds": round(time.process_time() - processor),
+        "peak address space, MB": int(status["VmPeak"].split()[0]) // 1024,
+        "peak resident, MB": int(status["VmHWM"].split()[0]) // 1024,
+    }
+    print(json.dumps(found))
+
+
+def sets():
+    """Name → rows, the penalties, and a limit of memory that they do not fit in."""
+    from kfree import datasets
+    from reproduce.odashima.published import COSTS
+
+    for name in ("usgs", "mnist-pca10", "kdd2004bio"):
+        X = datasets.load(name).X
+        yield name, X, list(COSTS[name])
+
+
+def quality(only=None, least="0", share="0.25"):
+    """DPMeans with a share of the memory that a search on all rows takes, against that search."""
+    from kfree import DPMeans
+
+    for name, X, lams in sets():
+        memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        for lam in lams if only is None or only == name else []:
+            if lam < float(least):
+                continue
+            seconds, models = {}, {}
+            for kind, limit in (("all", None), ("summary", memory)):
+                begun = time.process_time()
+                models[kind] = DPMeans(lam=lam, memory=limit).fit(X)
+                seconds[kind] = time.process_time() - begun
+            full, summary = models["all"], models["summary"]
+            row = {
+                "set": name,
+                "rows": len(X),
+                "columns": X.shape[1],
+                "lam": lam,
+                "memory, MB": round(memory / 1e6, 1),
+                "k, all rows": full.n_clusters_,
+                "k": summary.n_clusters_,
+                "cost above, %": round(100 * (summary.cost_ / full.cost_ - 1), 3),
+                "passes": summary.n_passes_,
+                "processor seconds, all rows": round(seconds["all"], 1),
+                "processor seconds": round(seconds["summary"], 1),
+            }
+            keep("quality", row, same=("set", "lam"))
+
+
+def automatic(share="0.25"):
+    """Automatic k of the sets of automatic_k.py, with a share of the memory that a search on all rows takes."""
+    import automatic_k
+
+    from kfree import DPMeans
+
+    cases = {name: (lambda name=name: automatic_k.shape(name)) for name in automatic_k.SHAPES} | automatic_k.MADE
+    for name, make in cases.items():
+        X, y = make()
+        memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = DPMeans().fit(X).n_clusters_
+            try:
+                model = DPMeans(memory=memory).fit(X)
+            except ValueError:  # so few rows that no summary of them is smaller
+                continue
+        row = {
+            "set": name,
+            "rows": len(X),
+            "memory, MB": round(memory / 1e6, 1),
+            "true k": len(np.unique(y)),
+            "k, all rows": expected,
+            "k": model.n_clusters_,
+            "passes": model.n_passes_,
+        }
+        keep("automatic", row, same=("set",))
+
+
+def passes(n_rows="1e7", rounds="3"):
+    """One pass over files, the same pass over an array, and reading the files with pyarrow."""
+    import pyarrow.parquet as pq
+
+    from kfree import open_rows
+    from kfree.core.sites import Sites
+    from kfree.engines.files.engine import open_stream_in
+    from kfree.engines.files.source import Reading
+    from kfree.engines.registry import open_engine
+
+    n_rows = int(float(n_rows))
+    folder = written_blobs(n_rows)
+    rows = open_rows(folder)
+    X = np.concatenate([chunk.X for chunk in rows.chunks(0, n_rows, 1 << 20)])
+    frame = open_engine("auto", X[:1000]).frame
+    stream = open_stream_in(rows, Reading("auto", None, 1 << 17), frame)
+
+    def read():
+        for path in sorted(folder.iterdir()):
+            for _ in pq.ParquetFile(path).iter_batches(1 << 17):
+                pass
+
+    for k in (16, 100, 1000):
+        sites = Sites.of(frame.inward(X[:k].astype(np.float64)))
+        contestants = {
+            "reading": read,
+            "in memory": lambda sites=sites: open_engine("auto", X, frame=frame).nearest(sites),
+            "files": lambda sites=sites: stream.nearest(sites),
+        }
+        best = dict.fromkeys(contestants, np.inf)
+        for _ in range(int(rounds)):
+            for name, run in contestants.items():
+                begun = time.perf_counter()
+                run()
+                best[name] = min(best[name], time.perf_counter() - begun)
+        row = {"rows": n_rows, "k": k, **{f"{name}, s": round(s, 2) for name, s in best.items()}}
+        row["files / larger of both"] = round(best["files"] / max(best["reading"], best["in memory"]), 2)
+        keep("passes", row, same=("rows", "k"))
+
+
+def peers(n_rows="1e7"):
+    """k-means with k = 100: kfree on files, and MiniBatchKMeans over the same chunks."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    from kfree import KMeans, open_rows
+
+    rows = open_rows(written_blobs(int(float(n_rows))))
+
+    def ours():
+        return KMeans(N_BLOBS, random_state=0, memory="1GB").fit(rows)
+
+    def mini_batch(n_epochs):
+        model = MiniBatchKMeans(N_BLOBS, random_state=0, batch_size=1 << 14)
+        for _ in range(n_epochs):
+            for chunk in rows.chunks(0, rows.n_rows, 1 << 14):
+                model.partial_fit(chunk.X)
+        return model
+
+    contestants = {"kfree": ours, "MiniBatchKMeans, 1 epoch": lambda: mini_batch(1)}
+    contestants["MiniBatchKMeans, 5 epochs"] = lambda: mini_batch(5)
+    for name, run in contestants.items():
+        wall, processor = time.perf_counter(), time.process_time()
+        model = run()
+        times = time.perf_counter() - wall, time.process_time() - processor
+        judge = KMeans(N_BLOBS, init=model.cluster_centers_, max_iter=1)
+        cost = model.cost_ if name == "kfree" else _cost(judge, rows, model.cluster_centers_)
+        row = {"contestant": name, "rows": rows.n_rows, "cost": cost, "seconds": round(times[0], 1)}
+        keep("peers", {**row, "processor seconds": round(times[1], 1)}, same=("contestant", "rows"))
+
+
+def _cost(judge, rows, centres):
+    """The inertia of all rows about given centres."""
+    judge.fit(centres)
+    return -judge.score(rows)
+
+
+def keep(table, row, same):
+    """Replace a row of the results, and write them."""
+    path = RESULTS / "files.json"
+    results = json.loads(path.read_text()) if path.exists() else {}
+    others = [old for old in results.get(table, []) if any(old[name] != row[name] for name in same)]
+    results[table] = [*others, row]
+    results["versions"] = _versions()
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    _render(results)
+    print(table, row, flush=True)
+
+
+def _versions():
+    from importlib.metadata import version
+
+    names = ("numpy", "pyarrow", "scikit-learn")
+    return {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        **{name: version(name) for name in names},
+    }
+
+
+def _render(results):
+    lines = [", ".join(f"{name} {value}" for name, value in results["versions"].items()), ""]
+    for name, part in PARTS.items():
+        rows = results.get(name)
+        if rows:
+            lines += [f"## {name}", "", part.__doc__, ""]
+            lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+            lines += ["| " + " | ".join(_shown(value) for value in row.values()) + " |" for row in rows]
+            lines.append("")
+    (RESULTS / "files.md").write_text("\n".join(lines))
+
+
+def _shown(value):
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+PARTS = {"bounded": bounded, "quality": quality, "automatic": automatic, "passes": passes, "peers": peers}
+
+if __name__ == "__main__":
+    ({**PARTS, "limited": limited})[sys.argv[1]](*sys.argv[2:])

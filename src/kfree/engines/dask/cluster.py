@@ -1,0 +1,148 @@
+"""The workers of a Dask cluster: pure functions of rows run on them, and are repeated elsewhere when a worker dies."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+from kfree.engines.dask.traffic import PassTraffic, n_bytes
+
+# Seconds without any worker after which a pass gives up, and seconds between two looks at the workers.
+PATIENCE, _LOOK = 300.0, 1.0
+
+
+class ClusterError(RuntimeError):
+    """A pass that the workers of a cluster could not complete."""
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a task returned, where it ran, and the bytes that its result has."""
+
+    value: Any
+    worker: str
+    n_bytes: int
+
+
+def current_client() -> Any:
+    """The client that was started last in this process."""
+    try:
+        distributed = import_module("distributed")
+    except ImportError as error:
+        raise ImportError('engine="dask" needs dask and distributed: pip install "kfree[dask]"') from error
+    try:
+        return distributed.default_client()
+    except ValueError as error:
+        raise RuntimeError(
+            'engine="dask" found no Dask client. Start one before fit: `from dask.distributed import Client`, then '
+            '`Client()` for workers on this machine or `Client("scheduler:8786")` for a cluster.'
+        ) from error
+
+
+class Cluster:
+    """Runs passes on the workers of a ``client``. ``traffic`` has one entry per pass.
+
+    ``patience`` is the number of seconds to wait for workers when there are none.
+    """
+
+    def __init__(self, client: Any, patience: float = PATIENCE):
+        self.client, self.patience = client, patience
+        self.traffic: list[PassTraffic] = []
+
+    def workers(self) -> dict[str, int]:
+        """The number of threads of each worker, by address, in a fixed order; waits until there is one."""
+        self._wait(lambda: bool(self._threads()), lambda: time.sleep(min(_LOOK, self.patience / 10)))
+        return dict(sorted(self._threads().items()))
+
+    def sent(self, name: str, value: Any) -> Any:
+        """A future of a value that many calls take; it travels once to each worker, and again if that dies."""
+        with warnings.catch_warnings():  # that it is large; it is a part of the task, so that it can be made again
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            return self.client.submit(_itself, value, key=f"kfree-{name}-{token()}", pure=False)
+
+    def submit(self, function: Callable[..., Any], *args: Any, key: Any, worker: str | None = None) -> Any:
+        """A future of ``Returned`` for ``function(*args)``; another worker may do it if ``worker`` is busy or dead."""
+        chosen = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        return self.client.submit(returned, function, *args, key=key, pure=False, **chosen)
+
+    def results(self, name: str, futures: Sequence[Any], taken: int, listener: Any = None) -> list[Any]:
+        """The results of futures, when all are done; they are cancelled if that fails or is interrupted.
+
+        ``taken`` is the number of bytes that every worker took in, which is counted. ``listener`` is told how many of
+        the futures are done, and how many there are.
+        """
+        distributed = import_module("distributed")
+        waiting = list(futures)
+
+        def look() -> None:
+            try:
+                distributed.wait(waiting, timeout=_LOOK)
+                waiting.clear()
+            except TimeoutError:
+                if listener is not None:
+                    listener(sum(future.done() for future in waiting), len(waiting))
+
+        try:
+            self._wait(lambda: not waiting, look)
+            found = self.client.gather(futures)
+            if listener is not None:
+                listener(len(futures), len(futures))
+        except distributed.KilledWorker as error:
+            raise ClusterError(
+                f"several workers died one after the other in the same task of the pass {name!r}. If they ran out of "
+                "memory, give memory= a smaller value or start workers with more memory; their logs say why. A fit "
+                "with checkpoint= goes on from the last pass."
+            ) from error
+        except (distributed.comm.CommClosedError, distributed.client.FutureCancelledError) as error:
+            raise ClusterError(
+                f"the connection to the Dask scheduler was lost in the pass {name!r}. Start a new Client; a fit with "
+                "checkpoint= goes on from the last pass."
+            ) from error
+        finally:
+            self.client.cancel(futures, force=True)
+        self._count(name, taken, found)
+        return [one.value for one in found]
+
+    def _wait(self, is_done: Callable[[], bool], look: Callable[[], None]) -> None:
+        """Look until something is done, or there has been no worker for too long."""
+        last_seen = time.monotonic()
+        while not is_done():
+            look()
+            if self._threads():
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > self.patience:
+                raise ClusterError(
+                    f"the Dask cluster has had no worker for {self.patience:g} seconds. Start workers and fit again; a "
+                    "fit with checkpoint= goes on from the last pass."
+                )
+
+    def _threads(self) -> dict[str, int]:
+        return dict(self.client.nthreads())
+
+    def _count(self, name: str, taken: int, found: Sequence[Returned]) -> None:
+        counted = PassTraffic(name, Counter({one.worker: taken for one in found}))
+        for one in found:
+            counted.returned[one.worker] += one.n_bytes
+        self.traffic.append(counted)
+
+
+def token() -> str:
+    """What makes the names of tasks unique; the dashboard does not show it."""
+    return uuid4().hex
+
+
+def returned(function: Callable[..., Any], *args: Any) -> Returned:
+    """Runs on a worker."""
+    bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
+    value = function(*bare)
+    return Returned(value, import_module("distributed").get_worker().address, n_bytes(value))
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,155 @@
+"""Dask arrays and dataframes as rows: their chunks, cut at multiples of the block size of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.stats import Floats
+from kfree.engines.dask.cluster import Cluster, Returned, returned, token
+from kfree.engines.dask.place import Workers
+from kfree.engines.dask.tasks import Held
+from kfree.engines.files.source import Reading
+from kfree.files.chunks import Chunk, require_numbers
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array or dataframe; Dask is not imported for that."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def columns_of(X: Any) -> Any:
+    """X, or an empty dataframe with the columns of a Dask dataframe."""
+    return X._meta if is_collection(X) and hasattr(X, "to_dask_array") else X
+
+
+@dataclass(frozen=True)
+class CollectionRows:
+    """Rows of a Dask array ``X`` (n, d) with weights (n,) or None; all chunk sizes are known."""
+
+    X: Any
+    weight: Any = None
+
+    @classmethod
+    def of(cls, X: Any, weight: Any = None) -> CollectionRows:
+        """From an array or dataframe of numbers; chunk sizes that are not known are computed."""
+        rows, weight = _array(X, "X"), None if weight is None else _array(weight, "sample_weight")
+        if rows.ndim != 2 or not rows.shape[1]:
+            raise ValueError(f"X has the shape {rows.shape}; give rows of one column or more, (n_samples, n_features).")
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float64)
+        if weight is not None:
+            if weight.shape != rows.shape[:1]:
+                raise ValueError(
+                    f"sample_weight has the shape {weight.shape}; give one weight for each of the {rows.shape[0]} rows."
+                )
+            weight = weight.astype(np.float64)
+        return cls(rows, weight)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def digest(self) -> str:
+        """Dask's names of the collections, which depend on what they are computed from."""
+        tokenize = import_module("dask.base").tokenize
+        return str(tokenize(self.X, self.weight))
+
+    def computed(self, X: Any) -> tuple[Any, Any]:
+        """X and its weights in the memory of this process."""
+        compute = import_module("dask").compute
+        found: tuple[Any, Any] = compute(X, self.weight)
+        return found
+
+    def chunked(self, labels: NDArray[Any]) -> Any:
+        """One number per row as a Dask array with the chunks of the rows."""
+        return import_module("dask.array").from_array(labels, chunks=(self.X.chunks[0],))
+
+    def cut(self, block: int) -> tuple[list[int], CollectionRows]:
+        """Where chunks begin, and the same rows in chunks that begin at multiples of ``block``.
+
+        Chunks keep their places, so that at most one block of rows of each is copied to another one.
+        """
+        ends = np.cumsum(self.X.chunks[0])
+        inner = np.unique(np.round(ends[:-1] / block).astype(np.int64) * block)
+        begins = [0, *inner[(inner > 0) & (inner < self.n_rows)].tolist()]
+        sizes = tuple(np.diff([*begins, self.n_rows]).tolist())
+        weight = None if self.weight is None else self.weight.rechunk((sizes,))
+        return begins, CollectionRows(self.X.rechunk((sizes, (self.n_features,))), weight)
+
+
+def _array(collection: Any, name: str) -> Any:
+    """A Dask array with known chunk sizes."""
+    if not is_collection(collection):
+        raise TypeError(
+            f"{name} is a {type(collection).__name__}; with a Dask collection as X give a Dask array or series, "
+            f"such as dask.array.from_array({name}, chunks=…)."
+        )
+    if hasattr(collection, "to_dask_array"):
+        return collection.to_dask_array(lengths=True)
+    if any(np.isnan(size) for size in collection.shape):
+        return collection.compute_chunk_sizes()
+    return collection
+
+
+@dataclass(frozen=True)
+class BlockRows:
+    """The rows of one chunk, numbered from ``begin``."""
+
+    X: NDArray[Any]
+    weight: Floats | None
+    begin: int
+
+    @property
+    def n_rows(self) -> int:
+        return self.begin + len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.X.shape[1])
+
+    def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
+        for first in range(begin, end, size):
+            rows = slice(first - self.begin, min(first + size, end) - self.begin)
+            yield Chunk(first, self.X[rows], None if self.weight is None else self.weight[rows])
+
+
+class CollectionOnWorkers(Workers):
+    """The chunks of a Dask collection; every pass computes them again, unless the user has persisted them."""
+
+    def __init__(self, cluster: Cluster, rows: CollectionRows, reading: Reading):
+        super().__init__(cluster, rows, reading)
+        self._begins, cut = rows.cut(reading.passes.BLOCK)
+        self._blocks = cut.X.to_delayed().ravel().tolist()
+        self._weights = [None] * len(self._blocks) if cut.weight is None else cut.weight.to_delayed().tolist()
+
+    def source(self) -> None:
+        return None
+
+    def futures(self, name: str, ask: Callable[..., Any], held: Any, shared: Any) -> list[Any]:
+        delayed, key = import_module("dask").delayed, f"kfree-{name}-{token()}"
+        asked = delayed(_asked, pure=False, traverse=False)
+        blocks = zip(self._blocks, self._weights, self._begins, strict=True)
+        calls = [
+            asked(ask, held, shared, *block, dask_key_name=f"{key}-{number}") for number, block in enumerate(blocks)
+        ]
+        return list(self.cluster.client.compute(calls))
+
+
+def _asked(ask: Callable[..., Any], held: Held, shared: Any, X: Any, weight: Any, begin: int) -> Returned:
+    """Runs on a worker."""
+    X, weight = np.asarray(X), None if weight is None else np.asarray(weight)
+    columns, weights = [*range(X.shape[1])], [] if weight is None else [weight]
+    names = [*columns, *(["sample_weight"] if weights else [])]
+    require_numbers([*X.T, *weights], names, "sample_weight", "X", begin)
+    return returned(ask, replace(held, source=BlockRows(X, weight, begin)), shared, begin, begin + len(X))

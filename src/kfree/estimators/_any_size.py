@@ -1,0 +1,189 @@
+"""Fits on any number of rows: those of files, and arrays with a limit of memory.
+
+Rows that fit in the memory are searched as arrays are. Of more rows, a summary is searched, then all rows in passes.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from kfree.engines.dask.cluster import current_client
+from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
+from kfree.engines.files.engine import open_stream
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.engines.registry import ENGINES, open_engine
+from kfree.estimators._order import heaviest_first, ranks
+from kfree.estimators._places import journal_of, lazy_labels, place_of
+from kfree.estimators._validation import is_positive_number, require
+from kfree.files.rows import FileRows, loaded
+from kfree.native.implementations import implementation
+from kfree.search.centres.state import State
+from kfree.search.loop import Descent
+from kfree.search.summary.exact import MOST_PASSES, Step, descended
+from kfree.search.summary.micro import Summary
+from kfree.search.summary.plan import Plan
+
+# For files, where ``memory`` is None.
+DEFAULT_MEMORY = "1GB"
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a fit: a ``source`` that can be streamed, and the arrays themselves unless they are in files."""
+
+    source: Any
+    X: Any = None
+    weight: Any = None
+
+
+@dataclass(frozen=True)
+class Located:
+    """The end of a search on a summary: sites, the objective, the cost of the summary, and how all rows go on."""
+
+    sites: Any
+    objective: Any
+    descent: Descent[State]
+    step: Step
+    path: Any = None
+
+
+def memory_bytes(memory):
+    """Bytes of a limit such as 500_000_000 or "500MB"."""
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", memory.upper())
+        number = float(found[1]) * _UNITS[found[2]] if found else None
+    else:
+        number = memory
+    require(is_positive_number(number), "memory", memory, "a number of bytes, a text such as '500MB' or '2GB', or None")
+    return int(number)
+
+
+class AnySize:
+    """For estimators with centres and the parameter ``memory``.
+
+    They have ``_fit_arrays(X, rows, weight)``, a fit in memory, ``_summarised(engine, plan, seed)``, ``_located``, a
+    search on a summary, ``_publish_search``, for what they publish besides, and ``_require_streamable()``.
+    """
+
+    _engines = (*ENGINES, "dask")
+
+    def _has_any_size(self, X):
+        wanted = self.engine == "dask" or self.checkpoint is not None or self.memory is not None
+        return isinstance(X, FileRows) or wanted
+
+    def _fit_any_size(self, X, sample_weight):
+        rows = self._rows_of(X, sample_weight)
+        block = implementation(self.engine, "rows").BLOCK
+        if self.engine == "dask":
+            current_client()  # before any pass
+        memory = memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
+        plan = Plan.of(memory, rows.source.n_features, block)
+        if plan.fits(rows.source.n_rows):
+            self._fit_arrays(*self._in_memory(X, rows))
+            self.n_passes_, self.summary_cost_ = 1, self.cost_
+            if is_collection(X):
+                self.labels_ = rows.source.chunked(self.labels_)
+        else:
+            self._require_streamable()
+            with self._watching() as watch:
+                self._fit_streamed(X, rows, plan, watch)
+            if is_collection(X):
+                self.labels_ = lazy_labels(self, X, allow_new=False)
+        if isinstance(X, FileRows):
+            self._forget_labels(X)
+        return self
+
+    def _in_memory(self, X, rows):
+        """X, its rows and their weights, as a fit on arrays takes them."""
+        if is_collection(X):
+            here, weight = rows.source.computed(X)
+            return here, *self._opened(here, weight)
+        return X, *(loaded(rows.source) if rows.X is None else (rows.X, rows.weight))
+
+    def _rows_of(self, X, sample_weight):
+        if self.engine == "dask" and is_collection(X):
+            return Rows(CollectionRows.of(X, sample_weight))
+        if not isinstance(X, FileRows):
+            if self.engine == "dask":
+                raise TypeError(
+                    f"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a "
+                    f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
+                )
+            rows, weight = self._opened(X, sample_weight)
+            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
+            return Rows(ArrayRows(rows, weight), rows, weight)
+        require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
+        return Rows(X)
+
+    def _fit_streamed(self, X, rows, plan, watch):
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        journal = journal_of(self, rows.source, plan, seed)
+        engine = self._streaming_engine(rows, plan, seed, watch, journal)
+        summary = self._summarised(engine, plan, seed)
+        located = self._located(summary, watch)
+        most = min(MOST_PASSES, self.max_iter)
+        found = descended(
+            engine, located.sites, located.objective, located.step, most, self._clock(watch), watch.report
+        )
+        found.stop_reason = watch.stopped_by or ("converged" if found.converged else "passes")
+        self._publish_streamed(X, rows, engine, summary, located, found)
+
+    def _clock(self, watch):
+        return watch.may_go_on
+
+    def _streaming_engine(self, rows, plan, seed, watch, journal):
+        unit = self.metric == "cosine"
+        if rows.X is not None and journal is None and plan.can_label(rows.source.n_rows):
+            return open_engine(self.engine, rows.X, weight=rows.weight, unit=unit, n_threads=self.n_threads)
+        reading = Reading(self.engine, self.n_threads, plan.chunk_rows, _Meter(watch, rows.source))
+        first_draw = int(np.random.RandomState(seed).randint(2**31))
+        place = place_of(self, rows.source, reading, journal)
+        return open_stream(place, unit=unit, sample=(plan.sample_rows, first_draw))
+
+    def _publish_streamed(self, X, rows, engine, summary: Summary, located: Located, found):
+        """Set all fitted attributes; called only after the fit has succeeded."""
+        state = found.state
+        order = heaviest_first(self.label_order, state.stats.n)
+        labels = None if rows.X is None else ranks(order)[engine.labels(state.assignment)]
+        seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
+        dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.parts[0].X, seen)
+        validate_data(self, columns_of(X), skip_check_array=True, reset=True)
+        self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
+        self.n_iter_ = located.descent.n_iter + found.n_iter
+        self.n_passes_ = summary.n_passes + found.n_iter
+        self.summary_cost_ = located.descent.state.cost + summary.offset
+        self._publish_search(located, found, summary.sample.parts[0].X, seen)
+
+    def _forget_labels(self, rows):
+        """Fitted attributes of files: names of columns, and no labels."""
+        self.__dict__.pop("labels_", None)
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+
+    def __getattr__(self, name):
+        if name == "labels_" and "n_passes_" in self.__dict__:
+            raise AttributeError(
+                "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
+                "in memory with predict(rows)."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class _Meter:
+    """Tells a watch which pass over the rows is going on, and how many bytes of it are done."""
+
+    def __init__(self, watch, source):
+        self._watch, self._n_bytes = watch, getattr(source, "n_bytes", 0)
+        self._n_passes, self._n_done = 0, None
+
+    def __call__(self, n_done, n_rows):
+        if self._n_done is None or n_done <= self._n_done:
+            self._n_passes += 1
+        self._n_done = n_done
+        self._watch.passing(self._n_passes, n_done / n_rows, self._n_bytes)

@@ -1,0 +1,93 @@
+"""Labels and scores of rows in files, a chunk at a time."""
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kfree.core.sites import Sites
+from kfree.engines.dask.open import open_dask_in, run_on_workers
+from kfree.engines.files.engine import open_stream_in
+from kfree.engines.files.source import Reading
+from kfree.estimators._places import bare
+from kfree.estimators._validation import require_sound_centres
+from kfree.explain.spread import FALSE_ALARMS, outlier_scores
+from kfree.files.chunks import read_ahead
+from kfree.files.labels import label_paths, write_labels
+
+# Numbers in a chunk.
+_CHUNK_NUMBERS, _BLOCK = 1 << 21, 2048
+
+
+def predict_files(model, rows, allow_new, out):
+    """Labels of all rows in memory, or files with labels in the folder ``out``. With Dask, workers make them."""
+    require_columns(model, rows)
+    paths = [None] * len(rows.files) if out is None else label_paths(rows, out)
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    begins = np.cumsum([0, *(file.n_rows for file in rows.files)]).tolist()
+    calls = list(zip(begins[:-1], begins[1:], paths, strict=True))
+    if model.engine == "dask":
+        found = run_on_workers("labels", labels_of_file, (bare(model), rows, allow_new), calls)
+    else:
+        found = [labels_of_file((model, rows, allow_new), *call) for call in calls]
+    return np.concatenate(found) if out is None else [str(path) for path in paths]
+
+
+def labels_of_file(shared, begin, end, path):
+    """Labels of the rows of one file, which are returned, or written to ``path``."""
+    model, rows, allow_new = shared
+    chunks = _labels(model, rows, begin, end, allow_new)
+    if path is None:
+        return np.concatenate([np.empty(0, dtype=np.int32), *chunks])
+    try:
+        write_labels(path, chunks)
+    except OSError as error:
+        if error.filename is None:
+            raise OSError(error.errno, f"{error.strerror or error}; labels were not written", str(path)) from error
+        raise
+    return None
+
+
+def score_streamed(model, rows):
+    """Minus the cost of the rows, with the weights that they have in the files or the collection."""
+    opened = open_dask_in if model.engine == "dask" else open_stream_in
+    engine = opened(rows, Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._frame_)
+    return -model._objective_.cost(engine.nearest(Sites.of(model._sites_.centres)).stats)
+
+
+def require_columns(model, rows):
+    """Raise unless a model was fitted on columns like these."""
+    check_is_fitted(model)
+    model._check_shared_parameters()
+    if rows.n_features != model.n_features_in_:
+        raise ValueError(
+            f"the rows of {rows.files[0].path} have {rows.n_features} columns, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input; give columns to open_rows."
+        )
+    names, fitted = rows.feature_names, getattr(model, "feature_names_in_", None)
+    if names is not None and fitted is not None and names != list(fitted):
+        raise ValueError(
+            f"the columns {names} of {rows.files[0].path} are not those of the fit, {list(fitted)}; give columns to "
+            "open_rows in that order."
+        )
+    require_sound_centres(model._sites_.centres, rows.n_features)
+
+
+def _labels(model, rows, begin, end, allow_new):
+    """Labels of the rows ``begin`` … ``end`` − 1, a chunk at a time."""
+    frame, centres = model._frame_, model._sites_.centres
+    limits = model._limits(FALSE_ALARMS) if allow_new else None
+    for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows)), depth=1):
+        engine, seen = model._engine_in(frame, centres, chunk.X, None)
+        labels = model._rank_[engine.labels(engine.nearest(Sites.of(seen)).assignment)]
+        if allow_new:
+            parts = model._distances_in(frame, centres, model._order_, chunk.X)
+            scores = np.concatenate([outlier_scores(distances, limits) for _, distances in parts])
+            labels = np.where(scores > 1, np.int32(-1), labels)
+        yield labels
+
+
+def _chunk_rows(rows):
+    """Rows of a chunk, a multiple of the block size."""
+    return _BLOCK * max(1, _CHUNK_NUMBERS // (_BLOCK * rows.n_features))

@@ -1,0 +1,5 @@
+"""Rows in files: a description of them that is cheap to make and to send, and streams of chunks in row order."""
+
+from kfree.files.rows import FileRows, RowFile, open_rows
+
+__all__ = ["FileRows", "RowFile", "open_rows"]

@@ -1,0 +1,119 @@
+"""Streams of chunks: rows of any batches joined to chunks of one size, checked, and read ahead by a thread."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.files.formats import Batch, Column
+
+T = TypeVar("T")
+# Weights between this and its inverse can be multiplied with each other and with squared distances.
+_LEAST_WEIGHT = 1e-100
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The rows ``begin`` … ``begin + len(X)`` − 1 and their weights (None: all are one)."""
+
+    begin: int
+    X: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+
+def joined_batches(
+    batches: Iterator[Batch], begin: int, end: int, size: int, n_features: int, dtype: str
+) -> Generator[Chunk, None, None]:
+    """Batches of columns, of which those beyond ``n_features`` are weights, as chunks of rows."""
+    X: NDArray[Any] = np.empty((0, n_features), dtype)
+    weight: NDArray[np.float64] | None = None
+    n_filled = 0
+    for batch in batches:
+        taken, n_batch = 0, len(batch[0])
+        while taken < n_batch:
+            if n_filled == len(X):  # never written to again, because the last chunk may still be in use
+                n_filled, shape = 0, (min(size, end - begin), n_features)
+                X, weight = np.empty(shape, dtype), np.empty(shape[0]) if len(batch) > n_features else None
+            n = min(n_batch - taken, len(X) - n_filled)
+            for column in range(n_features):
+                X[n_filled : n_filled + n, column] = batch[column][taken : taken + n]
+            if weight is not None:
+                weight[n_filled : n_filled + n] = batch[n_features][taken : taken + n]
+            n_filled, taken = n_filled + n, taken + n
+            if n_filled == len(X):
+                yield Chunk(begin, X, weight)
+                begin += n_filled
+
+
+def require_numbers(batch: Batch, columns: Sequence[Column], weight: Column | None, path: str, first_row: int) -> None:
+    """Raise where a batch, which begins at the row ``first_row`` of a file, holds what is no number."""
+    for name, values in zip(columns, batch, strict=True):
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_fine = values.dtype.kind in "iub" or np.isfinite(values.sum())
+        if not is_fine:
+            bad = np.flatnonzero(~np.isfinite(values))
+            if len(bad):
+                raise ValueError(
+                    f"{path}: row {first_row + bad[0]} holds {values[bad[0]]} in column {name!r}. Remove or impute "
+                    "such rows."
+                )
+        if name == weight:
+            _require_weights(values, name, path, first_row)
+
+
+def _require_weights(values: NDArray[Any], name: Column, path: str, first_row: int) -> None:
+    is_fine = (values == 0) | ((values >= _LEAST_WEIGHT) & (values <= 1 / _LEAST_WEIGHT))
+    if not is_fine.all():
+        bad = int(np.argmin(is_fine))
+        raise ValueError(
+            f"{path}: row {first_row + bad} holds {values[bad]} in the weight column {name!r}; weights are zero or "
+            f"numbers between {_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}."
+        )
+
+
+def read_ahead(items: Generator[T, None, None], depth: int) -> Generator[T, None, None]:
+    """The same items, made by a thread that is at most ``depth`` items ahead.
+
+    The thread ends when the items do, or when the iterator is closed; its errors are raised here.
+    """
+    waiting: queue.Queue[Any] = queue.Queue(depth)
+    is_closed = threading.Event()
+
+    def put(entry: tuple[str, Any]) -> None:
+        while not is_closed.is_set():
+            try:
+                waiting.put(entry, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    def work() -> None:
+        try:
+            for item in items:
+                put(("item", item))
+                if is_closed.is_set():
+                    return
+            put(("end", None))
+        except BaseException as error:
+            put(("error", error))
+
+    thread = threading.Thread(target=work, name="kfree-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            kind, value = waiting.get()
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        is_closed.set()
+        thread.join()
+        items.close()

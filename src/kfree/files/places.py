@@ -1,0 +1,104 @@
+"""Where files are: local paths, globs, and the addresses that pyarrow.fs reads (s3://, gs://, hdfs://, file://)."""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import IO, Any, cast
+
+_WILD = set("*?[")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What shows that a file has changed: its size in bytes and when it was last written, in nanoseconds."""
+
+    size: int
+    mtime_ns: int
+
+
+def arrow(module: str) -> Any:
+    """A module of pyarrow."""
+    try:
+        return import_module(f"pyarrow.{module}" if module else "pyarrow")
+    except ImportError as error:
+        raise ImportError('reading these files needs pyarrow: pip install "kfree[files]"') from error
+
+
+def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths as given, with patterns replaced by what they match, sorted; folders are replaced by the files in them."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    files: list[str] = []
+    for path in [os.fspath(one) for one in given]:
+        matches = _matches(path)
+        if not matches:
+            raise FileNotFoundError(f"no file matches {path!r}. Give the path of a file, a list of paths or a pattern.")
+        files += matches
+    if not files:
+        raise FileNotFoundError("paths is empty. Give the path of a file, a list of paths or a pattern.")
+    return files
+
+
+def stamp(path: str) -> Stamp:
+    """The present stamp of a file; FileNotFoundError if there is none."""
+    if not _is_address(path):
+        status = os.stat(path)
+        return Stamp(status.st_size, status.st_mtime_ns)
+    system, inner = _system(path)
+    info = system.get_file_info(inner)
+    if not info.is_file:
+        raise FileNotFoundError(f"{path} is not a file.")
+    return Stamp(info.size, info.mtime_ns or 0)
+
+
+def opened(path: str) -> IO[bytes]:
+    """A file to read at any position."""
+    if not _is_address(path):
+        return open(path, "rb")
+    system, inner = _system(path)
+    return cast(IO[bytes], system.open_input_file(inner))
+
+
+def base_name(path: str) -> str:
+    """The name of a file without its folder."""
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _matches(path: str) -> list[str]:
+    if _is_address(path):
+        return _remote_matches(path)
+    if _WILD & set(path) and not os.path.exists(path):
+        return sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
+    if os.path.isdir(path):
+        inside = (os.path.join(path, name) for name in os.listdir(path) if not name.startswith((".", "_")))
+        return sorted(name for name in inside if os.path.isfile(name))
+    return [path] if os.path.exists(path) else []
+
+
+def _remote_matches(path: str) -> list[str]:
+    scheme = path.split("://", 1)[0]
+    if not _WILD & set(path):
+        system, inner = _system(path)
+        return [path] if system.get_file_info(inner).is_file else []
+    fixed = path[: min(path.index(sign) for sign in _WILD if sign in path)].rsplit("/", 1)[0]
+    system, inner = _system(fixed)
+    pattern = inner + path[len(fixed) :]
+    listed = system.get_file_info(arrow("fs").FileSelector(inner, recursive=True, allow_not_found=True))
+    names = (info.path for info in listed if info.is_file)
+    # A star does not match a slash, as in a local pattern.
+    wanted = (name for name in names if name.count("/") == pattern.count("/") and fnmatch.fnmatchcase(name, pattern))
+    return sorted(f"{scheme}://{name}" for name in wanted)
+
+
+def _is_address(path: str) -> bool:
+    return "://" in path
+
+
+def _system(address: str) -> tuple[Any, str]:
+    """The file system of an address and the path within it."""
+    system, inner = arrow("fs").FileSystem.from_uri(address)
+    return system, inner

@@ -1,0 +1,69 @@
+"""Exact passes over all rows: Lloyd's iterations, and merges that the statistics show to lower J."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.engines.contract import Engine
+from kfree.search.agglomerate import agglomerate
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, recentred, state_of
+from kfree.search.loop import Clock, Descent, always, require_finite
+
+# Passes end when one lowers the cost by less than this share.
+LEAST_SHARE = 1e-4
+# The most exact passes, so that a search takes no more than 25 passes together with those of the summary.
+MOST_PASSES = 22
+
+# From a state to the sites of the next pass.
+Step = Callable[[State, Objective], Sites]
+
+
+def descended(
+    engine: Engine,
+    sites: Sites,
+    objective: Objective,
+    step: Step,
+    most_passes: int = MOST_PASSES,
+    in_time: Clock = always,
+    report: Callable[[Descent[State]], None] | None = None,
+) -> Descent[State]:
+    """Passes from ``sites`` until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
+    state = state_of(sites, engine.nearest(sites), objective)
+    require_finite(state)
+    descent = Descent(state, [state.cost])
+    while True:
+        if report is not None:
+            report(descent)
+        if descent.converged or descent.n_iter >= most_passes or not in_time():
+            return descent
+        sites = step(descent.state, objective)
+        new, old = state_of(sites, engine.nearest(sites), objective), descent.state
+        descent.n_iter += 1
+        descent.converged = not new.cost < (1.0 - LEAST_SHARE) * old.cost
+        if new.cost <= old.cost:
+            descent.state = new
+            descent.cost_history.append(new.cost)
+
+
+def means(state: State, objective: Objective) -> Sites:
+    """Means of the clusters; one without rows stays where it is."""
+    return state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
+
+
+def occupied_means(state: State, objective: Objective) -> Sites:
+    """Means of the clusters that have rows."""
+    return recentred(state, objective)
+
+
+def merged_means(state: State, objective: SplitMergeObjective) -> Sites:
+    """Means of the clusters, those merged whose merging lowers J: n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² < lam."""
+    stats, alive = state.stats.copy(), state.stats.n > 0
+    places = np.flatnonzero(alive)
+    merges = agglomerate(state.stats.take(places), objective, below=objective.lam)
+    for (a, b), cost in zip(places[merges.pairs], merges.costs, strict=True):
+        stats.absorb(a, b, cost)
+        alive[b] = False
+    return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)

@@ -1,0 +1,127 @@
+"""Micro-clusters of all rows: a sample gives their places, one pass their statistics, and far rows found new ones.
+
+A clustering of micro-clusters costs as much as that of their rows, but for a constant, if the rows of a micro-cluster
+stay together. So a search on micro-clusters minimises an upper bound of J.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.engines.contract import Engine, SampleEngine
+from kfree.engines.local.engine import LocalEngine
+from kfree.engines.local.part import LocalPart
+from kfree.engines.registry import open_engine
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
+from kfree.search.centres.split_merge import grown
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, one_cluster, state_of
+from kfree.search.path.micro_clusters import PathObjective
+from kfree.search.summary.plan import Plan
+
+# Micro-clusters per cluster, and the fewest, if memory allows them: 4,096, or fewer where the pass that makes them
+# would compute more distances than this.
+PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 10**11
+# This share of the micro-clusters that memory allows is left for far rows.
+_FOR_FAR_ROWS = 1 / 4
+# They are seeded on so many rows each, and settled by so many iterations of k-means on the sample.
+_ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
+# The number of clusters is estimated on so many rows.
+_ROWS_TO_COUNT = 20_000
+
+
+class SummaryObjective(SplitMergeObjective, PathObjective, Protocol):
+    """An objective of split-merge search whose clusters can represent their rows."""
+
+
+class SummaryEngine(LocalEngine):
+    """Micro-clusters as weighted rows; samples are of the rows that they stand for."""
+
+    def __init__(self, micro: LocalEngine, sample: SampleEngine, n_counting: int):
+        super().__init__(micro.name, cast(LocalPart, micro.parts[0]))
+        self.n_counting, self._sample = n_counting, sample
+
+    def sample(
+        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
+    ) -> SampleEngine | None:
+        """The first rows of the sample, which is in random order; with ``beyond``, those at none of these sites."""
+        some = self._sample
+        if beyond is not None:
+            done = some.nearest(beyond)
+            rows = np.flatnonzero(some.sq_dists(done.assignment, beyond.centres) > 0)
+            if not len(rows):
+                return None
+            some = some.among(rows)
+        return some.among(np.arange(min(size, some.n_rows)))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Micro-clusters of all rows. The cost of their rows is higher by ``offset`` than that of the ``engine``."""
+
+    engine: SummaryEngine
+    sample: SampleEngine
+    offset: float
+    n_passes: int
+
+
+def summarised(
+    engine: Engine,
+    objective: SummaryObjective,
+    plan: Plan,
+    n_clusters: int | None,
+    seed: int,
+    n_threads: int | None,
+) -> Summary:
+    """A summary that is fine enough for ``n_clusters``, or for the penalty of ``objective`` if that is None.
+
+    The sample is drawn with ``seed``, in a pass over the rows that an engine may have made when it was opened.
+    """
+    rng = np.random.RandomState(seed)
+    sample = engine.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, engine.n_features))))
+    assert sample is not None  # some row has a positive weight
+    scale = engine.total_weight / sample.total_weight
+    expected = _expected_clusters(sample, objective, scale) if n_clusters is None else n_clusters
+    state = _settled(sample, objective, _n_micro(expected, engine.n_rows, plan, sample.n_rows), rng)
+    # A row founds a micro-cluster if it alone would add more than the mean cost of one.
+    most_added = scale * state.inertia / len(state.stats.n)
+    threshold = min(most_added, objective.lam) if objective.lam else most_added
+    done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
+    rows, weight = objective.as_rows(done.stats)
+    counts, frame = weight > 0, engine.frame
+    places = frame.outward(rows[counts])
+    micro = open_engine(engine.name, places, weight=weight[counts], unit=frame.unit, frame=frame, n_threads=n_threads)
+    assert isinstance(micro, LocalEngine)  # there is one part
+    offset = math.fsum(objective.least_cost(done.stats, done.centres))
+    return Summary(SummaryEngine(micro, sample, engine.n_counting), sample, offset, n_passes=2)
+
+
+def _n_micro(n_clusters: int, n_rows: int, plan: Plan, n_sampled: int) -> int:
+    wanted = max(PER_CLUSTER * n_clusters, _FEWEST, min(_USUAL, _MOST_DISTANCES // n_rows))
+    return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
+
+
+def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, scale: float) -> int:
+    """How many clusters all rows will have, estimated on some rows with their share of the penalty."""
+    if not objective.lam:
+        return 1
+    some = sample.among(np.arange(min(_ROWS_TO_COUNT, sample.n_rows)))
+    share = replace(objective, lam=objective.lam / scale * some.total_weight / sample.total_weight)
+    start = one_cluster(some, share)
+    state = occupied(state_of(start, some.nearest(start), share), some, share)
+    return len(grown(state, some, share, None).stats.n)
+
+
+def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
+    """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
+    some = sample.among(np.arange(min(_ROWS_PER_SEED * n_micro, sample.n_rows)))
+    lloyd = Lloyd()
+    state = lloyd.start(Sites.of(greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)), sample, objective)
+    for _ in range(_LLOYD_PASSES):
+        state = lloyd(state, sample, objective)
+    return state

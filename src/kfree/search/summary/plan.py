@@ -1,0 +1,64 @@
+"""How a limit of memory is divided: chunks that are read, a sample of the rows, and micro-clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Numbers take eight bytes, whatever the type of the files, so that results do not depend on it.
+_NUMBER = 8
+# Bytes per row that a search in memory takes beyond the rows themselves, which it may copy.
+_PER_ROW = 160
+# Shares of the memory.
+_FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
+# Copies of a chunk that exist at once: in use, read, and being read.
+_CHUNK_COPIES = 4
+# Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
+_MICRO_COPIES = 16
+# More rows make no better sample, and larger chunks save no time.
+_MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
+FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The rows of a chunk, of the sample, and the most micro-clusters, for ``n_features`` columns."""
+
+    memory: int
+    n_features: int
+    chunk_rows: int
+    sample_rows: int
+    most_micro: int
+
+    @classmethod
+    def of(cls, memory: int, n_features: int, block: int) -> Plan:
+        """``block`` is the block size of sums; chunks hold a power of two of blocks."""
+        width = _NUMBER * (n_features + 2)
+        row = _PER_ROW + 2 * width
+        n_blocks = int(_FOR_CHUNKS * memory / (_CHUNK_COPIES * block * (width + 48)))
+        chunk_rows = min(block << max(n_blocks.bit_length() - 1, 0), max(_MOST_CHUNK_ROWS, block))
+        plan = cls(
+            memory,
+            n_features,
+            chunk_rows,
+            min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED),
+            int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW)),
+        )
+        needed = max(
+            int(_CHUNK_COPIES * block * (width + 48) / _FOR_CHUNKS),
+            int(FEWEST_SAMPLED * row / _FOR_SAMPLE),
+            int(FEWEST_MICRO * (_MICRO_COPIES * width + _PER_ROW) / _FOR_MICRO),
+        )
+        if memory < needed:
+            raise ValueError(
+                f"memory={memory} bytes is not enough for {n_features} columns; give at least {needed} bytes "
+                f"({-(-needed // 1_000_000)}MB)."
+            )
+        return plan
+
+    def fits(self, n_rows: int) -> bool:
+        """Whether so many rows can be searched in memory."""
+        return n_rows * (_PER_ROW + 2 * _NUMBER * self.n_features) <= self.memory
+
+    def can_label(self, n_rows: int) -> bool:
+        """Whether labels and bounds of so many rows can be kept, besides the rows themselves."""
+        return n_rows * _PER_ROW // 4 <= self.memory

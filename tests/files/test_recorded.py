@@ -1,0 +1,60 @@
+"""Passes in a checkpoint: the same bits with and without it, and no recorded pass runs again."""
+
+import numpy as np
+import pytest
+from engines.checks import rows_of_all_kinds
+from files.test_stream import SEED, check_same, first_draw
+
+from kfree.core.sites import Sites
+from kfree.engines.files.engine import Here, open_stream
+from kfree.engines.files.recorded import Recorded
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.native import _core
+from kfree.saving.journal import Journal
+
+READING = Reading("native", 1, 2 * _core.BLOCK)
+
+
+class FailingRows(ArrayRows):
+    """Rows that may be read so many times."""
+
+    n_reads = 0
+
+    def chunks(self, begin, end, size):
+        for chunk in super().chunks(begin, end, size):
+            yield chunk
+            if chunk.begin + len(chunk.X) == self.n_rows:
+                FailingRows.n_reads -= 1
+                if FailingRows.n_reads < 0:
+                    raise KeyboardInterrupt
+
+
+def searched(place):
+    """What a search of a few passes finds."""
+    engine = open_stream(place, sample=(300, first_draw(SEED)))
+    sample = engine.sample(300, np.random.RandomState(SEED), Sites.of(engine.first_point()[None, :]))
+    sites = Sites.of(sample.rows(np.arange(9)))
+    found = {"frame": [engine.frame.anchor, engine.frame.shift], "sample": [sample.rows(np.arange(300))]}
+    for name in ("nearest", "births", "nearest again", "no room"):
+        done = (
+            engine.nearest(sites) if "nearest" in name else engine.sweep(sites, 9.0, None, 3 if "no" in name else 999)
+        )
+        found[name] = [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
+        found[f"{name}: who"] = [done.assignment.fingerprints]
+        sites = Sites.of(done.centres)
+    return {**found, "distances": [np.array(engine.n_distances)]}
+
+
+@pytest.mark.parametrize("n_passes", [1, 3])
+def test_a_search_interrupted_again_and_again_ends_with_the_same_bits(n_passes, tmp_path, rng):
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    expected = searched(Here(ArrayRows(X, weight), READING))
+    found, n_attempts = None, 0
+    while found is None:
+        FailingRows.n_reads, n_attempts = n_passes, n_attempts + 1
+        try:
+            found = searched(Recorded(Here(FailingRows(X, weight), READING), Journal(tmp_path / "fit", {"rows": 1})))
+        except KeyboardInterrupt:
+            assert n_attempts < 12
+    check_same(found, expected)
+    assert n_attempts == -(-9 // n_passes)

@@ -1,0 +1,103 @@
+"""Streamed rows, from arrays and files of any partitioning: the bits of rows in memory."""
+
+import numpy as np
+import pytest
+from engines.checks import rows_of_all_kinds
+from engines.metering import Metered
+
+from kfree.core.sites import Sites
+from kfree.engines.files.engine import Here, open_stream
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.engines.registry import open_engine
+from kfree.files import open_rows
+from kfree.native import _core
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.summary.exact import descended, merged_means
+from kfree.search.summary.micro import summarised
+from kfree.search.summary.plan import Plan
+
+KINDS = [
+    "float64",
+    "float32",
+    "weights, some zero",
+    "far from the origin",
+    "ties",
+    "one column",
+    "heavy tails",
+    "cosine",
+]
+SEED = 4
+# Chunks of one block, and chunks that are no power of two.
+CHUNKS = [_core.BLOCK, 3 * _core.BLOCK]
+
+
+def outcomes(engine, lam):
+    """Arrays that all engines must agree about: frame, sample, a pass, a sweep with births and one that is full."""
+    start = Sites.of(engine.first_point()[None, :])
+    one = engine.nearest(start)
+    sample = engine.sample(300, np.random.RandomState(SEED), start)
+    sites = Sites.of(sample.rows(np.arange(9)))
+    yield "frame", [engine.frame.anchor, engine.frame.shift, np.array(engine.total_weight), np.array(engine.n_counting)]
+    yield "sample", [sample.rows(np.arange(300))]
+    for name, done in (
+        ("one site", one),
+        ("nine sites", engine.nearest(sites)),
+        ("births", engine.sweep(sites, lam, None, 10_000)),
+        ("no room", engine.sweep(sites, lam, None, 3)),
+    ):
+        yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
+        yield f"{name}: labels", [engine.labels(done.assignment), done.assignment.fingerprints]
+        yield f"{name}: sums", [engine.sums(done.assignment).sum, engine.sq_dists(done.assignment, done.centres)]
+
+
+def check_same(found, expected):
+    for name, arrays in dict(expected).items():
+        for ours, theirs in zip(found[name], arrays, strict=True):
+            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+def first_draw(seed):
+    return int(np.random.RandomState(seed).randint(2**31))
+
+
+@pytest.mark.parametrize("chunk_rows", CHUNKS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_has_the_bits_of_memory(kind, chunk_rows, rng):
+    X, weight, unit = rows_of_all_kinds(rng)[kind]
+    lam = 0.05 if unit else 9.0
+    expected = dict(outcomes(open_engine("native", X, weight=weight, unit=unit, n_threads=1), lam))
+    assert len(expected["births"][0]) > 9
+    reading = Reading("native", 2, chunk_rows)
+    for begins in ([0], [0, _core.BLOCK, 4 * _core.BLOCK]):
+        stream = open_stream(Here(ArrayRows(X, weight), reading, begins), unit=unit, sample=(300, first_draw(SEED)))
+        check_same(dict(outcomes(stream, lam)), expected)
+
+
+@pytest.mark.parametrize("cuts", [[], [1], [100, 5000, 5001, 11_000]], ids=["one file", "two files", "five files"])
+def test_files_of_any_partitioning_have_the_bits_of_memory(cuts, tmp_path, rng):
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    table = np.column_stack([X, weight])
+    for number, rows in enumerate(np.split(table, cuts)):
+        np.save(tmp_path / f"{number}.npy", rows)
+    expected = dict(outcomes(open_engine("native", X, weight=weight), 9.0))
+    rows = open_rows(tmp_path / "*.npy", columns=[0, 1, 2], weight=3)
+    check_same(dict(outcomes(open_stream(Here(rows, Reading("native", None, _core.BLOCK))), 9.0)), expected)
+
+
+def test_a_sample_that_was_drawn_in_the_first_pass_needs_no_other(rng):
+    X = rng.normal(size=(3 * _core.BLOCK, 2))
+    engine = open_stream(Here(ArrayRows(X), Reading("native", 1, _core.BLOCK)), sample=(50, first_draw(SEED)))
+    assert engine.sample(50, np.random.RandomState(SEED), Sites.of(np.zeros((1, 2)))).n_rows == 50
+    assert engine.parts[0].n_passes == 0
+
+
+def test_nothing_as_long_as_the_rows_crosses(rng):
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    metered = Metered(open_stream(Here(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK))), len(X))
+    objective = DPMeansObjective(100.0)
+    summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
+    found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))
+    descended(metered, found.state.sites, objective, merged_means)
+    assert metered.largest["sweep"] < len(X) / 2
+    assert metered.largest["nearest"] < 1000

@@ -1,0 +1,163 @@
+"""Fits with engine="dask": the bits of rows in memory and in files, lazy labels, checkpoints, clear errors."""
+
+import sys
+
+import dask.array as da
+import dask.dataframe as dd
+import distributed
+import numpy as np
+import pandas as pd
+import pytest
+from files.test_any_size import FITS, MEMORY, N_ROWS, PUBLISHED, rows_with_weights
+
+import kfree
+from kfree import DPMeans, KMeans, open_rows
+from kfree.saving.journal import CheckpointError, Journal
+
+X, WEIGHT = rows_with_weights(N_ROWS)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """The rows in three files."""
+    folder = tmp_path_factory.mktemp("rows")
+    for number, part in enumerate(np.split(np.column_stack([X, WEIGHT]), [1, 10_000])):
+        np.save(folder / f"{number}.npy", part)
+    return open_rows(folder, columns=[0, 1, 2], weight=3)
+
+
+def check_same(model, expected):
+    for name in PUBLISHED:
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)
+
+
+@pytest.mark.parametrize("fit", ["automatic k", "a penalty", "k-means", "cosine"])
+def test_files_on_workers_have_the_bits_of_memory(fit, rows, client):
+    expected = FITS[fit]().fit(X, sample_weight=WEIGHT)
+    model = FITS[fit]().set_params(engine="dask").fit(rows)
+    check_same(model, expected)
+    np.testing.assert_array_equal(model.predict(rows), expected.labels_)
+    assert -model.score(rows) == model.cost_
+    assert model.engine_ == "dask, streamed"
+
+
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_the_number_of_workers_changes_no_bit(n_workers, rows):
+    expected = DPMeans(lam=900.0, memory=MEMORY).fit(rows)
+    settings = {"processes": False, "dashboard_address": ":0", "n_workers": n_workers, "threads_per_worker": 2}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster):
+        check_same(DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(rows), expected)
+
+
+def test_arrays_get_lazy_labels_with_their_chunks(client, tmp_path):
+    chunked = da.from_array(X, chunks=((3000, 1, 9999, 3000), (2, 1)))
+    model = DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(
+        chunked, sample_weight=da.from_array(WEIGHT, chunks=5000)
+    )
+    expected = DPMeans(lam=900.0, memory=MEMORY).fit(X, sample_weight=WEIGHT)
+    check_same(model, expected)
+    assert isinstance(model.labels_, da.Array)
+    assert model.labels_.chunks == chunked.chunks[:1]
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(model.predict(chunked, allow_new=True).compute(), expected.predict(X, allow_new=True))
+    model.save(tmp_path / "model.kfree")
+    np.testing.assert_array_equal(kfree.load(tmp_path / "model.kfree").cluster_centers_, model.cluster_centers_)
+
+
+def test_dataframes_keep_the_names_of_their_columns(client):
+    frame = dd.from_pandas(pd.DataFrame(X, columns=["a", "b", "c"]), npartitions=3)
+    model = KMeans(7, random_state=0, memory=MEMORY, engine="dask").fit(frame[frame.a > -np.inf])
+    check_same(model, KMeans(7, random_state=0, memory=MEMORY).fit(X))
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.labels_.shape == (N_ROWS,)
+
+
+def test_a_collection_that_fits_in_memory_is_searched_there(client):
+    some = da.from_array(X[:3000], chunks=(1000, 3))
+    given = {"lam": 900.0, "noise": 0.01, "memory": "1GB"}
+    model, expected = DPMeans(engine="dask", **given).fit(some), DPMeans(**given).fit(X[:3000])
+    check_same(model, expected)
+    assert model.labels_.chunks == some.chunks[:1]
+    np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)
+
+
+def test_workers_write_labels(rows, client, tmp_path):
+    model = DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(rows)
+    labels = open_rows(model.predict(rows, out=tmp_path / "labels"))
+    (chunk,) = labels.chunks(0, N_ROWS, N_ROWS)
+    np.testing.assert_array_equal(chunk.X[:, 0], model.predict(rows))
+
+
+class Interrupted(Journal):
+    """A checkpoint after which a fit is interrupted, when so many passes were recorded."""
+
+    n_left = 0
+
+    def answer(self, question, work_out):
+        def once():
+            if not Interrupted.n_left:
+                raise KeyboardInterrupt
+            Interrupted.n_left -= 1
+            return work_out()
+
+        return super().answer(question, once)
+
+
+@pytest.mark.parametrize("engine", ["auto", "dask"])
+def test_a_fit_goes_on_from_its_checkpoint(engine, rows, client, tmp_path, monkeypatch):
+    expected = DPMeans(lam=900.0, memory=MEMORY).fit(rows)
+    monkeypatch.setattr("kfree.estimators._places.Journal", Interrupted)
+    model, n_interrupted = DPMeans(lam=900.0, memory=MEMORY, checkpoint=tmp_path / "fit.kfree", engine=engine), 0
+    while not hasattr(model, "cost_"):
+        Interrupted.n_left = 2
+        try:
+            model.fit(rows)
+        except KeyboardInterrupt:
+            n_interrupted += 1
+            model.engine = "auto" if model.engine == "dask" else "dask"  # whoever goes on
+    assert n_interrupted >= 2
+    check_same(model, expected)
+
+
+def test_a_checkpoint_of_another_fit_is_refused(rows, tmp_path, monkeypatch):
+    path = tmp_path / "fit.kfree"
+    model = DPMeans(lam=900.0, memory=MEMORY, checkpoint=path).fit(rows)
+    with pytest.raises(CheckpointError, match=r"another fit \(lam: 900\.0 there, 901\.0 here\)"):
+        DPMeans(lam=901.0, memory=MEMORY, checkpoint=path).fit(rows)
+    with pytest.raises(CheckpointError, match=r"another fit \(data: '\w+' there, '\w+' here\)"):
+        DPMeans(lam=900.0, memory=MEMORY, checkpoint=path).fit(X + 1.0)
+    monkeypatch.setattr("kfree.__version__", "0.0.9")
+    with pytest.raises(CheckpointError, match=r"version of kfree: '\d\.\d\.\d' there, '0\.0\.9' here"):
+        model.fit(rows)
+
+
+def test_without_a_client_it_says_how_to_start_one(rows):
+    with pytest.raises(RuntimeError, match=r"found no Dask client. Start one before fit: .*`Client\(\)`"):
+        DPMeans(engine="dask").fit(rows)
+
+
+def test_without_dask_it_says_how_to_install_it(rows, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ImportError, match=r'pip install "kfree\[dask\]"'):
+        DPMeans(engine="dask").fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((X, None), r"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a ndarray"),
+        ((da.from_array(X, chunks=-1), WEIGHT), "sample_weight is a ndarray; with a Dask collection"),
+        ((da.from_array(X, chunks=-1), da.ones(5)), r"sample_weight has the shape \(5,\)"),
+        ((da.from_array(X[:, 0], chunks=-1), None), r"X has the shape \(16000,\)"),
+    ],
+)
+def test_rows_that_it_does_not_take(given, message, client):
+    with pytest.raises((TypeError, ValueError), match=message):
+        DPMeans(engine="dask").fit(given[0], sample_weight=given[1])
+
+
+def test_values_that_are_no_numbers_are_named(client):
+    bad = X.copy()
+    bad[12_345, 1] = np.nan
+    with pytest.raises(ValueError, match="X: row 12345 holds nan in column 1"):
+        DPMeans(memory=MEMORY, engine="dask").fit(da.from_array(bad, chunks=(5000, 3)))

@@ -1,0 +1,164 @@
+"""Workers and clients that die, in every phase: the same bits, or a clear error and a checkpoint that goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from files.test_recorded import searched
+from files.test_stream import check_same
+from workers.faults import TroubledRows
+
+from kfree.engines.dask.cluster import Cluster, ClusterError
+from kfree.engines.dask.part import OnWorkers
+from kfree.engines.dask.place import FilesOnWorkers
+from kfree.engines.files.engine import Here
+from kfree.engines.files.recorded import Recorded
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.native import _core
+from kfree.saving.journal import Journal
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+READING = Reading("native", 1, _core.BLOCK)
+ROWS = np.random.default_rng(5).normal(size=(8 * _core.BLOCK + 5, 2)) * np.array([1.0, 30.0])
+SETTINGS = {"dashboard_address": ":0", "n_workers": 2, "threads_per_worker": 1, "memory_limit": "700MB"}
+
+
+@pytest.fixture(scope="module")
+def processes():
+    # Processes start fast from a server. On a busy machine a worker may be away for more than the usual 15 seconds.
+    config = {"distributed.worker.multiprocessing-method": "forkserver", "distributed.deploy.lost-worker-timeout": "2m"}
+    with dask.config.set(config), distributed.LocalCluster(**SETTINGS) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(processes):
+    with distributed.Client(processes) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return without_counts(searched(Here(ArrayRows(ROWS), READING)))
+
+
+def without_counts(found):
+    """All but the number of distances, which depends on how births are found."""
+    return {name: arrays for name, arrays in found.items() if name != "distances"}
+
+
+@pytest.fixture
+def orders(tmp_path):
+    folder = tmp_path / "orders"
+    folder.mkdir()
+    return folder
+
+
+class Ordering(Cluster):
+    """A cluster in which ``what`` is ordered when the first pass with some name begins."""
+
+    def __init__(self, client, orders, what, patience=60.0):
+        super().__init__(client, patience)
+        self._orders, self.left = orders, dict(what)
+
+    def submit(self, function, *args, key, worker=None):
+        for phase in [phase for phase in self.left if key[0].startswith(f"kfree-{phase}-")]:
+            for number, order in enumerate(self.left.pop(phase)):
+                (self._orders / f"{order}-{number}").touch()
+        return super().submit(function, *args, key=key, worker=worker)
+
+
+def place_of(cluster, orders):
+    return OnWorkers(FilesOnWorkers(cluster, TroubledRows(ROWS, orders, os.getpid()), READING))
+
+
+TROUBLES = {
+    "a worker dies in each phase": {phase: ["die"] for phase in ("look", "nearest", "far-rows", "restate")},
+    "all workers die": {"nearest": ["die", "die"]},
+    "out of memory": {"nearest": ["fill"]},
+    "a slow worker": {"nearest": ["wait"]},
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_workers_in_trouble_change_no_bit(trouble, client, orders, expected):
+    cluster = Ordering(client, orders, TROUBLES[trouble])
+    check_same(without_counts(searched(place_of(cluster, orders))), expected)
+    assert not cluster.left
+    assert not list(orders.iterdir())  # all orders were carried out
+
+
+def test_a_retired_worker_changes_no_bit(orders, expected):
+    class Retiring(Cluster):
+        def submit(self, function, *args, key, worker=None):
+            if key[0].startswith("kfree-restate") and key[1] == 1:
+                retired.append(next(iter(self.workers())))
+                self.client.retire_workers(retired)
+            return super().submit(function, *args, key=key, worker=worker)
+
+    retired = []
+    with distributed.LocalCluster(**{**SETTINGS, "processes": False}) as own, distributed.Client(own) as client:
+        check_same(without_counts(searched(place_of(Retiring(client), orders))), expected)
+    assert retired
+
+
+def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, processes):
+    processes.scheduler.allowed_failures = 0
+    try:
+        with pytest.raises(ClusterError, match="several workers died .* give memory= a smaller value"):
+            searched(place_of(Ordering(client, orders, {"nearest": ["die"]}), orders))
+    finally:
+        processes.scheduler.allowed_failures = 3
+
+
+def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):
+    class Deserted(Cluster):
+        def submit(self, function, *args, key, worker=None):
+            future = super().submit(function, *args, key=key, worker=worker)
+            if key[0].startswith("kfree-far-rows") and key[1] == 0:
+                client.cluster.scale(0)
+            return future
+
+    path = tmp_path / "fit.kfree"
+    with pytest.raises(ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again; .* checkpoint="):
+        searched(Recorded(place_of(Deserted(client, patience=0.5), orders), Journal(path, {})))
+    client.cluster.scale(2)
+    client.wait_for_workers(2, timeout=60)
+    journal = Journal(path, {})
+    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    assert journal.n_repeated > 2
+
+
+DIES = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[4])
+import distributed
+from workers.test_faults import *
+
+class Last(Journal):
+    def _append(self, document, arrays):
+        super()._append(document, arrays)
+        self.n = getattr(self, "n", 0) + 1
+        if self.n == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    with distributed.Client(sys.argv[1]) as client:
+        searched(Recorded(place_of(Cluster(client), Path(sys.argv[2])), Last(sys.argv[3], {})))
+"""
+
+
+def test_a_killed_client_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):
+    path, tests = tmp_path / "fit.kfree", Path(__file__).parents[1]
+    args = [client.scheduler.address, str(orders), str(path), str(tests)]
+    died = subprocess.run([sys.executable, "-c", DIES, *args], capture_output=True, check=False, timeout=120)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()
+    journal = Journal(path, {})
+    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    assert journal.n_repeated == 4
