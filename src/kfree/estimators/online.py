@@ -5,7 +5,7 @@ from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
-from kfree.engines.registry import ENGINES
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.estimators._events import EventLog, followed
 from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer, has_no_rows
@@ -253,7 +253,7 @@ class OnlineDPMeans(StreamClusterer):
         require_choice("order", self.order, ORDERS)
 
     def _check_shared_parameters(self):
-        require_choice("engine", self.engine, list(ENGINES))
+        require_choice("engine", self.engine, IMPLEMENTATIONS)
         require_threads(self.n_threads)
 
     def _new_stream(self, rows, weight, order=None):

@@ -7,6 +7,8 @@ from typing import Any
 
 # Triton has tensor cores and float64 from this compute capability on.
 LEAST_CAPABILITY = (8, 0)
+# Labels, distances, lists of rows and sorted rows, as many as are alive at a time.
+BYTES_A_ROW = 100
 INSTALL = 'pip install "kfree[gpu]"'
 
 
@@ -37,6 +39,22 @@ def require_device() -> Any:
             f"{torch.cuda.get_device_name(device)} has {_dotted(capability)}. Use engine=\"auto\" for the CPU."
         )
     return device
+
+
+def require_room(n_rows: int, n_features: int, bytes_to_copy: int, device: Any) -> None:
+    """Raise unless the device has room for rows that are not there yet, for their bytes, and for passes over them."""
+    import torch
+
+    if device.type == "cpu":
+        return
+    needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW)
+    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    if needed > free:
+        raise MemoryError(
+            f'engine="gpu" needs about {needed / 1e9:.1f} GB on {torch.cuda.get_device_name(device)} for {n_rows} rows of '
+            f"{n_features} columns, and {free / 1e9:.1f} GB are free. Free some, or stream the rows through the device "
+            'with memory="1GB".'
+        )
 
 
 def n_programs(device: Any) -> int:

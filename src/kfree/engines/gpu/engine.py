@@ -13,7 +13,7 @@ from kfree.core.frame import Frame
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import generic_direction
-from kfree.engines.gpu.device import require_device
+from kfree.engines.gpu.device import require_device, require_room
 from kfree.engines.gpu.part import GpuPart
 from kfree.engines.local.engine import LocalEngine, centred_frame
 from kfree.engines.local.part import LocalPart
@@ -56,6 +56,8 @@ def open_gpu(
     if sp.issparse(X):
         raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')
     device = require_device()
+    is_there = isinstance(X, torch.Tensor) and X.device == device
+    require_room(*X.shape, 0 if is_there else X.shape[0] * X.shape[1] * X.dtype.itemsize, device)
     rows = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.require(X, requirements="W")).to(device)
     weights = None if weight is None else torch.from_numpy(weight).to(device)
 

@@ -15,11 +15,19 @@ from kfree.core.stats import Floats, Stats
 from kfree.core.sum_tree import nodes_covering
 from kfree.engines.gpu import assign, sums
 from kfree.engines.gpu.arrays import TorchArrays
+from kfree.engines.gpu.device import require_device
 from kfree.engines.gpu.rows import DeviceRows
 from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.local.part import LocalPart, require_directions
 from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
 from kfree.native.implementations import implementation
+
+
+def uploaded(X: Any, weight: Floats | None, frame: Frame, begin: int) -> GpuPart:
+    """Rows that are taken to the GPU for a pass, one part of several."""
+    device = require_device()
+    rows, weights = (None if a is None else torch.from_numpy(np.require(a, requirements="W")).to(device) for a in (X, weight))
+    return GpuPart(rows, weights, frame, begin, alone=False, is_last=False)
 
 
 class GpuPart(InMemoryPart):
