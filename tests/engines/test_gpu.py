@@ -146,7 +146,9 @@ def test_sums_follow_the_tree_of_blocks():
     engine = open_engine("reference", X)
     labels = (np.arange(n) % 3 == 0).astype(np.int32)
     rows = DeviceRows(torch.from_numpy(X).to(device), engine.frame)
-    expected_sums = engine.sums(engine.moved(engine.nearest(Sites.of(np.zeros((2, 1)))).assignment, np.arange(n), labels))
+    expected_sums = engine.sums(
+        engine.moved(engine.nearest(Sites.of(np.zeros((2, 1)))).assignment, np.arange(n), labels)
+    )
     for levels in (0, 2, 8):
         segments = sums.Segments(rows, 0, None, torch.from_numpy(labels).to(device), 2, levels)
         found = sums.total(segments.sums(None, None), 0).cpu()

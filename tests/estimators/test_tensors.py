@@ -24,7 +24,10 @@ def X(rng):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
 def test_a_tensor_is_clustered_as_an_array_is(X, dtype):
     tensor = torch.from_numpy(X).to(dtype)
-    model, other = KMeans(3, engine="gpu", random_state=0).fit(tensor), KMeans(3, random_state=0).fit(tensor.float().numpy())
+    model, other = (
+        KMeans(3, engine="gpu", random_state=0).fit(tensor),
+        KMeans(3, random_state=0).fit(tensor.float().numpy()),
+    )
     np.testing.assert_array_equal(model.labels_, other.labels_)
     np.testing.assert_array_equal(model.cluster_centers_, other.cluster_centers_)
     np.testing.assert_array_equal(model.predict(tensor), other.labels_)

@@ -56,7 +56,9 @@ def in_memory(rows, index=None):
         return rows if index is None else rows[index]
     import torch
 
-    if index is not None:
+    if isinstance(index, slice):
+        rows = rows[index]
+    elif index is not None:
         rows = rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)]
     return rows.cpu().numpy()
 

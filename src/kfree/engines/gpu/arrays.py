@@ -18,9 +18,7 @@ _DTYPES: dict[Any, torch.dtype] = {
     np.bool_: torch.bool,
 }
 # The output function of SplitMix64, as in core/hashing.py, in two's complement: torch has no operations on uint64.
-_GOLDEN, _FIRST, _SECOND = (
-    value - (1 << 64) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+_GOLDEN, _FIRST, _SECOND = (value - (1 << 64) for value in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 class TorchArrays:

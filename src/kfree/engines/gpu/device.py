@@ -36,7 +36,7 @@ def require_device() -> Any:
     if capability < LEAST_CAPABILITY:
         raise RuntimeError(
             f'engine="gpu" needs compute capability {_dotted(LEAST_CAPABILITY)} or higher; '
-            f"{torch.cuda.get_device_name(device)} has {_dotted(capability)}. Use engine=\"auto\" for the CPU."
+            f'{torch.cuda.get_device_name(device)} has {_dotted(capability)}. Use engine="auto" for the CPU.'
         )
     return device
 

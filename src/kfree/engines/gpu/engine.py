@@ -49,9 +49,7 @@ class GpuEngine(ChunkedEngine):
         return LocalEngine("native", _in_memory(np.concatenate([X for X, _ in found]), weight, self.frame))
 
 
-def open_gpu(
-    X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int]
-) -> GpuEngine:
+def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int]) -> GpuEngine:
     """Validated rows on the GPU, in parts that begin at the rows ``begins``; see ``registry.open_engine``."""
     if sp.issparse(X):
         raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')

@@ -26,7 +26,9 @@ from kfree.native.implementations import implementation
 def uploaded(X: Any, weight: Floats | None, frame: Frame, begin: int) -> GpuPart:
     """Rows that are taken to the GPU for a pass, one part of several."""
     device = require_device()
-    rows, weights = (None if a is None else torch.from_numpy(np.require(a, requirements="W")).to(device) for a in (X, weight))
+    rows, weights = (
+        None if a is None else torch.from_numpy(np.require(a, requirements="W")).to(device) for a in (X, weight)
+    )
     return GpuPart(rows, weights, frame, begin, alone=False, is_last=False)
 
 
@@ -49,9 +51,7 @@ class GpuPart(InMemoryPart):
         self._first_block = begin // sums.BLOCK
         require_directions(self.arrays.to_numpy(self._rows.lengths))
 
-    def assign(
-        self, sites: Sites, lam: float
-    ) -> tuple[torch.Tensor, torch.Tensor, Partial, torch.Tensor | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[torch.Tensor, torch.Tensor, Partial, torch.Tensor | None]:
         centres = self.arrays.of(sites.centres)
         labels = assign.nearest(self._rows, centres)
         sq_dist = assign.distances_to_own(self._rows, None, labels, centres)

@@ -41,7 +41,9 @@ class InMemorySweep:
     def go_on(self, newborn: Floats, until: int | None, room: int) -> Births:
         # Rows that have come near to clusters of other parts no longer come into question.
         self._far = self._still_far(newborn)
-        n_taken = len(self._far) if until is None else self._part.arrays.count_below(self._positions_of(self._far), until)
+        n_taken = (
+            len(self._far) if until is None else self._part.arrays.count_below(self._positions_of(self._far), until)
+        )
         far, self._far = self._far[:n_taken], self._far[n_taken:]
         first_label = self._k + len(newborn)
         founders, n_refused = self._part.open_clusters(far, first_label, self._lam, room, self._labels, self._sq_dist)

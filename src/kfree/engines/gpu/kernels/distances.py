@@ -6,7 +6,7 @@ import triton.language as tl
 from kfree.engines.gpu.kernels.coordinates import coordinates, sq_dist_to
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_items"])
 def distances_to_own(
     X, rows, labels, centres, sq_dist, anchor, shift, lengths, n_items, d, row_stride, column_stride,
     LISTED: tl.constexpr, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
@@ -56,7 +56,7 @@ def nearest_of_listed(
         tl.store(label + item, winner, mask=mask)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k", "first_label"])
 def nearest_of_all(
     X, rows, items, n_listed, own, centres_by_column, label, sq_dist, place_of_row, born_after, anchor, shift, lengths,
     k, d, first_label, row_stride, column_stride,

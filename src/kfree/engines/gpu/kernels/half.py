@@ -65,7 +65,7 @@ def scores(H, place, mask, C, site_norm, site, WIDTH: tl.constexpr, CHUNK: tl.co
     return 2.0 * total - tl.load(site_norm + site)[None, :]
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k_padded"])
 def rank_half(
     H, sq_norm, error, items, n_listed, own, C, site_norm, site_error, max_error, label, undecided, least_score,
     n_undecided, k_padded, rounding,
@@ -105,7 +105,9 @@ def rank_half(
         left_out = tl.load(error + place, mask=mask, other=0.0)
         # Rounding of the scores, for the winner and for sites that are not farther; in doubt if these are large.
         nearest = norm - best + rounding * (norm + tl.load(site_norm + winner, mask=mask, other=0.0))
-        at_most = (tl.sqrt(tl.maximum(nearest, 0.0)) + tl.load(site_error + winner, mask=mask, other=0.0) + left_out) * MARGIN
+        at_most = (
+            tl.sqrt(tl.maximum(nearest, 0.0)) + tl.load(site_error + winner, mask=mask, other=0.0) + left_out
+        ) * MARGIN
         reach = (at_most + tl.load(max_error) + left_out) * MARGIN
         # A site within reach has |c| ≤ |x| + reach, so that its score may be off by this much.
         farthest = tl.sqrt(norm) + reach
@@ -118,7 +120,7 @@ def rank_half(
             tl.store(least_score + end, least, mask=in_doubt > 0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k_padded"])
 def candidates(
     H, items, own, C, site_norm, undecided, least_score, n_undecided, found, n_found, left, beyond, n_beyond, k_padded,
     EXCLUDE: tl.constexpr, WIDTH: tl.constexpr, CHUNK: tl.constexpr, MOST: tl.constexpr, BLOCK_ROWS: tl.constexpr,

@@ -6,7 +6,7 @@ import triton.language as tl
 from kfree.engines.gpu.kernels.coordinates import coordinates
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_rows"])
 def quantize(
     X, quantized, sq_norm, error, anchor, shift, lengths, n_rows, d, row_stride, column_stride, step, largest,
     WIDTH: tl.constexpr, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_COLUMNS: tl.constexpr,
@@ -34,7 +34,7 @@ def quantize(
     tl.store(sq_norm + row, norm, mask=mask)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["k"])
 def quantize_sites(
     centres, quantized, addend, error, boxed_error, k, d, step, largest, no_addend,
     WIDTH: tl.constexpr, SHIFT: tl.constexpr, PER_NUMBER: tl.constexpr, BLOCK_COLUMNS: tl.constexpr,

@@ -27,7 +27,7 @@ def products(x, Q, row, C, site, mask, WIDTH: tl.constexpr, CHUNK: tl.constexpr)
     return total
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first_item", "n_items", "k_padded"])
 def rank(
     Q, sq_norm, error, rows, own, C, addend, site_error, max_error, label, undecided, n_undecided,
     first_item, n_items, k_padded, step,

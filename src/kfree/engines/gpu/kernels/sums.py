@@ -17,7 +17,7 @@ BLOCK_BITS = tl.constexpr(11)
 LEVELS = tl.constexpr(8)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_items", "first_block", "first_group", "n_groups", "levels"])
 def boundaries(
     sorted_label, order, rows, begin, end, n_items, first_block, first_group, n_groups, levels,
     LISTED: tl.constexpr, BLOCK_ROWS: tl.constexpr,
@@ -37,16 +37,14 @@ def boundaries(
 
 
 @triton.jit
-def _segment(
-    sorted_label, order, rows, place, mask, first_block, first_group, n_groups, levels, LISTED: tl.constexpr
-):
+def _segment(sorted_label, order, rows, place, mask, first_block, first_group, n_groups, levels, LISTED: tl.constexpr):
     item = tl.load(order + place, mask=mask, other=0)
     row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
     group = ((first_block + (row >> BLOCK_BITS)) >> levels) - first_group
     return tl.load(sorted_label + place, mask=mask, other=0).to(tl.int64) * n_groups + group
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_groups", "k", "first_block", "first_column"])
 def segment_sums(
     X, order, rows, coefficient, sq_dist, begin, end, out, anchor, shift, lengths,
     n_groups, k, d, row_stride, column_stride, first_block, first_column,
@@ -84,7 +82,7 @@ def segment_sums(
     tl.store(out + spot.to(tl.int64) * (d + 2) + column, _ended(state), mask=column < d + 2)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n_groups", "first_group", "n_columns"])
 def fold(groups, out, n_groups, first_group, n_columns, COLUMNS: tl.constexpr):
     """out out (m, n_columns): sums of groups (n_groups, n_columns) below each of the m nodes that are LEVELS higher."""
     column = tl.program_id(0).to(tl.int64) * COLUMNS + tl.arange(0, COLUMNS)
@@ -94,7 +92,9 @@ def fold(groups, out, n_groups, first_group, n_columns, COLUMNS: tl.constexpr):
     total = tl.zeros([COLUMNS], tl.float64)
     state = total, (total, total, total, total, total, total, total, total), 0, begin * 0 - 1
     for group in range(begin, end):
-        z = tl.load(groups + (group - first_group).to(tl.int64) * n_columns + column, mask=column < n_columns, other=0.0)
+        z = tl.load(
+            groups + (group - first_group).to(tl.int64) * n_columns + column, mask=column < n_columns, other=0.0
+        )
         state = _added(state, group, z)
     tl.store(out + tl.program_id(1).to(tl.int64) * n_columns + column, _ended(state), mask=column < n_columns)
 
