@@ -7,7 +7,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
-from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
@@ -19,6 +18,7 @@ from kfree.estimators._validation import (
     shown,
     validated_weights,
 )
+from kfree.native.implementations import IMPLEMENTATIONS
 
 
 class SharedClusterer(CentreClusterer):

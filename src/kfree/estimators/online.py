@@ -5,7 +5,6 @@ from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
-from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.estimators._events import EventLog, followed
 from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer, has_no_rows
@@ -18,6 +17,7 @@ from kfree.estimators._validation import (
     validated_weights,
 )
 from kfree.estimators.dp_means import DPMeans
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import DPMeansObjective
 
 ORDERS = ["given", "random"]
