@@ -3,7 +3,7 @@ not depend on parts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,12 +18,10 @@ class Masses:
     part hold a partial sum and are not used.
     """
 
-    def __init__(self, mass: Floats, first_block: int, block: int):
-        self._mass, self._block = mass, block
-        padded = np.zeros(-len(mass) % block + len(mass))
-        padded[: len(mass)] = mass
-        # In row order within a block: NumPy's own sum groups the terms by the machine's vector width.
-        self._levels: list[Floats] = [np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]]
+    def __init__(self, of_blocks: Floats, of_rows: Callable[[int], Floats], first_block: int, block: int):
+        """``of_blocks`` are sums in row order; ``of_rows(b)`` are the masses of the rows of the part's block b."""
+        self._of_rows, self._block = of_rows, block
+        self._levels: list[Floats] = [of_blocks]
         self._first = [first_block]
         while len(self._levels[-1]) > 1:
             first, masses = self._first[-1], self._levels[-1]
@@ -32,6 +30,15 @@ class Masses:
             self._levels.append(pairs[0::2] + pairs[1::2])
             self._first.append(first // 2)
         self.nodes: list[Node] = nodes_covering(first_block, first_block + len(self._levels[0]))
+
+    @classmethod
+    def of(cls, mass: Floats, first_block: int, block: int) -> Masses:
+        """The masses ``mass`` (n,) in memory."""
+        padded = np.zeros(-len(mass) % block + len(mass))
+        padded[: len(mass)] = mass
+        # In row order within a block: NumPy's own sum groups the terms by the machine's vector width.
+        of_blocks: Floats = np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]
+        return cls(of_blocks, lambda b: mass[b * block : (b + 1) * block], first_block, block)
 
     def of_nodes(self) -> Floats:
         """The mass of each of ``nodes``."""
@@ -45,10 +52,10 @@ class Masses:
             left, right = self._at(level, index), self._at(level, index + 1)
             if not (target < left or not right > 0):
                 target, index = target - left, index + 1
-        first = (index - self._first[0]) * self._block
-        cumulated = np.cumsum(self._mass[first : first + self._block])
+        place = index - self._first[0]
+        cumulated = np.cumsum(self._of_rows(place))
         last_with_mass = int(np.searchsorted(cumulated, cumulated[-1]))
-        return first + min(int(np.searchsorted(cumulated, target, side="right")), last_with_mass)
+        return place * self._block + min(int(np.searchsorted(cumulated, target, side="right")), last_with_mass)
 
     def _at(self, level: int, index: int) -> float:
         return float(self._levels[level][index - self._first[level]])

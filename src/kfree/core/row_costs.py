@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from kfree.core.arrays import namespace_of
 from kfree.core.stats import Floats
 
 
@@ -45,7 +46,7 @@ class MeanRowCosts:
 
     @staticmethod
     def leaving(size: Any, w: Any, sq_dist: Any) -> Any:
-        return w * size / np.where(size > w, size - w, np.inf) * sq_dist
+        return w * size / namespace_of(size).where(size > w, size - w, np.inf) * sq_dist
 
 
 class DirectionRowCosts:
@@ -60,11 +61,13 @@ class DirectionRowCosts:
 
     @staticmethod
     def joining(size: Any, w: Any, sq_dist: Any) -> Any:
-        after = np.sqrt(np.maximum((size + w) * (size + w) - w * size * sq_dist, 0.0))
+        xp = namespace_of(sq_dist)
+        after = xp.sqrt(xp.clip((size + w) * (size + w) - w * size * sq_dist, 0.0, None))
         return 2.0 * w * size * sq_dist / (size + w + after)
 
     @staticmethod
     def leaving(size: Any, w: Any, sq_dist: Any) -> Any:
-        after = np.sqrt(np.maximum((size - w) * (size - w) + w * size * sq_dist, 0.0))
-        rest = np.where(size > w, size - w + after, np.inf)
-        return np.where(size > w, 2.0 * w * size * sq_dist / rest, 2.0 * (w - size + after))
+        xp = namespace_of(sq_dist)
+        after = xp.sqrt(xp.clip((size - w) * (size - w) + w * size * sq_dist, 0.0, None))
+        rest = xp.where(size > w, size - w + after, np.inf)
+        return xp.where(size > w, 2.0 * w * size * sq_dist / rest, 2.0 * (w - size + after))

@@ -7,10 +7,11 @@ from typing import Any
 
 from kfree.core.frame import Frame
 from kfree.core.stats import Floats
-from kfree.engines.local.engine import LocalEngine, RowEngine, open_parts
+from kfree.engines.chunked.engine import ChunkedEngine
+from kfree.engines.local.engine import LocalEngine, open_parts
 from kfree.native.implementations import IMPLEMENTATIONS, implementation
 
-ENGINES = IMPLEMENTATIONS
+ENGINES = (*IMPLEMENTATIONS, "gpu")
 
 
 def open_engine(
@@ -22,17 +23,31 @@ def open_engine(
     frame: Frame | None = None,
     n_threads: int | None = None,
     parts: Sequence[int] = (0,),
-) -> RowEngine:
+) -> ChunkedEngine:
     """Give validated rows to the engine called ``name``; without a ``frame`` it makes one from the rows.
 
     ``parts`` are the rows at which parts begin, multiples of the block size; the answer does not depend on them.
     """
+    if name == "gpu":
+        from kfree.engines.gpu.engine import open_gpu  # torch takes seconds to import
+
+        return open_gpu(X, weight, unit, frame, parts)
     passes = implementation(name, "rows")
     return open_parts("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads, parts)
 
 
-def open_local(name: str, X: Any, *, weight: Floats, unit: bool = False, frame: Frame | None = None) -> LocalEngine:
-    """A few weighted rows in one part, which shows them; threads would take longer than what they do."""
-    engine = open_engine(name, X, weight=weight, unit=unit, frame=frame, n_threads=1)
+def open_local(
+    name: str,
+    X: Any,
+    *,
+    weight: Floats,
+    unit: bool = False,
+    frame: Frame | None = None,
+    n_threads: int | None = 1,
+) -> LocalEngine:
+    """Weighted rows in one part, which shows them; for a few, threads would take longer than what they do."""
+    # What is in memory does not go to a GPU.
+    name = "native" if name == "gpu" else name
+    engine = open_engine(name, X, weight=weight, unit=unit, frame=frame, n_threads=n_threads)
     assert isinstance(engine, LocalEngine)  # there is one part
     return engine

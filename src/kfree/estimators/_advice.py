@@ -1,7 +1,9 @@
 """Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
 import numpy as np
+import scipy.sparse as sp
 
+from kfree.estimators._tensors import in_memory
 from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
 
@@ -24,9 +26,9 @@ _LONG, _TOUCHING, _WINDOW, _FEWEST = 2.5, 0.85, 0.15, 20
 def advise(rows, names, labels, centres, path):
     """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse."""
     messages = few_rows(rows.shape[0]) + path_ended(path)
-    if isinstance(rows, np.ndarray):
-        sample = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))
-        some, labels = np.asarray(rows[sample], dtype=np.float64), labels[sample]
+    if not sp.issparse(rows):
+        sample = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE)).round().astype(int))
+        some, labels = np.asarray(in_memory(rows, sample), dtype=np.float64), labels[sample]
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)

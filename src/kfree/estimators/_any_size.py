@@ -142,7 +142,7 @@ class AnySize:
 
     def _streaming_engine(self, rows, plan, seed, watch, journal):
         unit = self.metric == "cosine"
-        if rows.X is not None and journal is None and plan.can_label(rows.source.n_rows):
+        if rows.X is not None and self.engine != "gpu" and journal is None and plan.can_label(rows.source.n_rows):
             return open_engine(self.engine, rows.X, weight=rows.weight, unit=unit, n_threads=self.n_threads)
         reading = Reading(self.engine, self.n_threads, plan.chunk_rows, _Meter(watch, rows.source))
         first_draw = int(np.random.RandomState(seed).randint(2**31))

@@ -13,7 +13,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.kernel.gram import blocks
-from kfree.engines.registry import ENGINES, open_engine
+from kfree.engines.registry import open_engine
 from kfree.estimators._explained import (
     METRICS,
     Judging,
@@ -26,6 +26,7 @@ from kfree.estimators._explained import (
 from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._places import lazy_labels
+from kfree.estimators._tensors import in_memory, placed_like
 from kfree.estimators._validation import (
     require,
     require_choice,
@@ -38,6 +39,7 @@ from kfree.estimators._validation import (
 )
 from kfree.explain.spread import fitted_spreads
 from kfree.files.rows import FileRows
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import OBJECTIVES
 
 
@@ -60,7 +62,7 @@ class Found:
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
-    _engines = tuple(ENGINES)
+    _engines = IMPLEMENTATIONS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -95,7 +97,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return lazy_labels(self, X, allow_new)
         require(out is None, "out", out, "None unless X is from open_rows")
         engine, done = self._nearest(X)
-        return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
+        return placed_like(self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new), X)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -108,7 +110,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         distances : ndarray of shape (n_samples, number of clusters)
         """
-        engine, centres = self._fitted_engine(X, weight=None)
+        engine, centres = self._fitted_engine(X, None, self._in_process)
         sq_distances = engine.sq_distances(centres[self._order_])
         return np.sqrt(sq_distances, out=sq_distances)
 
@@ -176,12 +178,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order)[found.labels], state.sites.centres
         size, chosen = rows_for_spreads(labels, weight)
-        dist = self._own_distances(engine.frame, centres[order], rows[chosen], labels[chosen])
+        dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
         sample = labels[chosen], dist, len(order), size
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)
-        self._set_fitted(engine, objective, state, descent, order, labels, sample)
+        self._set_fitted(engine, objective, state, descent, order, placed_like(labels, X), sample)
 
     def _set_fitted(self, engine, objective, state, descent, order, labels, sample):
         """Set fitted attributes; ``order`` are the clusters in the order of their public labels."""
@@ -206,14 +208,15 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         engine, centres = self._fitted_engine(X, sample_weight)
         return engine, engine.nearest(Sites.of(centres))
 
-    def _fitted_engine(self, X, weight):
+    def _fitted_engine(self, X, weight, name=None):
         """An engine with new rows in the coordinates of the fit, and the centres in the same coordinates."""
         check_is_fitted(self)
         self._check_shared_parameters()
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         weight = validated_weights(weight, rows.shape[0])
-        return self._engine_in(self._frame_, self._sites_.centres, self._seen(rows), weight)
+        rows = in_memory(rows) if name in IMPLEMENTATIONS else rows
+        return self._engine_in(self._frame_, self._sites_.centres, self._seen(rows), weight, name)
 
     def _seen(self, rows):
         """New rows in the coordinates of the fit."""
@@ -221,8 +224,9 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _view(self, X):
         require_rows(X, self)
-        labels = labels_of_fit(self.predict(X), getattr(self, "labels_", None))
-        rows = validated_rows(X, self)
+        of_fit = getattr(self, "labels_", None)
+        labels = labels_of_fit(in_memory(self.predict(X)), in_memory(of_fit))
+        rows = in_memory(validated_rows(X, self))
         distance, names = METRICS[getattr(self, "metric", "euclidean")], column_names(X, self)
         told = {"distance": distance, "columns": rows, "names": names}
         return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
@@ -245,12 +249,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _distances_in(self, frame, centres, order, rows):
         """The same for rows in the coordinates of the fit and any centres, in this ``order``."""
         for places in blocks(rows.shape[0], len(centres)):
-            engine, seen = self._engine_in(frame, centres, rows[places], None)
+            engine, seen = self._engine_in(frame, centres, in_memory(rows, places), None, self._in_process)
             yield places, np.sqrt(engine.sq_distances(seen[order]))
 
     def _own_distances(self, frame, centres, rows, labels):
         """Distances of rows to the centres that ``labels`` name."""
-        engine, seen = self._engine_in(frame, centres, rows, None)
+        engine, seen = self._engine_in(frame, centres, rows, None, self._in_process)
         return np.sqrt(engine.parts[0].distances_to_own(np.arange(engine.n_rows), labels, seen))
 
     @cached
@@ -258,10 +262,16 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """How far rows usually lie from their own centre, worked out when it is first asked for."""
         return fitted_spreads(*self._spread_sample_)
 
-    def _engine_in(self, frame, centres, rows, weight):
+    @property
+    def _in_process(self):
+        """The engine for what is computed in memory, whatever computes the passes over all rows."""
+        return self.engine if self.engine in IMPLEMENTATIONS else "auto"
+
+    def _engine_in(self, frame, centres, rows, weight, name=None):
         """An engine with rows in the coordinates of ``centres``, and the centres in those of the engine."""
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
-        engine = open_engine(self.engine, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
+        name = name or self.engine
+        engine = open_engine(name, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=self.n_threads)
         return engine, centres

@@ -7,7 +7,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine, SharedSites
-from kfree.engines.registry import ENGINES
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
@@ -19,6 +18,7 @@ from kfree.estimators._validation import (
     shown,
     validated_weights,
 )
+from kfree.native.implementations import IMPLEMENTATIONS
 
 
 class SharedClusterer(CentreClusterer):
@@ -94,7 +94,7 @@ class SharedClusterer(CentreClusterer):
         return super()._distances(rows if is_list(X) else X)
 
     def _check_shared_parameters(self):
-        require_choice("engine", self.engine, list(ENGINES))
+        require_choice("engine", self.engine, IMPLEMENTATIONS)
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         require_threads(self.n_threads)
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from kfree.engines.local.stream import RowStream
-from kfree.engines.registry import ENGINES
 from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer
 from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, require_threads
 from kfree.estimators.dp_means import DPMeans
+from kfree.native.implementations import IMPLEMENTATIONS
 
 ORDERS = ["given", "random"]
 SEARCHES = ["micro-clusters", "published"]
@@ -42,7 +42,7 @@ class StreamSettings(StreamClusterer):
         require_choice("order", self.order, ORDERS)
 
     def _check_shared_parameters(self):
-        require_choice("engine", self.engine, list(ENGINES))
+        require_choice("engine", self.engine, IMPLEMENTATIONS)
         require_threads(self.n_threads)
 
     def _new_stream(self, rows, weight, order=None):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, require_structure
+from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
 from kfree.files.rows import FileRows
 
 # Rows per block when searching for bad values, which bounds the memory.
@@ -26,6 +27,13 @@ def validated_rows(X, estimator):
         raise TypeError(
             f"{type(estimator).__name__} takes no rows of files here; fit, predict and score of DPMeans and KMeans do. "
             "Read the rows into an array first."
+        )
+    if is_tensor(X) and getattr(estimator, "engine", None) == "gpu":
+        return validated_tensor(X, estimator)
+    if is_on_device(X):
+        raise TypeError(
+            f"X is on a GPU ({X.device}), and engine={getattr(estimator, 'engine', 'auto')!r} computes in memory. Use "
+            'DPMeans or KMeans with engine="gpu", or copy X to memory first, with X.cpu() or X.get().'
         )
     columns = getattr(X, "columns", None)
     given_format = X.format if sp.issparse(X) else None
@@ -79,6 +87,8 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
         return None
+    if is_on_device(sample_weight):
+        sample_weight = sample_weight.cpu() if hasattr(sample_weight, "cpu") else sample_weight.get()
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     weight = np.ascontiguousarray(

@@ -11,6 +11,7 @@ from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
+from kfree.estimators._tensors import in_memory
 from kfree.estimators._validation import is_positive_number, require
 from kfree.estimators._watching import with_callbacks
 from kfree.files.rows import FileRows
@@ -226,11 +227,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self.lam_, self.path_ = found.objective.lam, found.path
         self.cluster_ids_ = found.state.sites.uids[self._order_]
         if found.path is not None and self.metric == "euclidean":
-            names, inside = getattr(self, "feature_names_in_", None), self.labels_ >= 0
+            names, labels = getattr(self, "feature_names_in_", None), in_memory(self.labels_)
+            inside = labels >= 0
             if found.path.n_outliers:  # rows far from every cluster say nothing about its shape
                 inside &= self.outlier_score(rows if isinstance(X, FileRows) else X) <= 1
-            kept = rows if inside.all() else rows[inside]
-            advise(kept, names, self.labels_[inside], self.cluster_centers_, found.path)
+            kept = rows if inside.all() else in_memory(rows, inside)
+            advise(kept, names, labels[inside], self.cluster_centers_, found.path)
         return self
 
     def _found(self, rows, weight):
@@ -283,7 +285,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         """The engine for the search; few rows of many columns are searched in coordinates of their span."""
         if self.init is not None or self.search == "sweep" or not is_wide(rows):
             return engine
-        places = coordinates(rows, engine.frame)
+        places = coordinates(in_memory(rows), engine.frame)
         if places is None:
             return engine
         if engine.frame.unit:  # once, instead of in every pass

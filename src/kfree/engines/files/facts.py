@@ -15,6 +15,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
+from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import NodeSums, joined
 from kfree.files.chunks import Chunk, read_ahead
@@ -137,6 +138,10 @@ def joined_facts(found: Sequence[Facts]) -> Facts:
     return Facts(sum(one.n_counting for one in found), largest, NodeSums(nodes, sums), drawn)
 
 
-def opened_chunk(chunk: Chunk, frame: Frame, reading: Reading) -> LocalPart:
-    """The passes over the rows of a chunk."""
+def opened_chunk(chunk: Chunk, frame: Frame, reading: Reading) -> InMemoryPart:
+    """The passes over the rows of a chunk, which is taken to a GPU if that computes them."""
+    if reading.name == "gpu":
+        from kfree.engines.gpu.part import uploaded  # torch takes seconds to import
+
+        return uploaded(chunk.X, chunk.weight, frame, chunk.begin)
     return LocalPart(reading.passes, chunk.X, chunk.weight, frame, reading.n_threads, chunk.begin, alone=False)

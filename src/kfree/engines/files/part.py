@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels
@@ -16,6 +17,7 @@ from kfree.engines.contract import Fingerprints, VisitingOrder
 from kfree.engines.files.facts import Drawn, chunks_of, opened_chunk
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
+from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import Births, Partial, Piece
 from kfree.files.chunks import Chunk
@@ -86,7 +88,7 @@ class StreamPart:
     def sums(self, handle: Recipe, n_clusters: int) -> Partial:
         stack = SumStack()
         for part, labels, _ in self.labelled(handle):
-            stack.push(part.stats_of(labels, np.zeros(part.n_rows), n_clusters).by_node())
+            stack.push(part.sums(labels, n_clusters).by_node())
         return Piece(stack.by_node(n_clusters))
 
     def fingerprints(self, handle: Recipe, n_clusters: int) -> Fingerprints:
@@ -118,7 +120,7 @@ class StreamPart:
         return self._drawn.X[places], None if weight is None else weight[places]
 
     def labels(self, handle: Recipe) -> Labels:
-        return np.concatenate([labels for _, labels, _ in self.labelled(handle)])
+        return np.concatenate([part.labels(labels) for part, labels, _ in self.labelled(handle)])
 
     def sq_dists(self, handle: Recipe, centres: Floats) -> Floats:
         return np.concatenate([part.sq_dists(labels, centres) for part, labels, _ in self.labelled(handle)])
@@ -133,11 +135,11 @@ class StreamPart:
         self.n_passes += 1
         return chunks_of(self.source, self.begin, self.begin + self.n_rows, self.reading)
 
-    def chunks(self) -> Iterator[LocalPart]:
+    def chunks(self) -> Iterator[InMemoryPart]:
         """The same, with passes over the rows of a chunk."""
         return (opened_chunk(chunk, self.frame, self.reading) for chunk in self.raw_chunks())
 
-    def labelled(self, handle: Recipe) -> Iterator[tuple[LocalPart, Labels, Floats]]:
+    def labelled(self, handle: Recipe) -> Iterator[tuple[InMemoryPart, Array, Array]]:
         """One pass over the rows with labels and squared distances, a chunk at a time."""
         for part in self.chunks():
             before = int(np.searchsorted(handle.born_at, part.begin))
@@ -147,22 +149,23 @@ class StreamPart:
             yield part, labels, sq_dist
 
 
-def swept_chunk(part: LocalPart, known: Sites, lam: float, room: int) -> tuple[Labels, Floats, Partial, Index, int]:
+def swept_chunk(part: InMemoryPart, known: Sites, lam: float, room: int) -> tuple[Array, Array, Partial, Index, int]:
     """A chunk's turn in a sweep: labels, squared distances, statistics, founders, and how many rows were refused.
 
     ``known`` are all clusters that exist when its first row comes, so every row may join them.
     """
     labels, sq_dist, partial, is_far = part.assign(known, lam)
-    far = np.empty(0, dtype=np.int64) if is_far is None else np.flatnonzero(is_far)
+    far = part.arrays.arange(0) if is_far is None else part.arrays.flatnonzero(is_far)
     if not len(far):
         return labels, sq_dist, partial, far, 0
     k = len(known.uids)
     places, n_refused = part.open_clusters(far, k, lam, room, labels, sq_dist)
     founders = far[places]
+    at: Index = part.arrays.to_numpy(founders)
     if len(founders):
-        part.join_newborn(None, part.points(founders), founders, k, labels, sq_dist)
+        part.join_newborn(None, part.points(founders), at, k, labels, sq_dist)
         partial = part.stats_of(labels, sq_dist, k + len(founders))
-    return labels, sq_dist, partial, founders, n_refused
+    return labels, sq_dist, partial, at, n_refused
 
 
 class StreamSweep:
@@ -186,7 +189,7 @@ class StreamSweep:
             n_refused += n
             if len(founders):
                 at.append(chunk.begin + founders)
-                centres = np.vstack([centres, chunk.points(founders)])
+                centres = np.vstack([centres, chunk.points(chunk.arrays.of(founders))])
         self._is_done = True
         return Births(centres[n_old:], np.concatenate(at), n_refused, None)
 

@@ -1,1 +1,1 @@
-"""What parts share whose labels and distances are arrays of this process."""
+"""What parts share whose labels and distances are arrays: of NumPy, or of torch on a GPU."""

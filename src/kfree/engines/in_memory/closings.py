@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.arrays import Array
 from kfree.core.sites import Sites
-from kfree.core.stats import Labels
 from kfree.engines.parts import NodeSums
 
 if TYPE_CHECKING:
     from kfree.engines.in_memory.part import InMemoryPart
-
-# Rows per block, which bounds the memory of what is computed for each row and not kept.
-_ROWS_AT_ONCE = 1 << 17
 
 
 class InMemoryClosings:
@@ -23,22 +20,21 @@ class InMemoryClosings:
 
     def __init__(self, part: InMemoryPart):
         self._part, self._rows = part, part.counting()
-        n_rows = len(self._rows)
         # Uids of the own cluster and of the second at the last turn, and their places now.
-        self._own, self._uid = np.full(n_rows, -1, dtype=np.int32), np.zeros(n_rows, dtype=np.int32)
-        self._labels: Labels = np.empty(n_rows, dtype=np.int32)
-        self._second: Labels = np.empty(n_rows, dtype=np.int32)
+        self._own, self._uid, self._labels, self._second = (
+            part.arrays.full(len(self._rows), value, np.int32) for value in (-1, 0, 0, 0)
+        )
 
-    def turn_to(self, labels: Labels, sites: Sites) -> None:
+    def turn_to(self, labels: Array, sites: Sites) -> None:
         """Rows whose cluster has changed or whose second has been closed look for the second-nearest site."""
-        uids = sites.uids.astype(np.int32)
-        place = np.full(sites.next_uid, -1, dtype=np.int32)
-        place[uids] = np.arange(len(uids))
+        arrays, place_of = self._part.arrays, np.full(sites.next_uid, -1, dtype=np.int32)
+        place_of[sites.uids] = np.arange(len(sites.uids))
+        uids, place = arrays.of(sites.uids.astype(np.int32)), arrays.of(place_of)
         for block in self._blocks():
             rows = self._rows[block]
             own = labels[rows]
             own_uid = uids[own]
-            lost = np.flatnonzero((own_uid != self._own[block]) | (place[self._uid[block]] < 0))
+            lost = arrays.flatnonzero((own_uid != self._own[block]) | (place[self._uid[block]] < 0))
             second, _ = self._part.second_nearest(rows[lost], own[lost], sites.centres)
             self._uid[block][lost], self._own[block] = uids[second], own_uid
             self._labels[block], self._second[block] = own, place[self._uid[block]]
@@ -51,9 +47,9 @@ class InMemoryClosings:
         k = len(self._centres)
         counts = sp.csr_array((k, k), dtype=np.int32)
         for block in self._blocks():
-            pairs = self._labels[block], self._second[block]
-            counts = counts + sp.csr_array((np.ones(len(pairs[0]), dtype=np.int32), pairs), shape=(k, k))
+            counts = counts + self._part.arrays.counts_of_pairs(self._labels[block], self._second[block], k)
         return counts
 
     def _blocks(self) -> list[slice]:
-        return [slice(begin, begin + _ROWS_AT_ONCE) for begin in range(0, len(self._rows), _ROWS_AT_ONCE)]
+        size = self._part.arrays.rows_at_once
+        return [slice(begin, begin + size) for begin in range(0, len(self._rows), size)]

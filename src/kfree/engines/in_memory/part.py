@@ -1,4 +1,4 @@
-"""A part whose labels are arrays of this process: the part contract, on top of a few passes over listed rows."""
+"""A part whose labels are arrays: the part contract, on top of a few passes over listed rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.hashing import hashed
+from kfree.core.arrays import NUMPY, Array, Arrays
 from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
@@ -25,55 +25,58 @@ from kfree.engines.parts import NodeSums, PartBisection, PartClosings, PartExcha
 class InMemoryPart(ABC):
     """Rows ``begin`` … ``begin + n_rows`` − 1 with weights (None: all are one). Handles are arrays of labels.
 
-    ``rows``, ``row`` and the like number the rows of the part from zero, except in picks.
+    ``rows``, ``row`` and the like number the rows of the part from zero, except in picks. ``arrays`` says of which
+    kind these arrays are.
     """
 
-    def __init__(self, n_rows: int, n_features: int, weight: Floats | None, begin: int):
+    arrays: Arrays = NUMPY
+
+    def __init__(self, n_rows: int, n_features: int, weight: Array | None, begin: int):
         self.begin, self.n_rows, self.n_features, self.weight = begin, n_rows, n_features, weight
-        self.n_counting = n_rows if weight is None else int(np.count_nonzero(weight > 0))
-        self.max_weight = 1.0 if weight is None else float(weight.max(initial=0.0))
+        self.n_counting = n_rows if weight is None else int((weight > 0).sum())
+        self.max_weight = 1.0 if weight is None else float(weight.max()) if len(weight) else 0.0
         self.n_distances = 0
 
     # The passes that a kind of part implements; n_distances counts the distances they compute.
 
     @abstractmethod
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Array, Array, Partial, Array | None]:
         """Labels, squared distances, statistics, and where lam is finite whether weight·squared distance exceeds it."""
 
     @abstractmethod
-    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
+    def stats_of(self, labels: Array, sq_dist: Array, n_clusters: int) -> Partial:
         """Statistics of all rows, given their labels and squared distances."""
 
     @abstractmethod
-    def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
+    def distances_to_own(self, rows: Array, labels: Array, centres: Floats) -> Array:
         """Squared distance of each of ``rows`` (m,) to the centre that ``labels`` (m,) names."""
 
     @abstractmethod
-    def second_nearest(self, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
+    def second_nearest(self, rows: Array, labels: Array, centres: Floats) -> tuple[Array, Array]:
         """The nearest centre of each of ``rows`` but the one that ``labels`` names, and the squared distance to it."""
 
     @abstractmethod
-    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Partial]:
+    def choose(self, rows: Array, pair: Array, pairs: Floats) -> tuple[Array, Partial]:
         """Each of ``rows`` goes to the nearer centre of its pair, 2·pair or 2·pair + 1; statistics of all pairs."""
 
     @abstractmethod
-    def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
+    def scatter_product(self, rows: Array, pair: Array, pairs: Floats) -> Partial:
         """See ``engines.contract.Bisection``; sse is not defined."""
 
     @abstractmethod
-    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+    def closing_costs(self, rows: Array, labels: Array, second: Array, centres: Floats) -> NodeSums:
         """Per cluster Σ weight·(squared distance to ``second`` − to its own), where rows go if it is closed."""
 
     @abstractmethod
     def exchange_of(
-        self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
+        self, rows: Array, others: Array, labels: Array, centres: Floats, stats: Stats, least_gain: float
     ) -> PartExchange:
         """Exchanges of ``rows`` with the clusters ``others`` (m,), or with the cheapest one where that is −1."""
 
     @abstractmethod
     def open_clusters(
-        self, far: Index, first_label: int, lam: float, room: int, labels: Labels, sq_dist: Floats
-    ) -> tuple[Index, int]:
+        self, far: Array, first_label: int, lam: float, room: int, labels: Array, sq_dist: Array
+    ) -> tuple[Array, int]:
         """Rows ``far`` in visiting order join the nearest newborn, or open a cluster; in-out labels, sq_dist.
 
         Returns the founders as places in ``far``, and how many rows found no room.
@@ -81,37 +84,37 @@ class InMemoryPart(ABC):
 
     @abstractmethod
     def join_newborn(
-        self, order: Index | None, newborn: Floats, born_at: Index, first_label: int, labels: Labels, sq_dist: Floats
+        self, order: Array | None, newborn: Floats, born_at: Index, first_label: int, labels: Array, sq_dist: Array
     ) -> None:
         """Rows visited after a birth join the newborn where it is nearer; ``born_at`` are places in ``order``."""
 
-    def join_listed(self, rows: Index, newborn: Floats, first_label: int, labels: Labels, sq_dist: Floats) -> None:
+    def join_listed(self, rows: Array, newborn: Floats, first_label: int, labels: Array, sq_dist: Array) -> None:
         """Listed rows join the newborn where it is nearer; in-out labels, sq_dist (n,)."""
         for j, point in enumerate(newborn):
-            near = self.distances_to_own(rows, np.zeros(len(rows), dtype=np.int32), point[None, :])
+            near = self.distances_to_own(rows, self.arrays.full(len(rows), 0, np.int32), point[None, :])
             nearer = near < sq_dist[rows]
             labels[rows[nearer]], sq_dist[rows[nearer]] = first_label + j, near[nearer]
 
     @abstractmethod
-    def approach(self, site: Floats, sq_dist: Floats) -> None:
+    def approach(self, site: Floats, sq_dist: Array) -> None:
         """Lower ``sq_dist`` (n,) in place to the squared distance to ``site`` (d,) where that is less."""
 
     @abstractmethod
-    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int: ...
+    def best_candidate(self, candidates: Floats, sq_dist: Array) -> int: ...
 
     @abstractmethod
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums: ...
+    def potentials(self, candidates: Floats, sq_dist: Array) -> NodeSums: ...
 
     @abstractmethod
-    def masses(self, mass: Floats) -> Masses:
+    def masses(self, mass: Array) -> Masses:
         """Numbers (n,) of the rows, for draws."""
 
     @abstractmethod
-    def points(self, rows: Index) -> Floats:
+    def points(self, rows: Array) -> Floats:
         """Coordinates of a few rows."""
 
     @abstractmethod
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]: ...
+    def copied(self, rows: Array) -> tuple[Any, Floats | None]: ...
 
     # The part contract.
 
@@ -119,53 +122,52 @@ class InMemoryPart(ABC):
         counting = self.counting()
         return self.points(counting[:1])[0] if len(counting) else None
 
-    def nearest(self, sites: Sites) -> tuple[Labels, Partial]:
+    def nearest(self, sites: Sites) -> tuple[Array, Partial]:
         labels, _, partial, _ = self.assign(sites, np.inf)
         return labels, partial
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> PartSweep:
         return InMemorySweep(self, sites, lam, order)
 
-    def sums(self, labels: Labels, n_clusters: int) -> Partial:
-        return self.stats_of(labels, np.zeros(self.n_rows), n_clusters)
+    def sums(self, labels: Array, n_clusters: int) -> Partial:
+        return self.stats_of(labels, self.arrays.full(self.n_rows, 0.0, np.float64), n_clusters)
 
-    def fingerprints(self, labels: Labels, n_clusters: int) -> Fingerprints:
-        found = np.zeros(n_clusters, dtype=np.uint64)
-        np.add.at(found, labels, hashed(self.begin, self.begin + self.n_rows))
-        return found
+    def fingerprints(self, labels: Array, n_clusters: int) -> Fingerprints:
+        return self.arrays.fingerprints(labels, self.begin, n_clusters)
 
-    def bisection(self, labels: Labels, place: Labels, n_pairs: int) -> PartBisection:
+    def bisection(self, labels: Array, place: Labels, n_pairs: int) -> PartBisection:
         return InMemoryBisection(self, labels, place, n_pairs)
 
     def closings(self) -> PartClosings:
         return InMemoryClosings(self)
 
-    def dearest(self, labels: Labels, centres: Floats, stats: Stats, costs: type[RowCosts], least: float) -> Picks:
+    def dearest(self, labels: Array, centres: Floats, stats: Stats, costs: type[RowCosts], least: float) -> Picks:
         rows = self.counting()
         weight, own = self.weights(rows), labels[rows]
-        gain = costs.leaving(costs.size(stats.n, stats.sum)[own], weight, self.distances_to_own(rows, own, centres))
-        gain[~(stats.n[own] > weight)] = 0.0  # alone already
-        pays = np.flatnonzero(gain > least)
-        pays = pays[np.argsort(-gain[pays], kind="stable")]
-        _, first_of_cluster = np.unique(own[pays], return_index=True)
-        best = pays[np.sort(first_of_cluster)]
+        sizes = self.arrays.of(costs.size(stats.n, stats.sum))[own]
+        gain = costs.leaving(sizes, weight, self.distances_to_own(rows, own, centres))
+        gain[~(self.arrays.of(stats.n)[own] > weight)] = 0.0  # alone already
+        pays = self.arrays.flatnonzero(gain > least)
+        pays = pays[self.arrays.argsort(-gain[pays])]
+        best = pays[self.arrays.first_of_each(own[pays])]
         return self._picks(rows[best], own[best], gain[best])
 
-    def farthest(self, labels: Labels, centres: Floats, size: int) -> tuple[Picks, Floats]:
+    def farthest(self, labels: Array, centres: Floats, size: int) -> tuple[Picks, Floats]:
         rows = self.counting()
         sq_dist = self.distances_to_own(rows, labels[rows], centres)
-        order = np.argsort(-sq_dist, kind="stable")[:size]
+        order = self.arrays.argsort(-sq_dist)[:size]
         order = order[sq_dist[order] > 0]
-        return self._picks(rows[order], labels[rows[order]], sq_dist[order]), self.weights(rows[order])
+        picks = self._picks(rows[order], labels[rows[order]], sq_dist[order])
+        return picks, self.arrays.to_numpy(self.weights(rows[order]))
 
-    def moved(self, labels: Labels, rows: Index, clusters: Index) -> Labels:
-        labels = labels.copy()
-        labels[rows - self.begin] = clusters
+    def moved(self, labels: Array, rows: Index, clusters: Index) -> Array:
+        labels = self.arrays.copy(labels)
+        labels[self.arrays.of(rows - self.begin)] = self.arrays.of(clusters.astype(np.int32))
         return labels
 
     def exchange(
         self,
-        labels: Labels,
+        labels: Array,
         centres: Floats,
         stats: Stats,
         costs: type[RowCosts],
@@ -182,26 +184,23 @@ class InMemoryPart(ABC):
         rows = self.counting()
         if beyond is not None:
             rows = rows[self.assign(beyond, np.inf)[1][rows] > 0]
-        keys = hashed(self.begin, self.begin + self.n_rows, seed)[rows]
-        if len(rows) > size:
-            smallest = np.argpartition(keys, size)[:size]
-            rows, keys = rows[smallest], keys[smallest]
-        order = np.argsort(keys, kind="stable")
-        return keys[order], self.begin + rows[order]
+        rows, keys = self.arrays.smallest_hashes(rows, self.begin, self.begin + self.n_rows, seed, size)
+        return self.arrays.to_numpy(keys), self.arrays.to_numpy(self.begin + rows)
 
-    def labels(self, labels: Labels) -> Labels:
-        return labels
+    def labels(self, labels: Array) -> Any:
+        return self.arrays.to_numpy(labels)
 
-    def sq_dists(self, labels: Labels, centres: Floats) -> Floats:
-        return self.distances_to_own(np.arange(self.n_rows), labels, centres)
+    def sq_dists(self, labels: Array, centres: Floats) -> Any:
+        return self.arrays.to_numpy(self.distances_to_own(self.arrays.arange(self.n_rows), labels, centres))
 
-    def counting(self) -> Index:
+    def counting(self) -> Array:
         """All rows of positive weight."""
-        return np.arange(self.n_rows) if self.weight is None else np.flatnonzero(self.weight > 0)
+        return self.arrays.arange(self.n_rows) if self.weight is None else self.arrays.flatnonzero(self.weight > 0)
 
-    def weights(self, rows: Index) -> Floats:
+    def weights(self, rows: Array) -> Array:
         """Weights of some rows."""
-        return np.ones(len(rows)) if self.weight is None else self.weight[rows]
+        return self.arrays.full(len(rows), 1.0, np.float64) if self.weight is None else self.weight[rows]
 
-    def _picks(self, rows: Index, clusters: Labels, gain: Floats) -> Picks:
-        return Picks(self.begin + rows, clusters.astype(np.int64), gain, self.points(rows))
+    def _picks(self, rows: Array, clusters: Array, gain: Array) -> Picks:
+        row, cluster, gain = (self.arrays.to_numpy(found) for found in (self.begin + rows, clusters, gain))
+        return Picks(row, cluster.astype(np.int64), gain, self.points(rows))

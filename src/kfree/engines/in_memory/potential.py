@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kfree.core.arrays import Array
 from kfree.core.masses import Masses
 from kfree.core.stats import Floats
 from kfree.core.sum_tree import Node
@@ -20,7 +21,7 @@ class InMemoryPotential:
 
     def __init__(self, part: InMemoryPart):
         self._part = part
-        self._sq_dist = np.full(part.n_rows, np.inf)
+        self._sq_dist = part.arrays.full(part.n_rows, np.inf, np.float64)
         self._masses: Masses | None = None
 
     def approach(self, site: Floats) -> None:
@@ -32,8 +33,7 @@ class InMemoryPotential:
 
     def row_at(self, node: Node, target: float) -> Floats:
         assert self._masses is not None
-        point: Floats = self._part.points(np.array([self._masses.row_at(node, target)]))[0]
-        return point
+        return self._point(self._masses.row_at(node, target))
 
     def best(self, candidates: Floats) -> int:
         return self._part.best_candidate(candidates, self._sq_dist)
@@ -43,11 +43,15 @@ class InMemoryPotential:
 
     def farthest(self) -> tuple[float, Floats]:
         saving = self._saving()
-        row = int(np.argmax(saving))
-        return float(saving[row]), self._part.points(np.array([row]))[0]
+        row = self._part.arrays.argmax(saving)
+        return float(saving[row]), self._point(row)
 
-    def _weights(self) -> Floats:
-        return self._part.weights(np.arange(self._part.n_rows))
+    def _point(self, row: int) -> Floats:
+        point: Floats = self._part.points(self._part.arrays.of(np.array([row])))[0]
+        return point
 
-    def _saving(self) -> Floats:
+    def _weights(self) -> Array:
+        return self._part.weights(self._part.arrays.arange(self._part.n_rows))
+
+    def _saving(self) -> Array:
         return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kfree.core.arrays import Array
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import VisitingOrder
 from kfree.engines.parts import Births, Partial
 
@@ -25,12 +26,13 @@ class InMemorySweep:
     def __init__(self, part: InMemoryPart, sites: Sites, lam: float, order: VisitingOrder | None):
         self._part, self._lam, self._k = part, lam, len(sites.uids)
         self._labels, self._sq_dist, self._partial, is_far = part.assign(sites, lam)
-        far = np.zeros(0, dtype=bool) if is_far is None else is_far
-        self._order: Index | None = None
-        self._positions: Index | None = None
+        self._order: Array | None = None
+        self._positions: Array | None = None
         if order is not None:
-            self._order, self._positions = order.within(part.begin, self._end)
-        self._far: Index = np.flatnonzero(far) if self._order is None else self._order[far[self._order]]
+            visited, positions = order.within(part.begin, self._end)
+            self._order = part.arrays.of(visited)
+            self._positions = None if positions is None else part.arrays.of(positions)
+        self._far = self._listed(is_far)
         self._n_seen = 0
 
     def upcoming(self) -> int | None:
@@ -39,16 +41,19 @@ class InMemorySweep:
     def go_on(self, newborn: Floats, until: int | None, room: int) -> Births:
         # Rows that have come near to clusters of other parts no longer come into question.
         self._far = self._still_far(newborn)
-        n_taken = len(self._far) if until is None else int(np.searchsorted(self._positions_of(self._far), until))
+        n_taken = (
+            len(self._far) if until is None else self._part.arrays.count_below(self._positions_of(self._far), until)
+        )
         far, self._far = self._far[:n_taken], self._far[n_taken:]
         first_label = self._k + len(newborn)
         founders, n_refused = self._part.open_clusters(far, first_label, self._lam, room, self._labels, self._sq_dist)
         # Rows after these have not met what was born just now.
         self._n_seen = len(newborn)
         rows = far[founders]
-        return Births(self._part.points(rows), self._positions_of(rows), n_refused, self.upcoming())
+        at: Index = self._part.arrays.to_numpy(self._positions_of(rows))
+        return Births(self._part.points(rows), at, n_refused, self.upcoming())
 
-    def end(self, newborn: Floats, born_at: Index) -> tuple[Labels, Partial]:
+    def end(self, newborn: Floats, born_at: Index) -> tuple[Array, Partial]:
         if not len(newborn):
             return self._labels, self._partial
         places = self._places_of(born_at)
@@ -59,22 +64,31 @@ class InMemorySweep:
     def _end(self) -> int:
         return self._part.begin + self._part.n_rows
 
-    def _positions_of(self, rows: Index) -> Index:
+    def _listed(self, is_far: Array | None) -> Array:
+        """Far rows in visiting order."""
+        if is_far is None:
+            return self._part.arrays.arange(0)
+        return self._part.arrays.flatnonzero(is_far) if self._order is None else self._order[is_far[self._order]]
+
+    def _positions_of(self, rows: Array) -> Array:
         """When some rows, listed in visiting order, are visited."""
         if self._order is None:
             return self._part.begin + rows
-        listed = np.zeros(self._part.n_rows, dtype=bool)
+        listed = self._part.arrays.full(self._part.n_rows, False, np.bool_)
         listed[rows] = True
-        places = np.flatnonzero(listed[self._order])
+        places = self._part.arrays.flatnonzero(listed[self._order])
         return places if self._positions is None else self._positions[places]
 
     def _places_of(self, positions: Index) -> Index:
         """The last of the part's rows that is visited up to each position, as a place in their order; −1 if none is."""
         if self._order is None:
             return np.clip(positions, self._part.begin - 1, self._end - 1) - self._part.begin
-        return positions if self._positions is None else np.searchsorted(self._positions, positions, side="right") - 1
+        if self._positions is None:
+            return positions
+        visited: Index = self._part.arrays.to_numpy(self._positions)
+        return np.searchsorted(visited, positions, side="right") - 1
 
-    def _still_far(self, newborn: Floats) -> Index:
+    def _still_far(self, newborn: Floats) -> Array:
         """Far rows yet to come, after those near to clusters that they have not met have joined them."""
         unseen = newborn[self._n_seen :]
         if not len(unseen) or not len(self._far):

@@ -161,7 +161,7 @@ class KernelPart(InMemoryPart):
         return NodeSums([ALL], ((self._row_weights @ nearer)[None, :],))
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses(mass, 0, BLOCK)
+        return Masses.of(mass, 0, BLOCK)
 
     def points(self, rows: Index) -> Floats:
         points = np.zeros((len(rows), self.n_features))

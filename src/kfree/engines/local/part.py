@@ -45,7 +45,7 @@ class LocalPart(InMemoryPart):
         self.n_threads = thread_count(n_threads)
         self._rows = self._hold()
         self._bounds = passes.Bounds(self.n_rows)
-        _require_directions(np.asarray(self._rows.lengths))
+        require_directions(np.asarray(self._rows.lengths))
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
         centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
@@ -136,7 +136,7 @@ class LocalPart(InMemoryPart):
         return NodeSums(self._rows.nodes, (potentials,))
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
+        return Masses.of(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
 
     def points(self, rows: Index) -> Floats:
         z = np.empty((len(rows), self.n_features))
@@ -189,7 +189,8 @@ class LocalExchange:
         return self._labels
 
 
-def _require_directions(lengths: Floats) -> None:
+def require_directions(lengths: Floats) -> None:
+    """Raise unless all lengths, if there are any, are positive and finite."""
     zero = np.flatnonzero(lengths == 0)
     if len(zero):
         raise ValueError(

@@ -16,7 +16,7 @@ from kfree.core.sites import Sites
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.local.engine import LocalEngine
 from kfree.engines.local.part import LocalPart
-from kfree.engines.registry import open_engine
+from kfree.engines.registry import open_local
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
@@ -95,8 +95,7 @@ def summarised(
     rows, weight = objective.as_rows(done.stats)
     counts, frame = weight > 0, engine.frame
     places = frame.outward(rows[counts])
-    micro = open_engine(engine.name, places, weight=weight[counts], unit=frame.unit, frame=frame, n_threads=n_threads)
-    assert isinstance(micro, LocalEngine)  # there is one part
+    micro = open_local(engine.name, places, weight=weight[counts], unit=frame.unit, frame=frame, n_threads=n_threads)
     offset = math.fsum(objective.least_cost(done.stats, done.centres))
     return Summary(SummaryEngine(micro, sample, engine.n_counting), sample, offset, n_passes=2)
 

@@ -1,0 +1,191 @@
+"""Passes and fits on a GPU, beside flash-kmeans, torch, and the CPU engine and scikit-learn on the same host.
+
+    python benchmarks/gpu.py passes      # the nearest of k sites for every row, with sums: near convergence, from rows
+    python benchmarks/gpu.py fits        # KMeans to convergence, DPMeans(), sweeps of the size of Photo Tourism
+
+Needs a GPU with about 20 GB of memory. flash-kmeans takes part where it is installed: pip install flash-kmeans. It
+cannot be given the sites of one pass, so its time is that of an iteration: ten more iterations, over ten. Rows are
+float32 blobs with standard deviation 1, centres with standard deviation 2 in every column. Notes hold the share of
+labels that are not those of float64, among 20,000 rows.
+"""
+
+import argparse
+import importlib.util
+import time
+
+import numpy as np
+import torch
+from ratio import Row, report
+
+from kfree import DPMeans, KMeans
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.engines.gpu.part import GpuPart
+from kfree.engines.registry import open_engine
+
+SHAPES = [(312_320, 128, 1000), (10_000_000, 128, 4096), (100_000_000, 16, 256)]
+# Goals in seconds, near convergence and from random rows.
+GOALS = {SHAPES[0]: (0.35e-3, 0.59e-3), SHAPES[1]: (25e-3, 49e-3), SHAPES[2]: (16e-3, 21e-3)}
+# Rows that peers which hold all distances compare at a time.
+AT_ONCE = 1 << 18
+
+
+def blobs(n, d, k):
+    torch.manual_seed(0)
+    centres, X = 2 * torch.randn(k, d, device="cuda"), torch.empty(n, d, device="cuda")
+    for first in range(0, n, 5_000_000):
+        rows = X[first : first + 5_000_000]
+        rows.normal_()
+        rows += centres[torch.randint(k, (len(rows),), device="cuda")]
+    return X, centres
+
+
+def seconds_of(run, repeats=7):
+    """The best time of a function that ends with the device idle; the first call compiles."""
+    run()
+    best = np.inf
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def by_kfree(X, centres):
+    """Seconds of a pass, with what goes to the device and comes back, and its labels."""
+    part, sites = GpuPart(X, None, Frame.plain(X.shape[1])), Sites.of(centres.double().cpu().numpy())
+    return seconds_of(lambda: part.nearest(sites)), part.nearest(sites)[0]
+
+
+def by_torch(X, centres):
+    """Labels and sums with matrix products, a piece of the rows at a time."""
+    labels = torch.empty(len(X), dtype=torch.int64, device="cuda")
+    half_norm = (centres * centres).sum(dim=1) / 2
+    for first in range(0, len(X), AT_ONCE):
+        rows = X[first : first + AT_ONCE]
+        labels[first : first + AT_ONCE] = (rows @ centres.T - half_norm).argmax(dim=1)
+    return labels, torch.zeros_like(centres).index_add_(0, labels, X)
+
+
+def seconds_by_flash(X, k, init):
+    from flash_kmeans import batch_kmeans_Euclid
+
+    def run(n_iter):
+        return batch_kmeans_Euclid(X[None], k, max_iters=n_iter, tol=-1.0, init_centroids=init[None].clone())
+
+    return (seconds_of(lambda: run(12), 3) - seconds_of(lambda: run(2), 3)) / 10
+
+
+def labels_by_flash(X, k, init):
+    from flash_kmeans import batch_kmeans_Euclid
+
+    return batch_kmeans_Euclid(X[None], k, max_iters=1, tol=-1.0, init_centroids=init[None].clone())[0][0]
+
+
+def share_wrong(labels, X, centres):
+    some = torch.arange(0, len(X), max(1, len(X) // 20_000), device="cuda")
+    exact = torch.cdist(X[some].double(), centres.double(), compute_mode="donot_use_mm_for_euclid_dist").argmin(dim=1)
+    return f"{(labels[some].long() != exact).double().mean().item():.1e} of labels wrong"
+
+
+def pass_row(shape, start, goal, X, centres):
+    n, d, k = shape
+    row = Row(f"{n:,} × {d} × {k}, {start}")
+    row.seconds["kfree"], labels = by_kfree(X, centres)
+    row.notes["kfree"] = f"goal {goal * 1e3:g} ms; {share_wrong(labels, X, centres)}"
+    row.seconds["torch, matmul and argmin"] = seconds_of(lambda: by_torch(X, centres), 3)
+    row.notes["torch, matmul and argmin"] = share_wrong(by_torch(X, centres)[0], X, centres)
+    if importlib.util.find_spec("flash_kmeans"):
+        for name, dtype in (("float16", torch.float16), ("float32", torch.float32)):
+            given = X.to(dtype)
+            row.seconds[f"flash-kmeans {name}"] = seconds_by_flash(given, k, centres.to(dtype))
+            row.notes[f"flash-kmeans {name}"] = share_wrong(labels_by_flash(given, k, centres.to(dtype)), X, centres)
+            del given
+    return row
+
+
+def cpu_seconds(X, centres):
+    """One pass of the CPU engine with all cores, from nothing, and one iteration of scikit-learn."""
+    from sklearn.cluster import KMeans as Peer
+
+    engine, sites = open_engine("native", X, frame=Frame.plain(X.shape[1])), Sites.of(centres.astype(np.float64))
+    started = time.perf_counter()
+    engine.nearest(sites)
+    found = {"kfree on the CPU": time.perf_counter() - started}
+    if X.size < 1e8:
+        started = time.perf_counter()
+        Peer(len(centres), init=centres, n_init=1, max_iter=1).fit(X)
+        found["scikit-learn"] = time.perf_counter() - started
+    return found
+
+
+def passes():
+    for shape in SHAPES:
+        X, centres = blobs(*shape)
+        chosen = torch.randperm(len(X), device="cuda")[: shape[2]]
+        starts = zip(("near convergence", "from random rows"), GOALS[shape], (centres, X[chosen]), strict=True)
+        rows = [pass_row(shape, start, goal, X, sites) for start, goal, sites in starts]
+        host = X.cpu().numpy()
+        rows[1].seconds |= cpu_seconds(host, X[chosen].cpu().numpy())
+        del X
+        torch.cuda.empty_cache()
+        yield from rows
+
+
+def fit_row(case, model, X, note):
+    """The same fit on the GPU and on the CPU with all cores."""
+    row, found = Row(case), {}
+    for name, engine in (("kfree", "gpu"), ("kfree on the CPU", "native")):
+        fitted = model(engine)
+        if engine == "gpu":
+            model(engine).fit(X[:200_000])  # compiles
+        started = time.perf_counter()
+        found[name] = fitted.fit(X)
+        row.seconds[name] = time.perf_counter() - started
+        row.notes[name] = note(fitted, row.seconds[name])
+    one, other = found.values()
+    same = (one.labels_ == other.labels_).all() and (one.cluster_centers_ == other.cluster_centers_).all()
+    row.notes["kfree"] += ", same bits" if same else ", OTHER BITS"
+    print(row, flush=True)
+    return row
+
+
+def fits():
+    X = blobs(*SHAPES[0])[0].cpu().numpy()
+    yield fit_row(
+        "KMeans to convergence, 312,320 × 128 × 1000",
+        lambda engine: KMeans(1000, init=X[:1000], tol=0, engine=engine),
+        X,
+        lambda model, seconds: f"{model.n_iter_} iterations, {1e3 * seconds / model.n_iter_:.3g} ms each",
+    )
+    yield fit_row(
+        "DPMeans(lam=400, search='sweep'), 312,320 × 128 (Photo Tourism's size, 37.9 s an iteration in the paper)",
+        lambda engine: DPMeans(400.0, search="sweep", engine=engine),
+        X,
+        lambda model, seconds: (
+            f"k={model.n_clusters_}, {model.n_iter_} iterations, {seconds / model.n_iter_:.3g} s each"
+        ),
+    )
+    X = blobs(10_000_000, 16, 100)[0].cpu().numpy()
+    yield fit_row(
+        "DPMeans(), 10,000,000 × 16, 100 blobs",
+        lambda engine: DPMeans(engine=engine, random_state=0),
+        X,
+        lambda model, seconds: f"k={model.n_clusters_}, cost {model.cost_:.8g}",
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=["passes", "fits"])
+    part = parser.parse_args().part
+    print(torch.cuda.get_device_name())
+    report(
+        f"gpu_{part}", list(passes() if part == "passes" else fits()), "torch", "triton", "flash-kmeans", "scikit-learn"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""The few array operations that parts need and that NumPy and torch name differently.
+
+Labels, lists of rows and distances of rows are arrays where the rows are: of NumPy in memory, of torch on a GPU. Code
+that works on both takes an ``Arrays``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kfree.core.hashing import hashed
+from kfree.core.stats import Floats
+
+# An array of the kind that the part works on.
+Array = Any
+
+
+def namespace_of(array: Any) -> Any:
+    """The module whose functions take this array: torch for its tensors, else NumPy."""
+    return sys.modules["torch"] if type(array).__module__ == "torch" else np
+
+
+class Arrays(Protocol):
+    """Operations on arrays of one kind. ``of`` takes an array of NumPy there, ``to_numpy`` takes one back.
+
+    ``rows_at_once`` is the size of blocks that bound the memory of what is computed for each row and not kept.
+    """
+
+    rows_at_once: int
+
+    def of(self, array: NDArray[Any]) -> Array: ...
+
+    def to_numpy(self, array: Array) -> NDArray[Any]: ...
+
+    def copy(self, array: Array) -> Array: ...
+
+    def arange(self, size: int) -> Array: ...
+
+    def full(self, size: int, value: float, dtype: Any) -> Array: ...
+
+    def flatnonzero(self, mask: Array) -> Array: ...
+
+    def argsort(self, values: Array) -> Array:
+        """Places in ascending order of the values; equal values keep their order."""
+
+    def argmax(self, values: Array) -> int:
+        """The first place of the largest value."""
+
+    def count_below(self, ascending: Array, limit: int) -> int:
+        """How many of the values, which ascend, are below the limit."""
+
+    def first_of_each(self, values: Array) -> Array:
+        """The first place of every value, ascending."""
+
+    def counts(self, labels: Array, size: int) -> Floats:
+        """How often each label occurs."""
+
+    def counts_of_pairs(self, first: Array, second: Array, size: int) -> sp.csr_array:
+        """(size, size): how often each pair of labels occurs."""
+
+    def smallest_hashes(self, rows: Array, begin: int, end: int, seed: int, size: int) -> tuple[Array, Array]:
+        """Of ``rows``, counted from ``begin``, the ``size`` with the smallest hashes, and these, ascending (uint64)."""
+
+    def fingerprints(self, labels: Array, begin: int, size: int) -> NDArray[np.uint64]:
+        """Per label the sum of a hash of its rows' numbers, which are counted from ``begin``."""
+
+
+class NumpyArrays:
+    """Arrays of this process."""
+
+    rows_at_once = 1 << 17
+    flatnonzero = staticmethod(np.flatnonzero)
+
+    def of(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
+    def to_numpy(self, array: Array) -> NDArray[Any]:
+        return np.asarray(array)
+
+    def copy(self, array: Array) -> Array:
+        return array.copy()
+
+    def arange(self, size: int) -> Array:
+        return np.arange(size)
+
+    def full(self, size: int, value: float, dtype: Any) -> Array:
+        return np.full(size, value, dtype)
+
+    def argsort(self, values: Array) -> Array:
+        return np.argsort(values, kind="stable")
+
+    def argmax(self, values: Array) -> int:
+        return int(np.argmax(values))
+
+    def count_below(self, ascending: Array, limit: int) -> int:
+        return int(np.searchsorted(ascending, limit))
+
+    def first_of_each(self, values: Array) -> Array:
+        return np.sort(np.unique(values, return_index=True)[1])
+
+    def counts(self, labels: Array, size: int) -> Floats:
+        return np.bincount(labels, minlength=size).astype(np.float64)
+
+    def counts_of_pairs(self, first: Array, second: Array, size: int) -> sp.csr_array:
+        return sp.csr_array((np.ones(len(first), dtype=np.int32), (first, second)), shape=(size, size))
+
+    def smallest_hashes(self, rows: Array, begin: int, end: int, seed: int, size: int) -> tuple[Array, Array]:
+        keys = hashed(begin, end, seed)[rows]
+        if len(rows) > size:
+            smallest = np.argpartition(keys, size)[:size]
+            rows, keys = rows[smallest], keys[smallest]
+        order = np.argsort(keys, kind="stable")
+        return rows[order], keys[order]
+
+    def fingerprints(self, labels: Array, begin: int, size: int) -> NDArray[np.uint64]:
+        found = np.zeros(size, dtype=np.uint64)
+        np.add.at(found, labels, hashed(begin, begin + len(labels)))
+        return found
+
+
+NUMPY = NumpyArrays()

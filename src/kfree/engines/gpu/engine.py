@@ -1,0 +1,86 @@
+"""Engines of rows on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from kfree.core.frame import Frame
+from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.engines.chunked.engine import ChunkedEngine
+from kfree.engines.contract import generic_direction
+from kfree.engines.gpu.device import require_device, require_room
+from kfree.engines.gpu.part import GpuPart
+from kfree.engines.local.engine import LocalEngine, centred_frame
+from kfree.engines.local.part import LocalPart
+from kfree.native.implementations import implementation
+
+
+class GpuEngine(ChunkedEngine):
+    """Rows in parts on a GPU. Samples are taken to memory."""
+
+    def __init__(self, parts: Sequence[GpuPart]):
+        super().__init__("gpu", parts, parts[0].frame)
+        self._gpu = parts
+
+    @property
+    def description(self) -> str:
+        device = self._gpu[0].X.device
+        return f"gpu ({'interpreted' if device.type == 'cpu' else torch.cuda.get_device_name(device)})"
+
+    def gaps(self, centres: Floats) -> Floats:
+        everyone = np.arange(len(centres))
+        part = _in_memory(centres, None, Frame.plain(self.n_features))
+        return part.second_nearest(everyone, everyone.astype(np.int32), centres)[1]
+
+    def generic_axis(self) -> Floats:
+        return generic_direction(self.n_features)
+
+    def copies(self, rows: Index) -> LocalEngine:
+        found = []
+        for part in self._gpu:
+            inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
+            found.append(part.copied(inside - part.begin))
+        weight = None if found[0][1] is None else np.concatenate([weight for _, weight in found])
+        return LocalEngine("native", _in_memory(np.concatenate([X for X, _ in found]), weight, self.frame))
+
+
+def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int]) -> GpuEngine:
+    """Validated rows on the GPU, in parts that begin at the rows ``begins``; see ``registry.open_engine``."""
+    if sp.issparse(X):
+        raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')
+    device = require_device()
+    is_there = isinstance(X, torch.Tensor) and X.device == device
+    require_room(*X.shape, 0 if is_there else X.shape[0] * X.shape[1] * X.dtype.itemsize, device)
+    rows = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.require(X, requirements="W")).to(device)
+    weights = None if weight is None else torch.from_numpy(weight).to(device)
+
+    def engine_in(frame: Frame) -> GpuEngine:
+        ends = [*begins[1:], rows.shape[0]]
+        parts = [
+            GpuPart(
+                rows[b:e],
+                None if weights is None else weights[b:e],
+                frame,
+                b,
+                alone=len(begins) == 1,
+                is_last=e == rows.shape[0],
+            )
+            for b, e in zip(begins, ends, strict=True)
+        ]
+        return GpuEngine(parts)
+
+    if frame is None and unit:
+        frame = Frame.plain(rows.shape[1], unit)
+    if frame is None:
+        anchor = rows[first_row_that_counts(weight)].double().cpu().numpy()
+        frame = centred_frame(engine_in(Frame(anchor, np.zeros(rows.shape[1]))))
+    return engine_in(frame)
+
+
+def _in_memory(X: Any, weight: Floats | None, frame: Frame) -> LocalPart:
+    return LocalPart(implementation("native", "rows"), X, weight, frame, n_threads=None)

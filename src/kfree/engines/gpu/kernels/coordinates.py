@@ -1,0 +1,55 @@
+"""Canonical coordinates and squared distances: float64, columns in order, multiply then add."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def coordinates(x, anchor, shift, length, UNIT: tl.constexpr):
+    """z = (x − anchor) − shift, or x over its length for directions."""
+    if UNIT:
+        return x.to(tl.float64) / length
+    else:
+        return (x.to(tl.float64) - anchor) - shift
+
+
+@triton.jit
+def sq_dist_to(
+    X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride,
+    UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+):  # fmt: skip
+    """Σ_t (z_t − c_t)² of each row of a tile to its site, t in order."""
+    total = tl.zeros([BLOCK_ROWS], tl.float64)
+    for first in range(0, d, 16):
+        column = first + tl.arange(0, 16)
+        inside = mask[:, None] & (column < d)[None, :]
+        x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
+        c = tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
+        a = tl.load(anchor + column, mask=column < d, other=0.0)
+        s = tl.load(shift + column, mask=column < d, other=0.0)
+        gap = tl.where(inside, coordinates(x, a[None, :], s[None, :], length[:, None], UNIT) - c, 0.0)
+        total = _in_order(total, gap * gap, BLOCK_ROWS)
+    return total
+
+
+@triton.jit
+def _in_order(total, terms, BLOCK_ROWS: tl.constexpr):
+    """Adds the 16 columns of a tile, one after the other: a reduction would choose an order of its own.
+
+    Each split halves the columns, by their last bit, so that the last ones are single columns in bit-reversed order.
+    """
+    even, odd = tl.split(tl.reshape(terms, (BLOCK_ROWS, 8, 2)))
+    quarters = _halves(even, 4, BLOCK_ROWS) + _halves(odd, 4, BLOCK_ROWS)  # columns ≡ 0, 2, 1, 3 modulo 4
+    first = _halves(quarters[0], 2, BLOCK_ROWS) + _halves(quarters[2], 2, BLOCK_ROWS)  # ≡ 0, 4, 1, 5 modulo 8
+    second = _halves(quarters[1], 2, BLOCK_ROWS) + _halves(quarters[3], 2, BLOCK_ROWS)  # ≡ 2, 6, 3, 7
+    a, b, c, d = tl.split(first[0]), tl.split(first[2]), tl.split(second[0]), tl.split(second[2])
+    e, f, g, h = tl.split(first[1]), tl.split(first[3]), tl.split(second[1]), tl.split(second[3])
+    for half in tl.static_range(2):
+        total = (((total + a[half]) + b[half]) + c[half]) + d[half]
+        total = (((total + e[half]) + f[half]) + g[half]) + h[half]
+    return total
+
+
+@triton.jit
+def _halves(terms, HALF: tl.constexpr, BLOCK_ROWS: tl.constexpr):
+    return tl.split(tl.reshape(terms, (BLOCK_ROWS, HALF, 2)))

@@ -1,0 +1,84 @@
+"""Rows on a device: tensors of torch and arrays of CuPy, which ``engine="gpu"`` uses where they lie."""
+
+import sys
+
+import numpy as np
+
+# Exact in float32, which is what passes read.
+_HALVES = ("float16", "bfloat16")
+
+
+def is_tensor(X):
+    """Whether X is a tensor of torch or an array of CuPy; neither library is imported for it."""
+    return any(
+        isinstance(X, getattr(sys.modules[name], kind))
+        for name, kind in (("torch", "Tensor"), ("cupy", "ndarray"))
+        if name in sys.modules
+    )
+
+
+def is_on_device(X):
+    """Whether the memory of X is that of a GPU."""
+    return is_tensor(X) and getattr(getattr(X, "device", None), "type", "cuda") == "cuda"
+
+
+def validated_tensor(X, estimator):
+    """X as a tensor in float32 or float64 that ``engine="gpu"`` can read; raises with what to do."""
+    from kfree.engines.gpu.device import require_device
+
+    device = require_device()
+    import torch
+
+    tensor = X if isinstance(X, torch.Tensor) else torch.from_dlpack(X)
+    if tensor.requires_grad:
+        raise ValueError("X needs a gradient, and clustering has none. Give X.detach().")
+    if tensor.ndim != 2 or 0 in tensor.shape:
+        raise ValueError(
+            f"X has shape {tuple(tensor.shape)}; {type(estimator).__name__} takes rows and columns, one at least."
+        )
+    if tensor.is_cuda and tensor.device != device:
+        raise ValueError(
+            f"X is on {tensor.device} and the engine on {device}. Give X.to('{device}'), or call "
+            f"torch.cuda.set_device({tensor.device.index}) first."
+        )
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in _HALVES:
+        tensor = tensor.float()
+    elif name not in ("float32", "float64"):
+        raise TypeError(f"X is a tensor of {name}; give one of float32, float64, float16 or bfloat16.")
+    _require_finite(tensor)
+    return tensor.to(device)
+
+
+def in_memory(rows, index=None):
+    """Rows or labels, all or some, as an array of NumPy; others than tensors stay what they are."""
+    if not is_tensor(rows):
+        return rows if index is None else rows[index]
+    import torch
+
+    if isinstance(index, slice):
+        rows = rows[index]
+    elif index is not None:
+        rows = rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)]
+    return rows.cpu().numpy()
+
+
+def placed_like(labels, X):
+    """Labels on the device where X is, by the same library, else as they are."""
+    if not is_on_device(X):
+        return labels
+    if not hasattr(X, "cpu"):
+        return sys.modules["cupy"].asarray(labels)
+    return sys.modules["torch"].from_numpy(np.ascontiguousarray(labels)).to(X.device)
+
+
+def _require_finite(tensor):
+    finite = tensor.isfinite()
+    if bool(finite.all()):
+        return
+    bad = (~finite).sum(dim=0)
+    first = int(bad.nonzero()[0, 0])
+    raise ValueError(
+        f"Input X contains {int(bad.sum())} NaN or inf value(s) in {int((bad > 0).sum())} column(s); the first is "
+        f"column {first} with {int(bad[first])}. Remove or impute them."
+    )

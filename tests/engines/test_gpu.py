@@ -1,0 +1,156 @@
+"""The GPU engine has the bits of the CPU. Without a GPU, kernels are interpreted on few rows (TRITON_INTERPRET=1)."""
+
+import os
+
+import numpy as np
+import pytest
+from engines import checks
+from engines.test_engines import UNEVEN, expected, rows_of
+
+from kfree.core.row_costs import MeanRowCosts
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_engine
+from kfree.native import _core
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+if not IS_INTERPRETED and not torch.cuda.is_available():
+    pytest.skip("there is no GPU, and Triton does not interpret", allow_module_level=True)
+# Triton's interpreter makes numbers of arrays with one element.
+pytestmark = pytest.mark.filterwarnings("ignore:Conversion of an array with ndim:DeprecationWarning")
+needs_gpu = pytest.mark.skipif(IS_INTERPRETED, reason="takes hours when interpreted")
+DENSE = [kind for kind in checks.KINDS if kind != "CSR"]
+
+
+@needs_gpu
+@pytest.mark.parametrize("parts", ["one part", "seven uneven parts"])
+@pytest.mark.parametrize("kind", DENSE)
+def test_all_searches_have_the_bits_of_the_cpu(kind, parts):
+    X, weight, unit = rows_of(kind)
+    begins = [0] if parts == "one part" else [_core.BLOCK * block for block in UNEVEN]
+    engine = open_engine("gpu", X, weight=weight, unit=unit, parts=begins)
+    checks.check_same_bits(checks.found_by(engine, unit), expected(kind))
+
+
+@needs_gpu
+def test_nothing_as_long_as_the_rows_crosses():
+    X, weight, unit = rows_of("float32")
+    checks.check_nothing_as_long_as_the_rows_crosses(open_engine("gpu", X, weight=weight, unit=unit), unit)
+
+
+SHAPES = {
+    "few sites": (150, 2, 5),
+    "one column": (150, 1, 80),
+    "forty columns": (120, 40, 9),
+    "columns in two chunks": (70, 130, 6),
+    "one row": (1, 3, 1),
+    "as many sites as rows": (60, 5, 60),
+}
+LARGE = {
+    "many sites": (50_000, 16, 3_000),
+    "many columns": (3_000, 4_200, 40),
+    "many rows": (3_000_000, 4, 50),
+}
+
+
+def rows_and_sites(shape, kind):
+    rng = np.random.default_rng(len(kind))
+    n, d, k = shape
+    centres = 4.0 * rng.normal(size=(max(2, k // 2), d))
+    X = centres[rng.integers(len(centres), size=n)] + rng.normal(size=(n, d))
+    kinds = {
+        "float32": (X.astype(np.float32), None, False),
+        "weights, some zero": (X, rng.integers(0, 3, n) + (np.arange(n) == 0) * 1.0, False),
+        "far from the origin": (X + 1e6, None, False),
+        "ties": (np.round(X), None, False),
+        "heavy tails": (rng.standard_cauchy(size=(n, d)), None, False),
+        "cosine": (X + 9.0, None, True),
+        "tiny": (X * 1e-150, None, False),
+    }
+    return *kinds[kind], rng.choice(n, size=min(n, k), replace=False)
+
+
+def check_passes(shape, kind):
+    """All passes of the part contract, on the GPU and by the reference implementation."""
+    X, weight, unit, rows = rows_and_sites(shape, kind)
+    ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
+    np.testing.assert_array_equal(ours.frame.shift, theirs.frame.shift)
+    points = theirs.rows(rows)
+    points[1:2] += 1e3 * np.abs(points).max()  # beyond all rows
+    sites, found = Sites.of(points), []
+    for engine in (ours, theirs):
+        done = engine.nearest(sites)
+        found.append(list(results(engine, sites, done)))
+    for mine, reference in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine, reference)
+
+
+def results(engine, sites, done):
+    """What each pass returns after rows went to the nearest site."""
+    k, stats, assignment = len(sites.centres), done.stats, done.assignment
+    yield from (stats.n, stats.sum, stats.sse, engine.labels(assignment), assignment.fingerprints)
+    yield engine.sq_dists(assignment, sites.centres)
+    halves = engine.bisection(assignment, np.arange(k, dtype=np.int32), k)
+    pairs = np.repeat(sites.centres, 2, axis=0) + np.tile([[0.5], [-0.5]], (k, 1))
+    yield from engine.bisection(assignment, np.arange(k, dtype=np.int32), k).scatter_product(pairs)
+    sides, n_changed = halves.choose(pairs, np.ones(k, dtype=bool))
+    yield from (halves.n_rows, sides.n, sides.sum, sides.sse, n_changed)
+    yield engine.labels(halves.divided(np.arange(k, 2 * k, dtype=np.int32)))
+    if k > 1:
+        closings = engine.closings()
+        closings.turn_to(assignment, sites)
+        yield from (closings.costs(), (closings.neighbours() != 0).toarray())
+        centres = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
+        picks = engine.dearest(assignment, centres, stats, MeanRowCosts, 1e-9)
+        yield from (picks.row, picks.gain, picks.points)
+        exchanged = engine.exchange(assignment, centres, stats, MeanRowCosts, 1e-9)
+        yield engine.labels(assignment if exchanged is None else exchanged)
+    potential = engine.potential()
+    potential.approach(sites.centres[0])
+    yield from (potential.draw(np.array([0.1, 0.7])), potential.best(sites.centres[:3]), potential.farthest()[1])
+    sample = engine.sample(20, np.random.RandomState(1), Sites.of(sites.centres[:1]))
+    yield sample.rows(np.arange(sample.n_rows))
+
+
+@pytest.mark.parametrize("kind", ["float32", "weights, some zero", "ties", "cosine", "tiny"])
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_passes_have_the_bits_of_the_reference(shape, kind):
+    if IS_INTERPRETED and (kind != "float32") and shape not in ("few sites", "forty columns"):
+        pytest.skip("interpreted kernels are slow: every kind and every shape once")
+    check_passes(SHAPES[shape], kind)
+
+
+@needs_gpu
+@pytest.mark.parametrize("kind", ["float32", "weights, some zero", "far from the origin", "heavy tails"])
+@pytest.mark.parametrize("shape", list(LARGE))
+def test_large_passes_have_the_bits_of_the_cpu(shape, kind):
+    X, weight, unit, rows = rows_and_sites(LARGE[shape], kind)
+    ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "native"))
+    sites = Sites.of(theirs.rows(rows))
+    mine, reference = ours.nearest(sites), theirs.nearest(sites)
+    np.testing.assert_array_equal(ours.labels(mine.assignment), theirs.labels(reference.assignment))
+    for name in ("n", "sum", "sse"):
+        np.testing.assert_array_equal(getattr(mine.stats, name), getattr(reference.stats, name))
+
+
+def test_sums_follow_the_tree_of_blocks():
+    """Rows of five blocks, of which one is not full: groups of blocks must not change a bit."""
+    from kfree.engines.gpu import sums
+    from kfree.engines.gpu.device import require_device
+    from kfree.engines.gpu.rows import DeviceRows
+
+    device = require_device()
+    n = 4 * sums.BLOCK + 7
+    X = np.random.default_rng(0).normal(size=(n, 1)) * 10.0 ** np.arange(n)[:, None] ** 0.2
+    engine = open_engine("reference", X)
+    labels = (np.arange(n) % 3 == 0).astype(np.int32)
+    rows = DeviceRows(torch.from_numpy(X).to(device), engine.frame)
+    expected_sums = engine.sums(
+        engine.moved(engine.nearest(Sites.of(np.zeros((2, 1)))).assignment, np.arange(n), labels)
+    )
+    for levels in (0, 2, 8):
+        segments = sums.Segments(rows, 0, None, torch.from_numpy(labels).to(device), 2, levels)
+        found = sums.total(segments.sums(None, None), 0).cpu()
+        np.testing.assert_array_equal(found[:, :1], expected_sums.sum)
+        np.testing.assert_array_equal(found[:, -1], expected_sums.n)

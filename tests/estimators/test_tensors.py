@@ -1,0 +1,118 @@
+"""Tensors as rows of ``engine="gpu"``; without a GPU, kernels are interpreted on few rows (TRITON_INTERPRET=1)."""
+
+import os
+
+import numpy as np
+import pytest
+
+from kfree import DPMeans, HardHDP, KMeans
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+runs = pytest.mark.skipif(not IS_INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+pytestmark = pytest.mark.filterwarnings("ignore:Conversion of an array with ndim:DeprecationWarning")
+
+
+@pytest.fixture
+def X(rng):
+    return (np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 12, axis=0) + rng.normal(size=(36, 2))).astype(np.float32)
+
+
+@runs
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+def test_a_tensor_is_clustered_as_an_array_is(X, dtype):
+    tensor = torch.from_numpy(X).to(dtype)
+    model, other = (
+        KMeans(3, engine="gpu", random_state=0).fit(tensor),
+        KMeans(3, random_state=0).fit(tensor.float().numpy()),
+    )
+    np.testing.assert_array_equal(model.labels_, other.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, other.cluster_centers_)
+    np.testing.assert_array_equal(model.predict(tensor), other.labels_)
+    assert model.inertia_ == other.inertia_
+
+
+@needs_gpu
+def test_labels_are_where_the_rows_are(X):
+    tensor = torch.from_numpy(X).cuda()
+    model, other = DPMeans(20.0, engine="gpu").fit(tensor), DPMeans(20.0).fit(X)
+    assert model.labels_.is_cuda
+    assert model.predict(tensor).is_cuda
+    assert isinstance(model.cluster_centers_, np.ndarray)
+    np.testing.assert_array_equal(model.labels_.cpu(), other.labels_)
+    np.testing.assert_array_equal(model.transform(tensor), other.transform(X))
+    np.testing.assert_array_equal(model.outlier_score(tensor), other.outlier_score(X))
+    with pytest.raises(TypeError, match='X is on a GPU.*engine="gpu", or copy X to memory'):
+        DPMeans(20.0).fit(tensor)
+
+
+@needs_gpu
+def test_too_little_memory_says_how_much_is_needed(X, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10, 10))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)
+    with pytest.raises(MemoryError, match=r'needs about .* GB on .* stream the rows .* memory="1GB"'):
+        DPMeans(20.0, engine="gpu").fit(X)
+
+
+@needs_gpu
+def test_automatic_fits_agree_and_repeat(rng):
+    centres = 8.0 * rng.normal(size=(7, 4))
+    X = (centres[rng.integers(7, size=30_000)] + rng.normal(size=(30_000, 4))).astype(np.float32)
+    expected = DPMeans(random_state=0).fit(X)
+    for _ in range(10):
+        model = DPMeans(engine="gpu", random_state=0).fit(X)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+        np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+        assert (model.cost_, model.lam_) == (expected.cost_, expected.lam_)
+
+
+@needs_gpu
+def test_rows_are_streamed_through_the_device(rng):
+    X = rng.normal(size=(120_000, 3)).astype(np.float32) + 9.0 * rng.integers(0, 3, size=(120_000, 1))
+    models = [DPMeans(5_000.0, engine=engine, memory="8MB", random_state=0).fit(X) for engine in ("gpu", "native")]
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
+    assert models[0].cost_ == models[1].cost_
+
+
+@needs_gpu
+def test_an_interrupted_fit_gives_memory_back(X, monkeypatch):
+    from kfree.engines.gpu.part import GpuPart
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = torch.cuda.memory_allocated()
+    with monkeypatch.context() as patch:
+        patch.setattr(GpuPart, "stats_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            DPMeans(20.0, engine="gpu").fit(X)
+    assert torch.cuda.memory_allocated() == before
+
+
+@runs
+def test_tensors_that_cannot_be_clustered(X):
+    model = DPMeans(20.0, engine="gpu")
+    with pytest.raises(ValueError, match=r"needs a gradient.*X\.detach\(\)"):
+        model.fit(torch.from_numpy(X).requires_grad_())
+    with pytest.raises(ValueError, match=r"shape \(36,\)"):
+        model.fit(torch.from_numpy(X[:, 0].copy()))
+    with pytest.raises(TypeError, match="tensor of int64; give one of float32"):
+        model.fit(torch.ones((3, 2), dtype=torch.int64))
+    spoiled = X.copy()
+    spoiled[3, 1] = np.nan
+    with pytest.raises(ValueError, match="1 NaN or inf value.*column 1 with 1"):
+        model.fit(torch.from_numpy(spoiled))
+    assert not hasattr(model, "labels_")
+
+
+def test_engines_are_named_by_those_who_have_them():
+    with pytest.raises(ValueError, match="engine='gpu' is not allowed"):
+        HardHDP(1.0, 1.0, engine="gpu").fit(np.zeros((3, 1)), groups=[0, 0, 1])
+
+
+@pytest.mark.skipif(IS_INTERPRETED or torch.cuda.is_available(), reason="there is a device")
+def test_without_a_gpu_the_error_says_so(X):
+    with pytest.raises(RuntimeError, match=r'engine="gpu" needs a CUDA device and torch .* finds none'):
+        DPMeans(20.0, engine="gpu").fit(X)
