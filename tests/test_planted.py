@@ -518,8 +518,8 @@ MISTAKES = {
 
 
 def outcome(mistake, folder):
-    """What pytest says about a copy of the package with the mistake in it."""
-    file, right, wrong, (tests, selection) = MISTAKES[mistake]
+    """What pytest says about a copy of the package with the mistake in it: file, right and wrong text, tests."""
+    file, right, wrong, (tests, selection) = mistake
     package = folder / "kfree"
     shutil.copytree(Path(kfree.__file__).parent, package)
     source = (package / file).read_text()
@@ -541,7 +541,7 @@ def outcomes(request, tmp_path_factory):
     """All mistakes that were asked for, as many at a time as there are processors."""
     wanted = [item.callspec.params["mistake"] for item in request.session.items if item.path == Path(__file__)]
     with ThreadPoolExecutor(available_cpus()) as pool:
-        yield {mistake: pool.submit(outcome, mistake, tmp_path_factory.mktemp("spoiled")) for mistake in wanted}
+        yield {mistake: pool.submit(outcome, MISTAKES[mistake], tmp_path_factory.mktemp("spoiled")) for mistake in wanted}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -20,8 +20,11 @@ def X(rng):
     return (np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 12, axis=0) + rng.normal(size=(36, 2))).astype(np.float32)
 
 
+DTYPES = [torch.float16] if IS_INTERPRETED else [torch.float32, torch.float64, torch.float16, torch.bfloat16]
+
+
 @runs
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tensor_is_clustered_as_an_array_is(X, dtype):
     tensor = torch.from_numpy(X).to(dtype)
     model, other = (

@@ -61,8 +61,9 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         Maximum number of clusters. ``fit`` warns if the limit was reached.
     init : array-like of shape (k, n_features) or None, default=None
         Centres to start from; None starts from one cluster at the mean.
-    engine : {"auto", "native", "reference", "dask"}, default="auto"
+    engine : {"auto", "native", "reference", "gpu", "dask"}, default="auto"
         The implementation: compiled code, or the reference implementation in NumPy. The result is the same.
+        ``"gpu"`` runs the passes on a CUDA device, for arrays and for tensors, which stay where they are.
         ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
         dataframes.
     n_threads : int or None, default=None

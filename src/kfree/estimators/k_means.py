@@ -38,7 +38,8 @@ class KMeans(AnySize, Watched, CentreClusterer):
         iterates until no label changes.
     metric : {"euclidean", "cosine"}, default="euclidean"
         ``"cosine"`` is spherical k-means.
-    engine : {"auto", "native", "reference", "dask"}, default="auto"
+    engine : {"auto", "native", "reference", "gpu", "dask"}, default="auto"
+        ``"gpu"`` runs the passes on a CUDA device, for arrays and for tensors, which stay where they are.
         ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
         dataframes. The result is the same.
     n_threads : int or None, default=None

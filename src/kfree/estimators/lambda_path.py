@@ -31,7 +31,7 @@ def lambda_path(
         The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
         suggested number is near the end.
     metric : {"euclidean", "cosine"}, default="euclidean"
-    engine : {"auto", "native", "reference"}, default="auto"
+    engine : {"auto", "native", "reference", "gpu"}, default="auto"
     n_threads : int or None, default=None
     random_state : int, RandomState or None, default=0
         Seed for the micro-clusters and for the split into two halves. The default always gives the same result.

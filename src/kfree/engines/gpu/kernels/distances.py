@@ -65,8 +65,8 @@ def nearest_of_all(
 ):  # fmt: skip
     """in-out label, sq_dist (m,): items join the nearest site that is strictly nearer than what they have.
 
-    CHOSEN: only the listed ``items``, which have nothing yet. EXCLUDE: never the site own[i]. BORN: only sites that were
-    born before the row is visited, which is its place in the order (ORDERED) or its number.
+    CHOSEN: only the listed ``items``, which have nothing yet. EXCLUDE: never the site own[i]. BORN: only sites that
+    were born before the row is visited, which is its place in the order (ORDERED) or its number.
     """
     n = tl.load(n_listed)
     for start in range(tl.program_id(0).to(tl.int64) * BLOCK_ROWS, n, tl.num_programs(0) * BLOCK_ROWS):

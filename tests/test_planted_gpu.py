@@ -1,0 +1,38 @@
+"""Mistakes planted in the kernels of the GPU engine, one at a time, in a copy of the package: each must be noticed."""
+
+import os
+
+import pytest
+from test_planted import outcome
+
+pytest.importorskip("triton")
+if os.environ.get("TRITON_INTERPRET") != "1":
+    pytest.skip("kernels are interpreted with TRITON_INTERPRET=1", allow_module_level=True)
+
+# What is wrong: the file, the right text, the wrong one, and the tests that notice it.
+MISTAKES = {
+    "anchor and shift are subtracted at once": (
+        "engines/gpu/kernels/coordinates.py",
+        "return (x.to(tl.float64) - anchor) - shift",
+        "return x.to(tl.float64) - (anchor + shift)",
+        ["engines/test_gpu.py", "forty and weights"],
+    ),
+    "what eight bits leave out is forgotten": (
+        "engines/gpu/kernels/rank.py",
+        "left_out = tl.load(error + row, mask=mask, other=0.0)",
+        "left_out = tl.load(error + row, mask=mask, other=0.0) * -9.0",
+        ["engines/test_gpu.py", "as_many or (many and cosine)"],
+    ),
+    "a block joins its left neighbour twice": (
+        "engines/gpu/kernels/sums.py",
+        "                total = left + total\n",
+        "                total = left + left + total\n",
+        ["engines/test_gpu.py", "tree_of_blocks"],
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_is_noticed(mistake, tmp_path):
+    done = outcome(MISTAKES[mistake], tmp_path)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
