@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import require_structure
+from kfree.estimators._arrays import require_sound_array
 from kfree.estimators._warnings import warn
 from kfree.explain import View
 
@@ -18,6 +19,7 @@ _ACCEPTED = (
 
 def validated_graph(A):
     """The adjacency matrix as symmetric CSR of float64 without explicit zeros, and the names of the nodes."""
+    require_sound_array(A, "the graph")
     read = READERS.get(type(A).__module__.split(".")[0], _from_arrays)
     adjacency, names = read(A)
     if adjacency.shape[0] == 0:
@@ -31,6 +33,7 @@ def validated_graph(A):
 
 def validated_rows_of_nodes(rows, n_nodes):
     """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
+    require_sound_array(rows, "new_rows")
     if sp.issparse(rows):
         require_structure(rows, "new_rows")
     else:

@@ -7,9 +7,11 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, require_structure
+from kfree.estimators._arrays import require_sound_array
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
@@ -21,6 +23,7 @@ _LEAST_WEIGHT = 1e-100
 
 def validated_rows(X, estimator):
     """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
+    require_sound_array(X, "X")
     columns = getattr(X, "columns", None)
     given_format = X.format if sp.issparse(X) else None
     if given_format:
@@ -75,6 +78,7 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
+    require_sound_array(sample_weight, "sample_weight")
     weight = np.ascontiguousarray(
         check_array(
             sample_weight,
@@ -117,6 +121,7 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
 
 def validated_centres(init, n_features):
     """Starting centres as a (k, d) float64 array."""
+    require_sound_array(init, "init")
     centres = check_array(init, dtype=np.float64, input_name="init")
     if centres.shape[1] != n_features:
         raise ValueError(
@@ -160,6 +165,15 @@ def require_count(name, value, or_none=False, least=1):
     too_large = isinstance(value, Integral) and value > sys.maxsize
     allowed = f"a whole number ≥ {least}" + (" and < 2**63" if too_large else "") + (" or None" if or_none else "")
     require(ok or (or_none and value is None), name, value, allowed)
+
+
+def random_generator(random_state):
+    """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        allowed = f"None, a whole number from 0 to {2**32 - 1} or a numpy.random.RandomState"
+        raise ValueError(f"random_state={shown(random_state)} is not allowed; give {allowed}.") from None
 
 
 def require_threads(n_threads):

@@ -4,14 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._explained import Explained
 from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes, view_of_nodes
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
+from kfree.estimators._validation import is_number, random_generator, require, require_choice, require_count, shown
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -230,7 +229,7 @@ class GraphDPMeans(Watched, Explained, ClusterMixin, BaseEstimator):
         """The penalty, the staircase that it was chosen from (or None), and the result of the search."""
         if graph is None or not graph.out.any():
             return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
-        cut, rng = CUTS[self.cut], check_random_state(self.random_state)
+        cut, rng = CUTS[self.cut], random_generator(self.random_state)
         patience = _usual_patience(graph) if self.patience is None else self.patience
         path = cut_path(graph, cut, rng) if self.lam == "auto" else None
         with self._watching() as watch:

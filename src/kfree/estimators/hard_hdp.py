@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
@@ -15,6 +14,7 @@ from kfree.estimators._sharing import SharedClusterer
 from kfree.estimators._span import coordinates, ended, is_wide, lifted_groups
 from kfree.estimators._validation import (
     is_positive_number,
+    random_generator,
     require,
     require_choice,
     require_count,
@@ -295,7 +295,7 @@ class HardHDP(Watched, SharedClusterer):
         """The objective with the penalties that were given or found."""
         local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
         if local is None or global_ is None:
-            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            rng = random_generator(0 if self.random_state is None else self.random_state)
             local, global_ = fitting_penalties(engine, local, global_, rng)
         return HDPObjective(global_, local)
 
@@ -332,7 +332,7 @@ class HardHDP(Watched, SharedClusterer):
 
     def _descended(self, engine, objective, sites, watch):
         find = sweeps if self.search == "sweep" else shared_split_merge
-        rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
+        rng, watched = random_generator(self.random_state), (watch.may_go_on, watch.report)
         return find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
 
     def _finished(self, engine, objective, descent, watch):

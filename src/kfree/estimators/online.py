@@ -1,7 +1,6 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
@@ -11,6 +10,7 @@ from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer, has_no_rows
 from kfree.estimators._validation import (
     is_positive_number,
+    random_generator,
     require,
     require_choice,
     require_count,
@@ -161,7 +161,7 @@ class OnlineDPMeans(StreamClusterer):
         self._check_parameters()
         rows = self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0])
-        rng = check_random_state(self.random_state)
+        rng = random_generator(self.random_state)
         order = rng.permutation(rows.shape[0]) if self.order == "random" else None
         stream, log = self._new_stream(rows, weight, order), EventLog()
         joined, events = stream.advance(rows, weight, order)

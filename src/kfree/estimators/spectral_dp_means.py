@@ -5,7 +5,6 @@ import scipy.sparse as sp
 from scipy.linalg import qr
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
@@ -14,7 +13,14 @@ from kfree.estimators._explained import Judging, column_names, require_rows, spr
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS, published_order
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, validated_rows
+from kfree.estimators._validation import (
+    is_positive_number,
+    random_generator,
+    require,
+    require_choice,
+    require_count,
+    validated_rows,
+)
 from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
@@ -155,7 +161,7 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         frame = self._frame(rows)
         affinity = self._affinity(self._seen(rows, frame))
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng)
         spectrum = self._spectrum(matrix, normalised)
         self._warn(spectrum, matrix)
