@@ -55,7 +55,7 @@ ODD = {
 # What is drawn: the usual value in half of the cases, so that a case has few things that are odd, and all others.
 DRAWN = {
     "values": ("normal", list(VALUES)),
-    "log_scale": (0, [-150, -100, -40, -8, 3, 40, 100, 150]),
+    "log_scale": (0, [-300, -150, -100, -40, -8, 3, 40, 100, 150, 300]),
     "log_offset": (-1, [0, 3, 6, 9, 12]),
     "dtype": ("float64", DTYPES),
     "container": ("array", list(CONTAINERS)),

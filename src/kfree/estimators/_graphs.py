@@ -102,7 +102,7 @@ def _from_arrays(A):
         return _from_edges(A)
     if _is_table_of_edges(A):
         # Rows of the types that the columns have, which an array of all of them would not keep.
-        columns = [np.asarray(A[name]).tolist() for name in A.columns] if hasattr(A, "columns") else A.T.tolist()
+        columns = [column.tolist() for column in _columns(A)] if hasattr(A, "columns") else A.T.tolist()
         return _from_edges(list(zip(*columns, strict=True)))
     array = _numeric(A, "the graph")
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
@@ -121,8 +121,16 @@ def _is_table_of_edges(A):
     if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
         return False
     if hasattr(A, "columns"):
-        return A.shape[0] != A.shape[1] or not all(np.asarray(A[name]).dtype.kind in "biuf" for name in A.columns)
+        return A.shape[0] != A.shape[1] or not all(column.dtype.kind in "biuf" for column in _columns(A))
     return isinstance(A, np.ndarray) and A.dtype.kind in "OUS"
+
+
+def _columns(frame):
+    """The columns of a data frame of pandas, polars or pyarrow, as arrays."""
+    library = type(frame).__module__.split(".")[0]
+    by_place = {"pandas": lambda j: frame.iloc[:, j], "polars": lambda j: frame.to_series(j)}
+    column = by_place.get(library, lambda j: frame.column(j))
+    return [np.asarray(column(j)) for j in range(frame.shape[1])]
 
 
 def _from_edges(edges):
@@ -214,9 +222,14 @@ def _numeric(values, what):
         )
     if array.shape == (0, 0):
         return array.astype(np.float64)
-    return check_array(
-        array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
-    )
+    try:
+        return check_array(
+            array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
+        )
+    except (TypeError, ValueError) as error:
+        if what in str(error):
+            raise
+        raise ValueError(f"{what} holds values that are not numbers ({error}); give {_ACCEPTED}.") from error
 
 
 def _as_float(matrix):
