@@ -73,7 +73,7 @@ def check_chunks(model, case, extra, weight):
     parts = [slice(0, middle), slice(middle, None)]
     if weights is not None and not (weights[:middle] > 0).any():
         return
-    whole, halves = clone(model).fit(rows, **weight), clone(model)
+    whole, halves = clone(model).partial_fit(rows, **weight), clone(model)
     for part in parts:
         halves.partial_fit(rows[part], sample_weight=None if weights is None else weights[part])
     assert np.array_equal(halves.cluster_centers_, whole.cluster_centers_), "chunks change the centres"

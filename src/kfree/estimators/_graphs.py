@@ -15,6 +15,8 @@ _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
     "a networkx graph or an igraph graph"
 )
+# Weights between this and its inverse can be squared and added.
+_LEAST_WEIGHT = 1e-100
 
 
 def validated_graph(A):
@@ -144,10 +146,10 @@ def _from_edges(edges):
     weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
     if names.dtype.kind == "f":
-        if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
+        if not (np.isfinite(names).all() and (names == np.rint(names)).all() and (np.abs(names) < 2**53).all()):
             raise ValueError(
-                "the first two columns of a list of edges must name nodes, but they hold fractions or NaN. Give whole "
-                "numbers or texts; weights belong in the third column."
+                "the first two columns of a list of edges must name nodes, but they hold fractions, NaN or numbers "
+                "beyond 2**53. Give whole numbers or texts; weights belong in the third column."
             )
         names = names.astype(np.int64)
     a, b = index[: len(weight)], index[len(weight) :]
@@ -251,6 +253,13 @@ def _require_weights(weight):
         raise ValueError(
             f"Negative values in data: the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut "
             "needs weights ≥ 0. Leave such links out, or shift the weights if they are similarities."
+        )
+    extreme = weight[(weight > 0) & ((weight < _LEAST_WEIGHT) | (weight > 1 / _LEAST_WEIGHT))]
+    if len(extreme):
+        raise ValueError(
+            f"the graph has {len(extreme)} weight(s) such as {extreme[0]:g}; give zero or numbers between "
+            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, whose squares do not overflow. Multiply all weights by a "
+            "constant."
         )
 
 

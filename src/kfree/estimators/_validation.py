@@ -122,7 +122,14 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
 def validated_centres(init, n_features):
     """Starting centres as a (k, d) float64 array."""
     require_sound_array(init, "init")
-    centres = check_array(init, dtype=np.float64, input_name="init")
+    try:
+        centres = check_array(init, dtype=np.float64, input_name="init")
+    except (TypeError, ValueError) as error:
+        if "init" in str(error):
+            raise
+        raise ValueError(
+            f"init={shown(init)} is not allowed ({error}); give centres of shape (k, {n_features})."
+        ) from error
     if centres.shape[1] != n_features:
         raise ValueError(
             f"init has {centres.shape[1]} columns and X has {n_features}; give centres of shape (k, {n_features})."

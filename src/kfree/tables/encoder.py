@@ -227,8 +227,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         empty = np.flatnonzero(~known.any(axis=1))
         if len(empty):
             raise ValueError(
-                f"{len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
-                "example with pandas' dropna(how='all')."
+                f"in X {len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, "
+                "for example with pandas' dropna(how='all')."
             )
         if self.missing == "error" and not known.all():
             kept = [encoder.name for encoder in encoders if not isinstance(encoder, LeftOut)]

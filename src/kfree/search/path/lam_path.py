@@ -73,6 +73,7 @@ def _staircase(
         best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
+    del best_by_k  # its clusterings take k² numbers
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
@@ -127,9 +128,10 @@ def _judge(
     clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
+        best_by_k.keep(candidates)
     found = {}
     for k in candidates:
-        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered):
+        if all(best_by_k.has(k) for best_by_k, _ in clustered):
             centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
             trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
             found[k] = density_dips(trials, objective.space, closely=k in closely)
