@@ -1,4 +1,4 @@
-"""Arrays that do not hold what they seem to, containers of all kinds, and parameters of no sense, for every estimator."""
+"""Arrays that do not hold what they seem to, all kinds of containers, and odd parameters, for every estimator."""
 
 import os
 

@@ -8,6 +8,7 @@ the process is reported and the next goes on. Every failure is printed as a line
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,7 @@ def _work(options):
 def _watch(options):
     """Start processes until all cases are done; returns the exit code."""
     outcomes, seconds, first, end = Counter(), Counter(), options.first, options.first + options.cases
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the other process ends too
     with tempfile.TemporaryDirectory() as folder:
         progress = Path(folder) / "progress"
         while first is not None and first < end and sum(seconds.values()) < options.seconds:
@@ -106,15 +108,17 @@ def _run(options, first, end, seconds, progress):
     # One thread in the numerical libraries: they would take longer to start threads than to multiply small matrices.
     child = subprocess.Popen(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     before = None
-    while True:
-        try:
-            return child.wait(STUCK)
-        except subprocess.TimeoutExpired:
-            now = json.loads(progress.read_text()).get("number")
-            if now == before:
-                child.kill()
-                return child.wait()
-            before = now
+    try:
+        while True:
+            try:
+                return child.wait(STUCK)
+            except subprocess.TimeoutExpired:
+                now = json.loads(progress.read_text()).get("number")
+                if now == before:
+                    child.kill()
+                before = now
+    finally:
+        child.kill()
 
 
 def _tell(case, number, what):

@@ -73,14 +73,16 @@ ESTIMATORS = {
         predicts_labels=False,
         all_used=False,
     ),
-    "GraphDPMeans": Subject(lambda case: GraphDPMeans(), False, lambda case: case.adjacency()),
+    "GraphDPMeans": Subject(lambda case: GraphDPMeans(patience=1), False, lambda case: case.adjacency()),
     "GraphDPMeans, penalty": Subject(
-        lambda case: GraphDPMeans(-(10.0 ** (case.log_penalty / 6 - 1))), False, lambda case: case.adjacency()
+        lambda case: GraphDPMeans(-(10.0 ** (case.log_penalty / 6 - 1)), patience=1),
+        False,
+        lambda case: case.adjacency(),
     ),
     "GraphDPMeans, ratio": Subject(
         lambda case: GraphDPMeans(-case.penalty, cut="ratio"), False, lambda case: case.adjacency()
     ),
-    "GraphDPMeans, edges": Subject(lambda case: GraphDPMeans(), False, lambda case: case.edges()),
+    "GraphDPMeans, edges": Subject(lambda case: GraphDPMeans(patience=1), False, lambda case: case.edges()),
     "BayesianKMeans": Subject(lambda case: BayesianKMeans(), weighted=False),
     "BayesianKMeans, counts": Subject(lambda case: BayesianKMeans("multinomial"), weighted=False),
     "BayesianKMeans, bits": Subject(lambda case: BayesianKMeans("bernoulli"), weighted=False),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, Protocol
 
 import numpy as np
@@ -25,8 +26,9 @@ from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
-# From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.
-MANY_ROWS, SAMPLE, MOST_STEPS = 50_000, 10_000, 3
+# From this many rows on, a sample is searched first, a split or merge is given up after so many updates, and the pairs
+# that overlap most are merged on trial, so many for each cluster.
+MANY_ROWS, SAMPLE, MOST_STEPS, PAIRS_PER_CLUSTER = 50_000, 10_000, 3, 2
 
 
 def bayesian_k_means(
@@ -140,7 +142,8 @@ class Merge:
         if gains(state.cost, best.cost):
             return best
         pairs = pairs_by_overlap(criteria(state, engine, objective)[1])
-        candidates = (_merged(state, *pair, objective) for pair in pairs)
+        tried = islice(pairs, PAIRS_PER_CLUSTER * k if engine.n_rows >= MANY_ROWS else None)
+        candidates = (_merged(state, *pair, objective) for pair in tried)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
