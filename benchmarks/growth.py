@@ -1,7 +1,7 @@
 """Growth: time per row and sweep from 10⁵ to 10⁷ rows, memory per row, and what a second thread brings.
 
-scikit-learn's own gain from two threads says whether the machine or the code is the limit. Growth of all estimators, and
-shapes that people have, are measured by ``growth_shapes.py``.
+scikit-learn's own gain from two threads says whether the machine or the code is the limit. ``growth_shapes.py``
+measures the growth of all estimators, and shapes that people have.
 """
 
 import argparse

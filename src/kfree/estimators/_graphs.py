@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from kfree.core.sparse import require_structure
+from kfree.core.sparse import held, require_structure
 from kfree.estimators._arrays import require_sound_array
 from kfree.estimators._warnings import warn
 from kfree.explain import View
@@ -37,6 +37,7 @@ def validated_rows_of_nodes(rows, n_nodes):
     """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
     require_sound_array(rows, "new_rows")
     if sp.issparse(rows):
+        rows = held(rows)
         require_structure(rows, "new_rows")
     else:
         rows = np.atleast_2d(_numeric(rows, "new_rows"))
@@ -97,6 +98,7 @@ def _nearest_other(links, degree, cluster_degree, own):
 
 def _from_arrays(A):
     if sp.issparse(A):
+        A = held(A)
         require_structure(A, "the graph")
         _require_square(A.shape)
         return _as_float(A), np.arange(A.shape[0])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from kfree.core.sparse import canonical_csr, require_structure
+from kfree.core.sparse import canonical_csr, held, require_structure
 from kfree.estimators._arrays import require_sound_array
 
 # Rows per block when searching for bad values, which bounds the memory.
@@ -27,6 +27,7 @@ def validated_rows(X, estimator):
     columns = getattr(X, "columns", None)
     given_format = X.format if sp.issparse(X) else None
     if given_format:
+        X = held(X)
         require_structure(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
