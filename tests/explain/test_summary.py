@@ -158,3 +158,12 @@ def test_what_a_summary_refuses(X):
         AgglomerativeBayes().fit(X).summary(X[:5])
     with pytest.raises(ValueError, match="another graph"):
         GraphDPMeans(lam=-0.4).fit(np.ones((3, 3))).summary(np.ones((4, 4)))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_effect_sizes_of_huge_values_do_not_overflow(kind):
+    rows = np.array([[1.0, 2.0], [2.0, 2.5], [8.0, 1.0], [9.0, 3.0]])
+    labels = np.array([0, 0, 1, 1])
+    expected, huge = (effect_sizes(kind(rows * scale), labels, 2) for scale in (1.0, 1e300))
+    assert huge[0] == pytest.approx(expected[0])
+    assert huge[1] / 1e300 == pytest.approx(expected[1])
