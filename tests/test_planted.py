@@ -22,22 +22,16 @@ MISTAKES = {
         "False",
         ["estimators/test_hostile_arrays.py", "masked_values_are_refused and KMeans"],
     ),
-    "a file that was cut is read": (
-        "estimators/_arrays.py",
-        "n_bytes < needed",
-        "n_bytes < 0",
-        ["estimators/test_hostile_arrays.py", "file_that_was_cut and rows"],
-    ),
     "what is read is not what was checked": (
         "core/sparse.py",
         'return X if X.format in ("lil", "dok") else copy.copy(X)',
         "return X",
         ["estimators/test_concurrent.py", "during_a_fit and csr_array and KMeans"],
     ),
-    "nodes may move for ever": (
+    "nodes that still move count as done": (
         "native/reference/cut.py",
-        "while waiting and left:",
-        "while waiting and left > -(10**5):",
+        "return moved, not waiting",
+        "return moved, True",
         ["native/test_cut.py", "cut_short and reference and False"],
     ),
     "a part does not meet what it bore in its last turn": (
