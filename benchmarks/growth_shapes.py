@@ -168,10 +168,12 @@ def main():
     grown = [f"{subject}: {size}" for subject in SUBJECTS for size in SIZES]
     shapes = [shape for shape in [*grown, *SHAPES] if options.only in shape]
     rows = []
-    for shape in shapes:
-        rows.append(measured(shape))
-        print(rows[-1].case, rows[-1].seconds["kfree"], rows[-1].notes["kfree"], file=sys.stderr, flush=True)
-    report("growth_shapes", rows, "scikit-learn", "numpy", only=options.only or None)
+    try:
+        for shape in shapes:
+            rows.append(measured(shape))
+            print(rows[-1].case, rows[-1].seconds["kfree"], rows[-1].notes["kfree"], file=sys.stderr, flush=True)
+    finally:  # also if it is interrupted
+        report("growth_shapes", rows, "scikit-learn", "numpy", only=options.only or None)
 
 
 if __name__ == "__main__":
