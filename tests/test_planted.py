@@ -34,6 +34,24 @@ MISTAKES = {
         "if False:",
         ["saving/test_journal.py", "another_search"],
     ),
+    "masked values are taken for values": (
+        "estimators/_arrays.py",
+        "np.ma.is_masked(values)",
+        "False",
+        ["estimators/test_hostile_arrays.py", "masked_values_are_refused and KMeans"],
+    ),
+    "what is read is not what was checked": (
+        "core/sparse.py",
+        'return X if X.format in ("lil", "dok") else copy.copy(X)',
+        "return X",
+        ["estimators/test_concurrent.py", "during_a_fit and csr_array and KMeans"],
+    ),
+    "nodes that still move count as done": (
+        "native/reference/cut.py",
+        "return moved, not waiting",
+        "return moved, True",
+        ["native/test_cut.py", "cut_short and reference and False"],
+    ),
     "a part does not meet what it bore in its last turn": (
         "engines/in_memory/sweep.py",
         "self._n_seen = len(newborn)\n",
@@ -48,7 +66,7 @@ MISTAKES = {
     ),
     "a chunk does not meet clusters of earlier chunks": (
         "engines/files/part.py",
-        "                centres = np.vstack([centres, chunk.points(founders)])",
+        "                centres = np.vstack([centres, chunk.points(chunk.arrays.of(founders))])",
         "                centres = np.vstack([chunk.points(founders), centres])",
         ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
     ),
@@ -174,8 +192,8 @@ MISTAKES = {
     ),
     "the order of visits is ignored": (
         "engines/in_memory/sweep.py",
-        "np.flatnonzero(far) if self._order is None else self._order[far[self._order]]",
-        "np.flatnonzero(far)",
+        "flatnonzero(is_far) if self._order is None else self._order[is_far[self._order]]",
+        "flatnonzero(is_far)",
         ["estimators/test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "what a group begins to use is not free for its later rows": (
@@ -264,8 +282,8 @@ MISTAKES = {
     ),
     "an empty cluster takes the nearest row": (
         "engines/in_memory/part.py",
-        'order = np.argsort(-sq_dist, kind="stable")[:size]',
-        'order = np.argsort(sq_dist, kind="stable")[:size]',
+        "order = self.arrays.argsort(-sq_dist)[:size]",
+        "order = self.arrays.argsort(sq_dist)[:size]",
         ["estimators/test_k_means.py", "relocated"],
     ),
     "a merged cluster is not offered to the others": (
@@ -486,8 +504,8 @@ MISTAKES = {
     ),
     "a mismatch weighs twice as much": (
         "tables/categories.py",
-        "np.sqrt(0.5)",
-        "1.0",
+        "astype(int)] = np.sqrt(0.5)",
+        "astype(int)] = 1.0",
         ["tables/test_encoder.py", "typically_one_apart"],
     ),
     "equal rows count for the scale": (
@@ -541,7 +559,8 @@ def outcomes(request, tmp_path_factory):
     """All mistakes that were asked for, as many at a time as there are processors."""
     wanted = [item.callspec.params["mistake"] for item in request.session.items if item.path == Path(__file__)]
     with ThreadPoolExecutor(available_cpus()) as pool:
-        yield {mistake: pool.submit(outcome, MISTAKES[mistake], tmp_path_factory.mktemp("spoiled")) for mistake in wanted}
+        folder = tmp_path_factory.mktemp
+        yield {mistake: pool.submit(outcome, MISTAKES[mistake], folder("spoiled")) for mistake in wanted}
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -173,3 +173,12 @@ def test_exemplars_are_found_block_by_block(rng, monkeypatch):
     for n_rows in (1, 64, 1000):
         monkeypatch.setattr(summary, "_ROWS_AT_ONCE", n_rows)
         assert summary.exemplars_of(view) == expected
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_effect_sizes_of_huge_values_do_not_overflow(kind):
+    rows = np.array([[1.0, 2.0], [2.0, 2.5], [8.0, 1.0], [9.0, 3.0]])
+    labels = np.array([0, 0, 1, 1])
+    expected, huge = (effect_sizes(kind(rows * scale), labels, 2) for scale in (1.0, 1e300))
+    assert huge[0] == pytest.approx(expected[0])
+    assert huge[1] / 1e300 == pytest.approx(expected[1])

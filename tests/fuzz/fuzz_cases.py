@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from fuzz_containers import CONTAINERS
-from hypothesis import strategies as st
+
+from tests.fuzz.fuzz_containers import CONTAINERS
 
 VALUES = {
     "normal": lambda rng, shape: rng.normal(size=shape),
@@ -33,13 +33,44 @@ WEIGHTS = {
     "too few": lambda rng, n: np.ones(n - 1),
 }
 DTYPES = ["float64", "float32", "float16", "longdouble", "object", "bool", "int8", "int64", "uint64"]
+# Values that a parameter is rarely meant to have.
+ODD = {
+    "None": None,
+    "true": True,
+    "below zero": -1,
+    "zero": 0,
+    "a thousandth": 1e-3,
+    "NaN": np.nan,
+    "infinity": np.inf,
+    "huge": 1e308,
+    "beyond 64 bits": 2**70,
+    "NumPy's one": np.int8(1),
+    "text": "x",
+    "no text": "",
+    "list": [],
+    "array": np.eye(2),
+    "dict": {},
+    "function": len,
+}
+# What is drawn: the usual value in half of the cases, so that a case has few things that are odd, and all others.
+DRAWN = {
+    "values": ("normal", list(VALUES)),
+    "log_scale": (0, [-300, -150, -100, -40, -8, 3, 40, 100, 150, 300]),
+    "log_offset": (-1, [0, 3, 6, 9, 12]),
+    "dtype": ("float64", DTYPES),
+    "container": ("array", list(CONTAINERS)),
+    "weights": ("none", list(WEIGHTS)),
+}
+MOST_SEEDS, MOST_COLUMNS, MOST_PENALTY = 2**16, 5, 6
+# Most cases are small, because a case of few rows finds most of what there is to find, and takes little time.
+SIZES = [(1, 8)] * 7 + [(9, 20)] * 2 + [(21, 40)]
 
 
 @dataclass(frozen=True)
 class Case:
     """What the fuzzer varies. Plain values, so that a case can be stored as one line of JSON."""
 
-    estimator: str
+    subject: str
     seed: int = 0
     n_rows: int = 20
     n_columns: int = 2
@@ -50,17 +81,56 @@ class Case:
     container: str = "array"
     weights: str = "none"
     log_penalty: int = 0
+    odd_parameter: int = -1  # the place of a parameter that gets ``odd_value``, −1 for none
+    odd_value: str = "None"
+
+    @classmethod
+    def drawn(cls, subjects, rng):
+        """A case drawn by a generator of random numbers, for runs without Hypothesis."""
+        low, high = SIZES[rng.integers(len(SIZES))]
+        odd = bool(rng.integers(8) == 0)
+        return cls(
+            subject=_one_of(list(subjects), rng),
+            seed=int(rng.integers(MOST_SEEDS)),
+            n_rows=int(rng.integers(low, high + 1)),
+            n_columns=int(rng.integers(1, MOST_COLUMNS + 1)),
+            log_penalty=int(rng.integers(-MOST_PENALTY, MOST_PENALTY + 1)),
+            odd_parameter=int(rng.integers(20)) if odd else -1,
+            odd_value=_one_of(list(ODD), rng) if odd else "None",
+            **{name: usual if rng.integers(2) else _one_of(all_, rng) for name, (usual, all_) in DRAWN.items()},
+        )
 
     def rows(self):
         """The rows in float64, before they are put into a container."""
         rng = np.random.default_rng(self.seed)
-        rows = VALUES[self.values](rng, (self.n_rows, self.n_columns)) * 10.0**self.log_scale
-        return rows if self.log_offset < 0 else rows + 10.0**self.log_offset
+        with np.errstate(all="ignore"):
+            rows = VALUES[self.values](rng, (self.n_rows, self.n_columns)) * 10.0**self.log_scale
+            return rows if self.log_offset < 0 else rows + 10.0**self.log_offset
 
     def X(self):
         """The rows as a user has them."""
+        return self._contained(self.rows())
+
+    def adjacency(self):
+        """A symmetric matrix of ``n_rows`` nodes, half of its links absent."""
+        shape = self.n_rows, self.n_rows
+        rng = np.random.default_rng(self.seed)
         with np.errstate(all="ignore"):
-            return CONTAINERS[self.container](self.rows().astype(self.dtype))
+            links = np.abs(VALUES[self.values](rng, shape)) * 10.0**self.log_scale
+            links = np.triu(links * (rng.uniform(size=shape) < 0.5))
+            return self._contained(links + links.T)
+
+    def edges(self):
+        """A list of edges (a, b, weight)."""
+        rng = np.random.default_rng(self.seed)
+        ends = rng.integers(self.n_rows, size=(2 * self.n_rows + 4, 2)).astype(float)
+        with np.errstate(all="ignore"):
+            weight = np.abs(VALUES[self.values](rng, (len(ends), 1))) * 10.0**self.log_scale
+        return self._contained(np.hstack([ends, weight]))
+
+    def _contained(self, rows):
+        with np.errstate(all="ignore"):
+            return CONTAINERS[self.container](rows.astype(self.dtype))
 
     def weight(self):
         return WEIGHTS[self.weights](np.random.default_rng(self.seed + 1), self.n_rows)
@@ -75,27 +145,9 @@ class Case:
 
     def changed(self):
         """All that differs from the usual: a line of the corpus."""
-        usual = asdict(Case(self.estimator))
-        return {key: value for key, value in asdict(self).items() if key == "estimator" or value != usual[key]}
+        usual = asdict(Case(self.subject))
+        return {key: value for key, value in asdict(self).items() if key == "subject" or value != usual[key]}
 
 
-def mostly(usual, others):
-    """The usual value in half of the cases, so that a case has few things that are odd."""
-    return st.one_of(st.just(usual), st.sampled_from(list(others)))
-
-
-def cases(estimators):
-    return st.builds(
-        Case,
-        estimator=st.sampled_from(list(estimators)),
-        seed=st.integers(0, 2**16),
-        n_rows=st.integers(1, 40),
-        n_columns=st.integers(1, 5),
-        values=mostly("normal", VALUES),
-        log_scale=mostly(0, [-150, -100, -40, -8, 3, 40, 100, 150]),
-        log_offset=mostly(-1, [0, 3, 6, 9, 12]),
-        dtype=mostly("float64", DTYPES),
-        container=mostly("array", CONTAINERS),
-        weights=mostly("none", WEIGHTS),
-        log_penalty=st.integers(-6, 6),
-    )
+def _one_of(values, rng):
+    return values[rng.integers(len(values))]

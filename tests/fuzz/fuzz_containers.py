@@ -59,6 +59,19 @@ def masked(rows):
     return np.ma.masked_array(rows, mask=np.arange(rows.size).reshape(rows.shape) % 7 == 3)
 
 
+def mixed_frame(rows):
+    """A table as people have them: numbers, texts, categories, dates, gaps, by turns."""
+    kinds = [
+        lambda column: column,
+        lambda column: column.astype(str),
+        lambda column: pd.Categorical(np.where(column > 0, "high", "low")),
+        lambda column: pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(len(column)), unit="D"),
+        lambda column: [None if i % 3 == 1 else value for i, value in enumerate(column)],
+    ]
+    columns = _float64(rows).T
+    return pd.DataFrame({f"c{i}": kinds[i % len(kinds)](column) for i, column in enumerate(columns)})
+
+
 def nullable_frame(rows):
     return pd.DataFrame(_float64(rows)).astype("Float64").mask(pd.DataFrame(_float64(rows)) == 1.0)
 
@@ -93,6 +106,20 @@ def duplicated(rows):
     X = sp.coo_array(_float64(rows) / 2)
     coords = tuple(np.concatenate([axis, axis]) for axis in X.coords)
     return sp.csr_array(_raw_csr(np.concatenate([X.data, X.data]), *coords, X.shape))
+
+
+def hides_values(X):
+    """Whether some entries of a masked array are masked."""
+    return isinstance(X, np.ma.MaskedArray) and bool(np.ma.is_masked(X))
+
+
+def plain(X):
+    """Rows in any container, as a dense array of float64."""
+    if sp.issparse(X):
+        return X.toarray().astype(np.float64)
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    return np.asarray(X, dtype=np.float64)
 
 
 def explicit_zeros(rows):
@@ -148,9 +175,11 @@ CONTAINERS = {
     "swapped bytes": swapped,
     "list": lambda rows: rows.tolist(),
     "masked": masked,
+    "masked, nothing hidden": lambda rows: np.ma.masked_array(rows),
     "frame": pd.DataFrame,
     "named frame": named_frame,
     "nullable frame": nullable_frame,
+    "mixed frame": mixed_frame,
     "polars": polars_frame,
     "arrow": arrow_table,
     **{name: sparse(kind) for name, kind in SPARSE.items()},

@@ -1,29 +1,48 @@
 """The fuzzer: cases drawn by Hypothesis, and a corpus of those that once failed.
 
-Seconds in CI. ``KFREE_FUZZ_CASES=1000000`` draws as many cases at random instead; what fails is shrunk and printed as
-a line for ``corpus.jsonl``.
+Seconds in CI. ``python -m tests.fuzz --cases 1000000`` draws as many without Hypothesis, which is faster. A case that
+fails is shrunk by Hypothesis if it is drawn here; it is printed as a line for ``corpus.jsonl``.
 """
 
 import json
-import os
 from pathlib import Path
 
-import fuzz_properties
 import numpy as np
 import pytest
-from fuzz_cases import Case, cases
-from fuzz_properties import ESTIMATORS, check
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from kfree import DPMeans
+import kfree
+from kfree import DPMeans, baselines
+from tests.fuzz import fuzz_properties
+from tests.fuzz.fuzz_cases import DRAWN, MOST_COLUMNS, MOST_PENALTY, MOST_SEEDS, ODD, Case
+from tests.fuzz.fuzz_properties import check
+from tests.fuzz.fuzz_subjects import SUBJECTS
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "corpus.jsonl").read_text().splitlines()]
-N_CASES = int(os.environ.get("KFREE_FUZZ_CASES", "0"))
+# Public names that are no estimators or functions of data.
+NOT_FUZZED = {"datasets", "exceptions", "load", "metrics", "plot", "baselines"}
+CASES = st.builds(
+    Case,
+    subject=st.sampled_from(SUBJECTS),
+    seed=st.integers(0, MOST_SEEDS),
+    n_rows=st.integers(1, 24),
+    n_columns=st.integers(1, MOST_COLUMNS),
+    log_penalty=st.integers(-MOST_PENALTY, MOST_PENALTY),
+    odd_parameter=st.one_of(st.just(-1), st.just(-1), st.integers(-1, 20)),
+    odd_value=st.sampled_from(list(ODD)),
+    **{name: st.one_of(st.just(usual), st.sampled_from(all_)) for name, (usual, all_) in DRAWN.items()},
+)
 
 
-@pytest.mark.parametrize("changed", CORPUS, ids=lambda changed: changed["estimator"])
+@pytest.mark.parametrize("changed", CORPUS, ids=lambda changed: changed["subject"])
 def test_corpus(changed):
     check(Case(**changed))
+
+
+def test_every_public_name_is_fuzzed():
+    fuzzed = {subject.split(",")[0] for subject in SUBJECTS}
+    assert {*kfree.__all__, *baselines.__all__} - NOT_FUZZED <= fuzzed
 
 
 def zeros(self, X):
@@ -69,15 +88,8 @@ def test_a_search_without_end_is_seen(monkeypatch):
         check(Case("DPMeans"))
 
 
-@settings(
-    max_examples=N_CASES or 250,
-    derandomize=not N_CASES,
-    database=None,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=list(HealthCheck),
-)
-@given(case=cases(ESTIMATORS))
+@settings(max_examples=250, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+@given(case=CASES)
 def test_drawn_cases(case):
     try:
         check(case)

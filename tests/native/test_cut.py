@@ -103,6 +103,7 @@ def check_moves_of_nodes(A, labels, objective, before, cut):
     graph = graph_of(A)
     arrays = graph.begin, graph.neighbour, graph.weight, graph.out, objective.volume(graph)
     mover = reference_cut._Mover(*arrays, objective.lam, 0.0, np.zeros_like(labels), labels)
+    mover.measure()
     for i in range(len(A)):
         own = labels[i]
         linked = {c: A[i, (labels == c) & (np.arange(len(A)) != i)].sum() for c in range(labels.max() + 1)}
@@ -110,6 +111,16 @@ def check_moves_of_nodes(A, labels, objective, before, cut):
             new = np.where(np.arange(len(A)) == i, c, labels)
             delta = mover.leaving(i, own, linked) + mover.joining(i, c, linked)
             assert delta == pytest.approx(penalised_cut(A, new, objective.lam, cut) - before, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("thorough", [False, True])
+def test_moves_that_never_end_are_cut_short(engine, thorough, rng):
+    # A negative least gain makes every visit a move, as rounding may.
+    graph = Graph.of(sp.csr_array(random_graph(rng, 6)), engine)
+    with pytest.warns(RuntimeWarning, match="nodes of the graph still moved after [1-9]"):
+        labels = graph.moved(graph.alone(), graph.degree, -0.5, -1e9, thorough=thorough)
+    assert len(labels) == 6
 
 
 def test_shares_and_the_merge_delta_in_shares(rng):

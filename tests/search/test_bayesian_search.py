@@ -5,12 +5,14 @@ import pytest
 from common import blobs
 from scipy.stats import multivariate_normal
 
+from kfree import BayesianKMeans
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.native import _core
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import informed_by_data
+from kfree.search.evidence import bayesian
 from kfree.search.evidence.bayesian import Merge, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster, updated
 from kfree.search.evidence.overlap import criteria
@@ -103,3 +105,16 @@ def test_merging_back_takes_the_best_number(problem, rng):
     assert best.cost <= many.cost
     assert merged_back(many, engine, objective, 1).n_clusters == 1
     assert merged_back(many, engine, objective, 3).cost >= best.cost
+
+
+@pytest.mark.parametrize("max_clusters", [None, 3])
+def test_of_many_rows_a_sample_is_searched_first(max_clusters, monkeypatch):
+    X = blobs(np.random.default_rng(5), n=1500, k=6, d=2)[0]
+    usual = BayesianKMeans(max_clusters=max_clusters).fit(X)
+    monkeypatch.setattr(bayesian, "MANY_ROWS", 1000)
+    monkeypatch.setattr(bayesian, "SAMPLE", 300)
+    sampled = BayesianKMeans(max_clusters=max_clusters).fit(X)
+    assert sampled.n_clusters_ == usual.n_clusters_
+    assert sampled.free_energy_ <= usual.free_energy_ + 1e-9 * abs(usual.free_energy_)
+    assert (np.diff(sampled.free_energy_history_) <= 0).all()
+    assert len(sampled.free_energy_history_) < len(usual.free_energy_history_)

@@ -15,6 +15,7 @@ from kfree.search.path.cells import neighbours, off_span
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
+from kfree.search.path.micro_clusters import _in_basis
 from kfree.search.path.outliers import far_rows
 
 
@@ -210,3 +211,10 @@ def test_a_fit_says_when_held_out_rows_do_not_agree():
         model = DPMeans().fit(strips)
     assert model.path_.is_doubtful
     assert model.n_clusters_ == model.path_.suggest().k
+
+
+def test_rows_whose_squares_underflow_have_a_column():
+    # Compiled code divides by the number of columns.
+    coordinates, basis = _in_basis(np.array([[1e-300, 2e-300]]), EUCLIDEAN)
+    assert coordinates.tolist() == [[0.0]]
+    assert basis.shape == (1, 2)

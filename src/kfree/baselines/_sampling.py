@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 
 
@@ -62,7 +61,7 @@ class Sampler(ClusterMixin, BaseEstimator):
         self
         """
         self._check_parameters()
-        rng = check_random_state(self.random_state)
+        rng = random_generator(self.random_state)
         chain = self._open(X, rng)
         trace, (labels, sigma), samples = self._run(chain, rng)
         validate_data(self, X, skip_check_array=True, reset=True)

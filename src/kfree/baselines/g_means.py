@@ -127,6 +127,7 @@ class GMeans(ClusterMixin, BaseEstimator):
             return None
         halves = self._k_means(rows, np.array([centre - step, centre + step])).cluster_centers_
         line = halves[1] - halves[0]
+        line = line / (np.abs(line).max() or 1.0)  # its length does not matter, and must not overflow
         return halves if anderson_darling(rows @ line) > CRITICAL[self.significance] else None
 
     def _k_means(self, rows, centres):

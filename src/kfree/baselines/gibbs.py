@@ -17,6 +17,9 @@ from kfree.baselines._sampling import (
 from kfree.estimators._validation import is_positive_number, require, validated_rows
 from kfree.native.implementations import implementation
 
+# Values up to this can be squared and added.
+_LARGEST = 1e100
+
 
 class GibbsDPMixture(Sampler):
     """A Dirichlet process mixture of spherical Gaussians by Gibbs sampling.
@@ -129,6 +132,9 @@ class GibbsDPMixture(Sampler):
 
     def _open(self, X, rng):
         rows = _dense(X, self)
+        largest = float(np.abs(rows).max())
+        if largest > _LARGEST:
+            raise ValueError(f"X holds {largest:g}, and sums of squares overflow float64. Divide X by a constant.")
         mean = np.asarray(self.prior_mean, dtype=np.float64)
         ok = mean.shape in ((), rows.shape[1:]) and np.isfinite(mean).all()
         require(ok, "prior_mean", self.prior_mean, f"a finite number, or one for each of {rows.shape[1]} columns")

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kfree.baselines._split_merge import SplitMergeMixture
 from kfree.estimators._bayesian import require_prior
-from kfree.estimators._validation import is_number, require, require_choice
+from kfree.estimators._validation import is_number, random_generator, require, require_choice
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.hard_labels import until_no_gain
@@ -73,7 +72,7 @@ class VariationalMixture(SplitMergeMixture):
         require_choice("mixture", self.mixture, list(MIXTURES))
         require_prior(self.prior)
         require(is_number(self.tol) and self.tol >= 0, "tol", self.tol, "a finite number ≥ 0")
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         model, phi0 = data.model(self.prior, rng)
         return VariationalFamily(FreeEnergy(model, MIXTURES[self.mixture](phi0)), self.tol)
 

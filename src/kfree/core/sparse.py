@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ def require_structure(X: Any, name: str) -> None:
         _require_coordinates(X, name)
     elif X.format == "dia":
         _require(len(X.offsets) == len(X.data), X, name, f"{len(X.offsets)} offsets and {len(X.data)} diagonals")
+
+
+def held(X: Any) -> Any:
+    """The same matrix in an object of its own: a thread that gives X other arrays meanwhile does not change it."""
+    return X if X.format in ("lil", "dok") else copy.copy(X)
 
 
 def canonical_csr(X: Any) -> Any:

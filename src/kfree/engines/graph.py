@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -67,7 +68,14 @@ class Graph:
         labels = labels.copy()
         order = np.arange(self.n_nodes) if order is None else order
         block = np.zeros(self.n_nodes, dtype=np.int32) if block is None else block
-        self.kernels.move_nodes(*self._arrays(volume), lam, least_gain, thorough, order, block, labels)
+        n_moves = self.kernels.move_nodes(*self._arrays(volume), lam, least_gain, thorough, order, block, labels)
+        if n_moves < 0:
+            warnings.warn(
+                f"nodes of the graph still moved after {-n_moves} moves, so rounding decides between clusters: weights "
+                "differ by too much. The clustering is valid; leave out the weakest links to avoid this.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return in_order_of_first(labels)
 
     def contracted(self, labels: Labels) -> Graph:

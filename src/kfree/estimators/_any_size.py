@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.engines.dask.cluster import current_client
@@ -20,7 +19,7 @@ from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._order import heaviest_first, ranks
 from kfree.estimators._places import journal_of, lazy_labels, place_of
-from kfree.estimators._validation import is_positive_number, require
+from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.centres.state import State
@@ -125,7 +124,7 @@ class AnySize:
         return Rows(X)
 
     def _fit_streamed(self, X, rows, plan, watch):
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        seed = 0 if self.random_state is None else int(random_generator(self.random_state).randint(2**31))
         journal = journal_of(self, rows.source, plan, seed)
         engine = self._streaming_engine(rows, plan, seed, watch, journal)
         summary = self._summarised(engine, plan, seed)

@@ -2,10 +2,9 @@
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from kfree.estimators._order import LABEL_ORDERS
-from kfree.estimators._validation import is_number, require, require_choice, require_count, shown
+from kfree.estimators._validation import is_number, random_generator, require, require_choice, require_count, shown
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -46,7 +45,7 @@ class CutSearch(Watched):
         """The penalty, the staircase that it was chosen from (or None), and the result of the search."""
         if graph is None or not graph.out.any():
             return (_ANY_PENALTY if self.lam == "auto" else float(self.lam)), None, None
-        cut, rng = CUTS[self.cut], check_random_state(self.random_state)
+        cut, rng = CUTS[self.cut], random_generator(self.random_state)
         patience = _usual_patience(graph) if self.patience is None else self.patience
         path = cut_path(graph, cut, rng) if self.lam == "auto" else None
         with self._watching() as watch:

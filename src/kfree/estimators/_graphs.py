@@ -6,17 +6,21 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from kfree.core.sparse import require_structure
+from kfree.core.sparse import held, require_structure
+from kfree.estimators._arrays import require_sound_array
 from kfree.estimators._warnings import warn
 
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "
     "a networkx graph or an igraph graph"
 )
+# Weights between this and its inverse can be squared and added.
+_LEAST_WEIGHT = 1e-100
 
 
 def validated_graph(A):
     """The adjacency matrix as symmetric CSR of float64 without explicit zeros, and the names of the nodes."""
+    require_sound_array(A, "the graph")
     read = READERS.get(type(A).__module__.split(".")[0], _from_arrays)
     adjacency, names = read(A)
     if adjacency.shape[0] == 0:
@@ -30,7 +34,9 @@ def validated_graph(A):
 
 def validated_rows_of_nodes(rows, n_nodes):
     """Links of new nodes with the ``n_nodes`` of the fit, as CSR of shape (new, n_nodes)."""
+    require_sound_array(rows, "new_rows")
     if sp.issparse(rows):
+        rows = held(rows)
         require_structure(rows, "new_rows")
     else:
         rows = np.atleast_2d(_numeric(rows, "new_rows"))
@@ -46,6 +52,7 @@ def validated_rows_of_nodes(rows, n_nodes):
 
 def _from_arrays(A):
     if sp.issparse(A):
+        A = held(A)
         require_structure(A, "the graph")
         _require_square(A.shape)
         return _as_float(A), np.arange(A.shape[0])
@@ -53,7 +60,7 @@ def _from_arrays(A):
         return _from_edges(A)
     if _is_table_of_edges(A):
         # Rows of the types that the columns have, which an array of all of them would not keep.
-        columns = [np.asarray(A[name]).tolist() for name in A.columns] if hasattr(A, "columns") else A.T.tolist()
+        columns = [column.tolist() for column in _columns(A)] if hasattr(A, "columns") else A.T.tolist()
         return _from_edges(list(zip(*columns, strict=True)))
     array = _numeric(A, "the graph")
     if array.ndim == 2 and array.shape[1] in (2, 3) and array.shape[0] != array.shape[1]:
@@ -72,8 +79,16 @@ def _is_table_of_edges(A):
     if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
         return False
     if hasattr(A, "columns"):
-        return A.shape[0] != A.shape[1] or not all(np.asarray(A[name]).dtype.kind in "biuf" for name in A.columns)
+        return A.shape[0] != A.shape[1] or not all(column.dtype.kind in "biuf" for column in _columns(A))
     return isinstance(A, np.ndarray) and A.dtype.kind in "OUS"
+
+
+def _columns(frame):
+    """The columns of a data frame of pandas, polars or pyarrow, as arrays."""
+    library = type(frame).__module__.split(".")[0]
+    by_place = {"pandas": lambda j: frame.iloc[:, j], "polars": lambda j: frame.to_series(j)}
+    column = by_place.get(library, lambda j: frame.column(j))
+    return [np.asarray(column(j)) for j in range(frame.shape[1])]
 
 
 def _from_edges(edges):
@@ -87,10 +102,10 @@ def _from_edges(edges):
     weight = _weights(columns[2]) if len(columns) == 3 else np.ones(len(ends[0]))
     names, index = np.unique(np.concatenate(ends), return_inverse=True)
     if names.dtype.kind == "f":
-        if not (np.isfinite(names).all() and (names == np.rint(names)).all()):
+        if not (np.isfinite(names).all() and (names == np.rint(names)).all() and (np.abs(names) < 2**53).all()):
             raise ValueError(
-                "the first two columns of a list of edges must name nodes, but they hold fractions or NaN. Give whole "
-                "numbers or texts; weights belong in the third column."
+                "the first two columns of a list of edges must name nodes, but they hold fractions, NaN or numbers "
+                "beyond 2**53. Give whole numbers or texts; weights belong in the third column."
             )
         names = names.astype(np.int64)
     a, b = index[: len(weight)], index[len(weight) :]
@@ -165,9 +180,14 @@ def _numeric(values, what):
         )
     if array.shape == (0, 0):
         return array.astype(np.float64)
-    return check_array(
-        array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
-    )
+    try:
+        return check_array(
+            array, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, ensure_min_samples=0, input_name=what
+        )
+    except (TypeError, ValueError) as error:
+        if what in str(error):
+            raise
+        raise ValueError(f"{what} holds values that are not numbers ({error}); give {_ACCEPTED}.") from error
 
 
 def _as_float(matrix):
@@ -189,6 +209,13 @@ def _require_weights(weight):
         raise ValueError(
             f"Negative values in data: the graph has {negative} negative weight(s), the lowest {weight.min():g}; a cut "
             "needs weights ≥ 0. Leave such links out, or shift the weights if they are similarities."
+        )
+    extreme = weight[(weight > 0) & ((weight < _LEAST_WEIGHT) | (weight > 1 / _LEAST_WEIGHT))]
+    if len(extreme):
+        raise ValueError(
+            f"the graph has {len(extreme)} weight(s) such as {extreme[0]:g}; give zero or numbers between "
+            f"{_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}, whose squares do not overflow. Multiply all weights by a "
+            "constant."
         )
 
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from kfree.core.frame import Frame
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._span import coordinates, is_wide
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched
 from kfree.objectives.hdp import HDPObjective
@@ -58,7 +57,7 @@ class SharedSearch(Watched):
         """The objective with the penalties that were given or found."""
         local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
         if local is None or global_ is None:
-            rng = check_random_state(0 if self.random_state is None else self.random_state)
+            rng = random_generator(0 if self.random_state is None else self.random_state)
             local, global_ = fitting_penalties(engine, local, global_, rng)
         return HDPObjective(global_, local)
 
@@ -95,7 +94,7 @@ class SharedSearch(Watched):
 
     def _descended(self, engine, objective, sites, watch):
         find = sweeps if self.search == "sweep" else shared_split_merge
-        rng, watched = check_random_state(self.random_state), (watch.may_go_on, watch.report)
+        rng, watched = random_generator(self.random_state), (watch.may_go_on, watch.report)
         return find(engine, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
 
     def _finished(self, engine, objective, descent, watch):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
 from kfree.estimators._events import KINDS, followed
 from kfree.estimators.dp_means import DPMeans
+from kfree.search.loop import require_finite_cost
 
 # Micro-clusters begin with this share of the penalty of a cluster; it doubles whenever there are too many of them.
 _FINENESS = 1e-6
@@ -23,6 +26,8 @@ _FIRST_REVIEW, _GROWTH = 1000, 1.1
 _FEWEST_ROWS, _SAMPLE = 100, 20_000
 # Maximum number of moves of the search on micro-clusters; it converges long before.
 _MAX_ITER = 10_000
+# A penalty is below 2 to this power; twice as many doublings lead there from any.
+_LARGEST_EXPONENT, _MOST_DOUBLINGS = 1020, 2100
 BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "split", "merge", "death"))
 
 
@@ -163,20 +168,42 @@ class MicroStream:
         weights, micro = self._micro.weights, self._micro.sites
         if not len(weights):
             return _none(micro.centres.shape[1])
-        lam = self._penalty.at(float(weights.sum()))
-        while True:
+        least = self._penalty.at(float(weights.sum()))
+
+        def fitted(n_doublings: int) -> DPMeans:
+            lam = math.ldexp(least, min(n_doublings, _LARGEST_EXPONENT - math.frexp(least)[1]))
             model = DPMeans(lam, max_iter=_MAX_ITER, engine=self._engine, n_threads=1)
-            model.fit(micro.centres, sample_weight=weights)
-            if self._max_clusters is None or model.n_clusters_ <= self._max_clusters:
-                break
-            lam *= 2
-        labels = model.labels_
+            return model.fit(micro.centres, sample_weight=weights)
+
+        model = _first_within(self._max_clusters, fitted)
+        labels, lam = model.labels_, model.lam_
         # In order of their oldest micro-clusters, which come first.
         _, oldest = np.unique(labels, return_index=True)
         order = np.argsort(oldest)
         place = np.argsort(order)[labels]
         centres, weights = model.cluster_centers_[order], np.bincount(place, weights)
         return Clusters(micro.uids[oldest[order]], centres, weights, lam, micro.uids, place)
+
+
+def _first_within(max_clusters: int | None, fitted: Callable[[int], DPMeans]) -> DPMeans:
+    """The model after the fewest doublings of the penalty that has at most ``max_clusters`` clusters.
+
+    The number of doublings is found by bisection: a penalty far too low would need a thousand.
+    """
+    low, high, model = -1, 0, fitted(0)
+    while max_clusters is not None and model.n_clusters_ > max_clusters:
+        if high > _MOST_DOUBLINGS:
+            require_finite_cost(math.inf)
+        low, high = high, 2 * high + 1
+        model = fitted(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        trial = fitted(middle)
+        if trial.n_clusters_ > max_clusters:
+            low = middle
+        else:
+            high, model = middle, trial
+    return model
 
 
 def _none(n_features: int) -> Clusters:

@@ -6,10 +6,9 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from kfree.engines.contract import VisitingOrder
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count
+from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, path_progress
 from kfree.search.centres.moves import Sweep
@@ -91,7 +90,7 @@ class PenalisedSearch(Watched):
         swept = self.search == "sweep"
         if self.lam == "farthest-first" or (swept and self.target_k is not None):
             return farthest_first(engine, plain, self.target_k), None, None
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:
             path = staircase_to(engine, plain, rng, self.target_k)
             if self.target_k > len(path):
@@ -188,7 +187,7 @@ class PenalisedSearch(Watched):
         """Remaining time is spent on random splits, unless a number of clusters is to be reached."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
-        return Budget(check_random_state(self.random_state), patience, deadline, watch.may_go_on, watch.report)
+        return Budget(random_generator(self.random_state), patience, deadline, watch.may_go_on, watch.report)
 
     def _swept(self, engine, objective, watch):
         order = VisitingOrder(self._order_seed(), engine.n_rows) if self.order == "random" else None
@@ -200,7 +199,7 @@ class PenalisedSearch(Watched):
     def _order_seed(self):
         """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""
         given = self.random_state
-        return int(given) if isinstance(given, Integral) else int(check_random_state(given).randint(2**31))
+        return int(given) if isinstance(given, Integral) else int(random_generator(given).randint(2**31))
 
     def _given_sites(self, engine):
         """Sites to start from; none unless an estimator has a parameter for them."""

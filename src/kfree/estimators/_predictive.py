@@ -3,10 +3,9 @@
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import DensityMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kfree.estimators._validation import require_count
+from kfree.estimators._validation import random_generator, require_count
 
 
 class PredictiveMixin(DensityMixin):
@@ -71,7 +70,7 @@ class PredictiveMixin(DensityMixin):
         check_is_fitted(self)
         require_count("n_samples", n_samples)
         require_count("n_events", n_events, least=0)
-        rng = check_random_state(self.random_state)
+        rng = random_generator(self.random_state)
         labels = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
         rows = self._objective_.model.draw(self._stats_, labels, rng, n_events)
         return rows if self._frame_ is None else self._frame_.outward(rows), labels

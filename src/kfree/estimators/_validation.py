@@ -7,9 +7,11 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from kfree.core.sparse import canonical_csr, require_structure
+from kfree.core.sparse import canonical_csr, held, require_structure
+from kfree.estimators._arrays import require_sound_array
 from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
 from kfree.files.rows import FileRows
 
@@ -35,9 +37,11 @@ def validated_rows(X, estimator):
             f"X is on a GPU ({X.device}), and engine={getattr(estimator, 'engine', 'auto')!r} computes in memory. Use "
             'DPMeans or KMeans with engine="gpu", or copy X to memory first, with X.cpu() or X.get().'
         )
+    require_sound_array(X, "X")
     columns = getattr(X, "columns", None)
     given_format = X.format if sp.issparse(X) else None
     if given_format:
+        X = held(X)
         require_structure(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
@@ -91,6 +95,7 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
         sample_weight = sample_weight.cpu() if hasattr(sample_weight, "cpu") else sample_weight.get()
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
+    require_sound_array(sample_weight, "sample_weight")
     weight = np.ascontiguousarray(
         check_array(
             sample_weight,
@@ -133,7 +138,15 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
 
 def validated_centres(init, n_features):
     """Starting centres as a (k, d) float64 array."""
-    centres = check_array(init, dtype=np.float64, input_name="init")
+    require_sound_array(init, "init")
+    try:
+        centres = check_array(init, dtype=np.float64, input_name="init")
+    except (TypeError, ValueError) as error:
+        if "init" in str(error):
+            raise
+        raise ValueError(
+            f"init={shown(init)} is not allowed ({error}); give centres of shape (k, {n_features})."
+        ) from error
     if centres.shape[1] != n_features:
         raise ValueError(
             f"init has {centres.shape[1]} columns and X has {n_features}; give centres of shape (k, {n_features})."
@@ -181,6 +194,15 @@ def require_count(name, value, or_none=False, least=1):
 def require_share(name, value):
     """Raise unless ``value`` is a share of the rows between 0 and 1."""
     require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
+
+
+def random_generator(random_state):
+    """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        allowed = f"None, a whole number from 0 to {2**32 - 1} or a numpy.random.RandomState"
+        raise ValueError(f"random_state={shown(random_state)} is not allowed; give {allowed}.") from None
 
 
 def require_threads(n_threads):

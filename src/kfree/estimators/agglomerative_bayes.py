@@ -2,14 +2,13 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._model_distances import view_of_models
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._posterior import ByPosterior
-from kfree.estimators._validation import require, require_choice, require_count, require_threads
+from kfree.estimators._validation import random_generator, require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
@@ -133,7 +132,7 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
         self._check_parameters()
         data = DATA[self.model](X, self)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be kept
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
         model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

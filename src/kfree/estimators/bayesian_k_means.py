@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA, require_prior
@@ -14,7 +13,7 @@ from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
-from kfree.estimators._validation import require_choice, require_count, require_threads
+from kfree.estimators._validation import random_generator, require_choice, require_count, require_threads
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -162,7 +161,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
         self._check_parameters()
         data = DATA[self.model](X, self, sample_weight=sample_weight)
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

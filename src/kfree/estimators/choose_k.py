@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import KFold
-from sklearn.utils import check_random_state
 
-from kfree.estimators._validation import require, require_count, validated_rows
+from kfree.estimators._validation import random_generator, require, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.objectives.information import SphericalClusters
@@ -96,7 +95,8 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
     AIC and BIC are those of spherical Gaussians of one variance with the labels of k-means. Cross-validation takes the
     highest mean log density of held-out rows under the same model. The elbow is the k at which inertia lies farthest
     below the line from the first to the last k. Gap is the smallest k with gap(k) ≥ gap(k + 1) − s(k + 1) against
-    uniform data in the box of the principal axes (Tibshirani, Walther & Hastie 2001).
+    uniform data in the box of the principal axes (Tibshirani, Walther & Hastie 2001). Silhouettes need at least two
+    clusters; where rows are all equal there are none, and the smallest k is chosen.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
         raise TypeError("X is sparse, and choose_k takes dense rows only. Use X.toarray().")
     fewest = len(rows) - len(rows) // n_folds
     require(k[-1] <= fewest, "k_range", k_range, f"numbers up to {fewest}, the rows left when a fold is held out")
-    rng = check_random_state(random_state)
+    rng = random_generator(random_state)
     search = _Search(rows.astype(np.float64, copy=False), k, n_init, n_threads, rng)
     values, chosen = search.criteria(n_folds, n_references)
     path = lambda_path(X, n_threads=n_threads, random_state=rng)
@@ -160,7 +160,7 @@ class _Search:
         }
         chosen = {name: int(self.k[np.argmin(values[name])]) for name in ("AIC", "BIC")}
         highest = ("cross-validation", "elbow", "silhouette")
-        chosen |= {name: int(self.k[np.nanargmax(values[name])]) for name in highest}
+        chosen |= {name: int(self.k[highest_place(values[name])]) for name in highest}
         chosen["gap"] = int(self.k[first_within(gap, margin)])
         return values, chosen
 
@@ -218,6 +218,11 @@ def below_the_line(inertia):
     fall = inertia[0] - inertia[-1]
     line = np.linspace(1.0, 0.0, len(inertia))
     return line - (inertia - inertia[-1]) / fall if fall > 0 else np.zeros(len(inertia))
+
+
+def highest_place(values):
+    """The first place of the highest value; the first of all where every value is NaN."""
+    return int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
 
 
 def first_within(gap, margin):

@@ -4,13 +4,12 @@ from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
 from kfree.estimators._any_size import AnySize, Located
 from kfree.estimators._centres import CentreClusterer, Found
 from kfree.estimators._noise import require_noise, without_noise
-from kfree.estimators._validation import require, require_count
+from kfree.estimators._validation import random_generator, require, require_count
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
@@ -252,7 +251,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
             )
             yield centres
             return
-        rng = check_random_state(self.random_state)
+        rng = random_generator(self.random_state)
         for _ in range(self.n_init):
             yield greedy_k_means_plus_plus(engine, self.n_clusters, rng)
 

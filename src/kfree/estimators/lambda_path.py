@@ -1,9 +1,14 @@
 """lambda_path: the staircase k(lam), and the number of clusters best supported by the data."""
 
-from sklearn.utils import check_random_state
-
 from kfree.engines.registry import ENGINES, open_engine
-from kfree.estimators._validation import require, require_choice, require_count, validated_rows, validated_weights
+from kfree.estimators._validation import (
+    random_generator,
+    require,
+    require_choice,
+    require_count,
+    validated_rows,
+    validated_weights,
+)
 from kfree.estimators._watching import path_progress
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.path.lam_path import lam_path
@@ -78,4 +83,4 @@ def lambda_path(
     weight = validated_weights(sample_weight, rows.shape[0])
     opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
     with path_progress("lambda_path", verbose) as tell:
-        return lam_path(opened, OBJECTIVES[metric](0.0), check_random_state(random_state), max_k, tell).staircase
+        return lam_path(opened, OBJECTIVES[metric](0.0), random_generator(random_state), max_k, tell).staircase

@@ -1,13 +1,13 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from kfree.core.sites import Sites
 from kfree.estimators._events import EventLog, followed
 from kfree.estimators._stream_settings import StreamSettings
 from kfree.estimators._streaming import has_no_rows
 from kfree.estimators._validation import (
+    random_generator,
     validated_weights,
 )
 from kfree.objectives.dp_means import DPMeansObjective
@@ -148,7 +148,7 @@ class OnlineDPMeans(StreamSettings):
         self._check_parameters()
         rows = self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0])
-        rng = check_random_state(self.random_state)
+        rng = random_generator(self.random_state)
         order = rng.permutation(rows.shape[0]) if self.order == "random" else None
         stream, log = self._new_stream(rows, weight, order), EventLog()
         joined, events = stream.advance(rows, weight, order)

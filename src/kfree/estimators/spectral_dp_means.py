@@ -3,7 +3,6 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
@@ -12,6 +11,7 @@ from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS
 from kfree.estimators._validation import (
     is_positive_number,
+    random_generator,
     require,
     require_choice,
     require_count,
@@ -160,7 +160,7 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         frame = self._frame(rows)
         affinity = self._affinity(self._seen(rows, frame), weight)
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
-        rng = check_random_state(0 if self.random_state is None else self.random_state)
+        rng = random_generator(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
         warn_about(spectrum, matrix, self.target_k)

@@ -10,6 +10,8 @@ from kfree.explain.view import Floats
 
 # Rows per block, so that shifted copies need little memory.
 _ROWS_AT_ONCE = 65536
+# Values up to this can be squared and added.
+_LARGEST = 1e100
 
 
 def effect_sizes(columns: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats]:
@@ -19,6 +21,10 @@ def effect_sizes(columns: Any, labels: NDArray[Any], n_clusters: int) -> tuple[F
     parts are constant and differ, and 0 where they are equal or where nothing is outside. Rows labelled −1 count as
     neither.
     """
+    largest = max(float(columns.max()), -float(columns.min()))
+    if largest > _LARGEST:
+        d, mean = effect_sizes(columns / largest, labels, n_clusters)
+        return d, mean * largest
     shift, n, total, square = _moments(columns, labels, n_clusters)
     n_out, total_out, square_out = n.sum() - n, total.sum(axis=0) - total, square.sum(axis=0) - square
     mean, mean_out = total / np.maximum(n, 1)[:, None], total_out / np.maximum(n_out, 1)[:, None]

@@ -37,7 +37,8 @@ class Spreads:
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
-        return np.asarray(np.sqrt(self.scale * gamma.isf(false_alarms, self.shape)))
+        # Roots first: a product of squared distances may overflow.
+        return np.asarray(np.sqrt(self.scale) * np.sqrt(gamma.isf(false_alarms, self.shape)))
 
 
 def fitted_spreads(

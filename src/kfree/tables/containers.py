@@ -12,9 +12,11 @@ from kfree.tables.columns import container_of
 
 
 def as_table(X: Any) -> Any:
-    """X as a frame or a two-dimensional array; its values are validated later."""
+    """X as a frame or a two-dimensional array, masked values as None; its values are validated later."""
     if sp.issparse(X):
         raise TypeError("X is sparse, and TableEncoder takes tables only. Use X.toarray().")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
     if container_of(X) == "numpy":
         dtype = None if isinstance(X, np.ndarray) or hasattr(X, "__array__") else object
         return check_array(X, dtype=dtype, ensure_all_finite=False, input_name="X", estimator="TableEncoder")

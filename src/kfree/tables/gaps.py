@@ -61,7 +61,7 @@ def require_values(blocks: list[np.ndarray], encoders: list[Any], missing: str) 
     empty = np.flatnonzero(~known.any(axis=1))
     if len(empty):
         raise ValueError(
-            f"{len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
+            f"in X {len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
             "example with pandas' dropna(how='all')."
         )
     if missing == "error" and not known.all():

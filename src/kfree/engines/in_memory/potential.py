@@ -54,4 +54,5 @@ class InMemoryPotential:
         return self._part.weights(self._part.arrays.arange(self._part.n_rows))
 
     def _saving(self) -> Array:
-        return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist
+        with np.errstate(over="ignore"):  # what is infinitely far is farthest
+            return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist

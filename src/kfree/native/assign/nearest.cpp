@@ -20,7 +20,8 @@ static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
 // Rows are read up to three times, so they are taken in as many as a second-level cache holds.
 int64_t rows_at_once(int64_t d) {
   constexpr int64_t CACHED_VALUES = 1 << 16;
-  return std::clamp<int64_t>(CACHED_VALUES / d / TILE * TILE, 2 * TILE, PIECE);
+  // Rows of a feature space may have no columns at all.
+  return std::clamp<int64_t>(CACHED_VALUES / std::max<int64_t>(d, 1) / TILE * TILE, 2 * TILE, PIECE);
 }
 
 // Counts for a piece: distances computed, rows prefiltered, and rows decided by the prefilter.

@@ -91,7 +91,7 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
   Leaders leaders[TILE];
   for (Leaders& row : leaders) row = {worst, worst, lane_number};
   // As many panels at a time as stay in the first-level cache while the rows of the tile pass by.
-  int64_t chunk = CACHED_FLOATS / (d * PANEL);
+  int64_t chunk = CACHED_FLOATS / ((d > 0 ? d : 1) * PANEL);
   if (chunk < 1) chunk = 1;
   for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
     const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;

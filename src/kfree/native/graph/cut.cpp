@@ -9,6 +9,9 @@ namespace kfree {
 namespace {
 
 constexpr int64_t BETWEEN_QUESTIONS = 1024;
+// Rounds of a thorough search, and visits of a node in one round on average. Searches end long before; but where weights
+// differ by more than float64 has digits, rounding could move nodes to and fro without end.
+constexpr int64_t MOST_ROUNDS = 100, MOST_VISITS = 200, ENOUGH_VISITS = 1000;
 
 // Nodes that wait for their turn, each at most once.
 class Queue {
@@ -41,28 +44,19 @@ class Mover {
         const GoOn& go_on)
       : g_(graph), rules_(rules), order_(order), block_(block), label_(label), go_on_(go_on),
         blocked_(std::any_of(block, block + g_.n, [&](int32_t b) { return b != block[0]; })), cluster_(g_.n),
-        links_(g_.n, 0.0), queue_(g_.n) {
-    for (int64_t i = 0; i < g_.n; ++i) {
-      Cluster& own = cluster_[label[i]];
-      ++own.size;
-      own.volume += g_.volume[i];
-      for (int64_t e = g_.begin[i]; e < g_.begin[i + 1]; ++e)
-        if (label[g_.neighbour[e]] != label[i]) own.out += g_.weight[e];
-    }
-    for (int64_t c = g_.n; c-- > 0;) {
-      if (cluster_[c].size) cluster_[c].rate = cluster_[c].out / cluster_[c].volume;
-      else empty_.push_back(static_cast<int32_t>(c));
-    }
-  }
+        links_(g_.n, 0.0), queue_(g_.n), visits_(MOST_VISITS * g_.n + ENOUGH_VISITS) {}
 
   int64_t run() {
     int64_t total = 0;
-    for (int64_t moved = -1; moved; total += moved) {
+    for (int64_t n_rounds = 0; n_rounds < (rules_.thorough ? MOST_ROUNDS : 1); ++n_rounds) {
+      measure();
       if (rules_.thorough) find_hosts();
-      moved = round();
-      if (!rules_.thorough) return moved;
+      const int64_t moved = round();
+      total += moved;
+      if (!queue_.empty()) return -total;
+      if (!moved || !rules_.thorough) return total;
     }
-    return total;
+    return -total;
   }
 
  private:
@@ -76,10 +70,28 @@ class Mover {
     int32_t cluster;
   };
 
+  // Sums of the clusters as they are: those that nodes join and leave one by one collect rounding.
+  void measure() {
+    cluster_.assign(g_.n, {});
+    empty_.clear();
+    for (int64_t i = 0; i < g_.n; ++i) {
+      Cluster& own = cluster_[label_[i]];
+      ++own.size;
+      own.volume += g_.volume[i];
+      for (int64_t e = g_.begin[i]; e < g_.begin[i + 1]; ++e)
+        if (label_[g_.neighbour[e]] != label_[i]) own.out += g_.weight[e];
+    }
+    for (int64_t c = g_.n; c-- > 0;) {
+      if (cluster_[c].size) cluster_[c].rate = cluster_[c].out / cluster_[c].volume;
+      else empty_.push_back(static_cast<int32_t>(c));
+    }
+  }
+
+  // Leaves nodes in the queue if their visits exceed the limit.
   int64_t round() {
     int64_t moved = 0, asked = 0;
     for (int64_t p = 0; p < g_.n; ++p) queue_.push(static_cast<int32_t>(order_[p]));
-    while (!queue_.empty()) {
+    while (!queue_.empty() && asked < visits_) {
       if (asked++ % BETWEEN_QUESTIONS == 0 && !go_on_()) throw Interrupted();
       moved += look(queue_.pop());
     }
@@ -186,6 +198,7 @@ class Mover {
   std::vector<double> links_;  // of the node in hand with each cluster
   std::vector<int32_t> touched_, empty_, hosts_;
   Queue queue_;
+  const int64_t visits_;  // at most, in one round
 };
 
 }  // namespace

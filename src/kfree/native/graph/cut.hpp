@@ -28,7 +28,8 @@ struct MoveRules {
 
 // Each node moves to the cluster, old or new, that lowers the cost most; nodes whose neighbours have moved are visited
 // again. Nodes of different blocks never share a cluster.
-// in order (n,), a permutation, block (n,); in and out label (n,), from 0 to n − 1. Returns the number of moves.
+// in order (n,), a permutation, block (n,); in and out label (n,), from 0 to n − 1. Returns the number of moves, below
+// zero if nodes were still moving after a fixed number of visits.
 int64_t move_nodes(const Graph& graph, const MoveRules& rules, const int64_t* order, const int32_t* block,
                    int32_t* label, const GoOn& go_on);
 

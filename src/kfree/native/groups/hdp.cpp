@@ -86,8 +86,8 @@ class Choice {
     weighs_ = std::any_of(member, member + n, [&](int64_t row) { return rows_.weight(row) > 0.0; });
     if (!weighs_) used_.clear();
     if (weighs_ && used_.empty()) used_.push_back(best_alone());
-    do tabulate();
-    while (weighs_ && improve());
+    tabulate();
+    while (weighs_ && settled_lower()) continue;
     std::copy(is_used_.begin(), is_used_.end(), used);
   }
 
@@ -157,9 +157,24 @@ class Choice {
     }
   }
 
+  double total() const { return cost_ + penalty_ * static_cast<double>(used_.size()); }
+
+  // Makes the best change, unless the cost does not fall by it: then it is at the limit of rounding, where changes could
+  // follow each other without end.
+  bool settled_lower() {
+    const double before = total();
+    const std::vector<int32_t> used = used_;
+    if (!improve()) return false;
+    tabulate();
+    if (total() < before) return true;
+    used_ = used;
+    tabulate();
+    return false;
+  }
+
   // Makes the best of all single changes, the first one on ties: one more, one less, one instead of another.
   bool improve() {
-    double best = LEAST_GAIN * (cost_ + penalty_ * static_cast<double>(used_.size()));
+    double best = LEAST_GAIN * total();
     int32_t out = -1, in = -1;
     const auto consider = [&](double gain, int32_t u, int32_t q) {
       if (gain > best) {

@@ -8,27 +8,37 @@ from itertools import pairwise
 
 import numpy as np
 
+# Rounds of a thorough search, and visits of a node in one round on average: beyond, rounding moves nodes to and fro.
+MOST_ROUNDS, MOST_VISITS, ENOUGH_VISITS = 100, 200, 1000
+
 
 def move_nodes(begin, neighbour, weight, out, volume, lam, least_gain, thorough, order, block, label):
-    """in order, block; in and out label (n,). Returns the number of moves."""
-    mover = _Mover(begin, neighbour, weight, out, volume, lam, least_gain, block, label)
-    total = moved = mover.round(order, hosts=mover.hosts() if thorough else [])
-    while thorough and moved:
-        moved = mover.round(order, hosts=mover.hosts())
+    """in order, block; in and out label (n,). Returns the number of moves, below zero if nodes were still moving."""
+    mover, total = _Mover(begin, neighbour, weight, out, volume, lam, least_gain, block, label), 0
+    for _ in range(MOST_ROUNDS if thorough else 1):
+        mover.measure()
+        moved, is_done = mover.round(order, hosts=mover.hosts() if thorough else [])
         total += moved
-    return total
+        if not is_done:
+            return -total
+        if not moved or not thorough:
+            return total
+    return -total
 
 
 class _Mover:
     def __init__(self, begin, neighbour, weight, out, volume, lam, least_gain, block, label):
         self.begin, self.neighbour, self.weight, self.out, self.volume = begin, neighbour, weight, out, volume
         self.lam, self.least_gain, self.block, self.label = lam, least_gain, block, label
-        n = len(out)
+
+    def measure(self):
+        """Sums of the clusters as they are."""
+        n, label = len(self.out), self.label
         self.size, self.total_out, self.total_volume = [0] * n, [0.0] * n, [0.0] * n
         for i in range(n):
             own = label[i]
             self.size[own] += 1
-            self.total_volume[own] += volume[i]
+            self.total_volume[own] += self.volume[i]
             for j, w in self.links(i):
                 if label[j] != own:
                     self.total_out[own] += w
@@ -52,7 +62,9 @@ class _Mover:
 
     def round(self, order, hosts):
         waiting, queued, moved = deque(order.tolist()), set(order.tolist()), 0
-        while waiting:
+        left = MOST_VISITS * len(order) + ENOUGH_VISITS
+        while waiting and left:
+            left -= 1
             i = waiting.popleft()
             queued.discard(i)
             own = int(self.label[i])
@@ -68,7 +80,7 @@ class _Mover:
                     if j not in queued and self.label[j] != to:
                         queued.add(j)
                         waiting.append(j)
-        return moved
+        return moved, not waiting
 
     def leaving(self, i, own, linked):
         if self.size[own] == 1:

@@ -77,12 +77,15 @@ def _members(member, begin):
 def _choice(gaps, weight, used, penalty):
     """The sites, ascending, that local search from ``used`` ends with."""
     used = used.tolist() or [int(np.add.accumulate(weight[:, None] * gaps)[-1].argmin())]
-    while True:
-        change = _best_change(*_tables(gaps, weight, used), used, penalty)
-        if change is None:
-            return used
+    tables = _tables(gaps, weight, used)
+    while (change := _best_change(*tables, used, penalty)) is not None:
         out, into = change
-        used = sorted({*used, *into} - {*out})
+        new = sorted({*used, *into} - {*out})
+        after = _tables(gaps, weight, new)
+        if not after[-1] + penalty * len(new) < tables[-1] + penalty * len(used):  # at the limit of rounding
+            break
+        used, tables = new, after
+    return used
 
 
 def _tables(gaps, weight, used):

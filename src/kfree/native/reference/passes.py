@@ -288,7 +288,7 @@ def _blocks(n):
     return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
 
 
-@np.errstate(over="ignore")
+@np.errstate(over="ignore", invalid="ignore")
 def _sq_dists(z, centres):
     total = np.zeros((len(z), len(centres)))
     for t in range(z.shape[1]):

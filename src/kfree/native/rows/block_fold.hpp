@@ -16,7 +16,7 @@ class BlockFold {
  public:
   BlockFold(const ByCluster& rows, int64_t first_block, int64_t d, Source source)
       : rows_(rows), first_block_(first_block), width_(d + 2), room_(rows.level * width_),
-        n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / d, 1, 8)), source_(source) {}
+        n_ahead_(std::clamp<int64_t>(VALUES_AHEAD / std::max<int64_t>(d, 1), 1, 8)), source_(source) {}
 
   // out record (n_clusters, d + 2)
   void write(double* record) {

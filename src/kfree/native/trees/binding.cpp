@@ -22,6 +22,8 @@ int64_t merge_all(PairCosts& model, Matrix<int64_t>& pairs, Vector<double>& cost
   }
   for (int64_t t = 0; t < n_merges; ++t) {
     const MergePair pair = search->first();
+    // Without a finite cost there is no pair.
+    require(pair.cost < std::numeric_limits<double>::infinity(), "the cost of merging overflows float64; scale X");
     pairs(t, 0) = pair.a;
     pairs(t, 1) = pair.b;
     cost(t) = pair.cost;

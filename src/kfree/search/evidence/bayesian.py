@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, Protocol
 
 import numpy as np
 
+from kfree.core.stats import Index
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import (
@@ -23,6 +26,10 @@ from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
+# From this many rows on, a sample is searched first, a split or merge is given up after so many updates, and the pairs
+# that overlap most are merged on trial, so many for each cluster.
+MANY_ROWS, SAMPLE, MOST_STEPS, PAIRS_PER_CLUSTER = 50_000, 10_000, 3, 2
+
 
 def bayesian_k_means(
     engine: CostRuleEngine[S],
@@ -32,7 +39,34 @@ def bayesian_k_means(
     in_time: Clock = always,
     report: Callable[[Descent[HardClustering[S]]], None] | None = None,
 ) -> Descent[HardClustering[S]]:
-    """From one cluster, until no update, split or merge lowers the free energy."""
+    """From one cluster, until no update, split or merge lowers the free energy.
+
+    Of very many rows a sample is searched first, where a pass takes little time, and its clusters are the start.
+    """
+    start = one_cluster(engine, objective)
+    if engine.n_rows >= MANY_ROWS:
+        sample = engine.among(_drawn(engine.n_rows, SAMPLE))
+        found = _search(one_cluster(sample, objective), sample, objective, max_iter, max_clusters, in_time, None)
+        labels, stats = engine.assign(objective.labelling(found.state.stats))
+        start = min(start, clustering_of(labels, stats, objective), key=lambda state: state.cost)
+        engine.n_evaluations += sample.n_evaluations
+    return _search(start, engine, objective, max_iter, max_clusters, in_time, report)
+
+
+def _drawn(n_rows: int, size: int) -> Index:
+    """Numbers of rows drawn without replacement, ascending, always the same ones."""
+    return np.sort(np.random.RandomState(0).choice(n_rows, size, replace=False))
+
+
+def _search(
+    start: HardClustering[S],
+    engine: CostRuleEngine[S],
+    objective: FreeEnergy[S],
+    max_iter: int,
+    max_clusters: int | None,
+    in_time: Clock,
+    report: Callable[[Descent[HardClustering[S]]], None] | None,
+) -> Descent[HardClustering[S]]:
     halves: Halves[S] = Halves()
     moves: list[HardMove[S]] = [
         Update(),
@@ -41,7 +75,6 @@ def bayesian_k_means(
         Split(halves, max_clusters),
         Oversplit(halves, max_clusters),
     ]
-    start = one_cluster(engine, objective)
     return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
 
 
@@ -89,7 +122,7 @@ class Split(Generic[S]):
         j_split, _ = criteria(state, engine, objective)
         cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
         candidates = (divided(state, c, rows, half, objective) for c, rows, half in cuts)
-        return first_gain(state, candidates, lambda new: Update(target=state.cost)(new, engine, objective))
+        return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
 @dataclass(frozen=True)
@@ -109,8 +142,14 @@ class Merge:
         if gains(state.cost, best.cost):
             return best
         pairs = pairs_by_overlap(criteria(state, engine, objective)[1])
-        candidates = (_merged(state, *pair, objective) for pair in pairs)
-        return first_gain(state, candidates, lambda new: Update(target=state.cost)(new, engine, objective))
+        tried = islice(pairs, PAIRS_PER_CLUSTER * k if engine.n_rows >= MANY_ROWS else None)
+        candidates = (_merged(state, *pair, objective) for pair in tried)
+        return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
+
+
+def _trial(state: HardClustering[S], engine: CostRuleEngine[S]) -> Update:
+    """Updates after a split or merge, until the cost of ``state`` is reached or out of sight; few of very many rows."""
+    return Update(state.cost, MOST_STEPS if engine.n_rows >= MANY_ROWS else math.inf)
 
 
 def _merged(state: HardClustering[S], a: int, b: int, objective: FreeEnergy[S]) -> HardClustering[S]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from kfree.core.sites import Sites
@@ -14,6 +16,8 @@ from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
+# Clusters up to which centres are added one by one; beyond, that never came out below merging where it was tried.
+_MOST_ADDED = 120
 # Rows considered for a new centre: those with the largest weighted squared distance to their own.
 _CANDIDATES = 8
 
@@ -37,7 +41,7 @@ class BestByK:
         k_max = min(k_max, self._engine.n_rows)
         self._try(one_cluster(self._engine, self._objective).centres)
         self._try(self._after_merging(k_max))
-        for k in range(1, k_max):
+        for k in range(1, min(k_max, _MOST_ADDED)):
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
             self._try(self._with_one_less(self._best[k]))
@@ -50,9 +54,13 @@ class BestByK:
             cost[k - 1] = min(cost[k - 1], state.inertia)
         return cost
 
-    @property
-    def n_rungs(self) -> int:
-        return len(self._best)
+    def keep(self, numbers: Iterable[int]) -> None:
+        """Forget all clusterings but those with these numbers of clusters, which would take k² numbers."""
+        self._best = {k: self._best[k] for k in numbers if k in self._best}
+
+    def has(self, k: int) -> bool:
+        """Whether a clustering into k is known."""
+        return k in self._best
 
     def centres(self, k: int) -> Floats:
         """Centres of the best clustering into k, in the coordinates of the rows that the engine was given."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.spaces import spanned
+from kfree.core.spaces import EUCLIDEAN, Space, spanned
 from kfree.core.stats import Floats
 
 Mask = NDArray[np.bool_]
@@ -59,6 +59,14 @@ def _segment(a: int, b: int, sq_gap: Floats) -> Segment:
     return Segment(a, b, math.sqrt(sq_gap[a, b]), foot)
 
 
+def spans_all(centres: Floats, space: Space) -> bool:
+    """Whether every row lies in the affine span of the centres, as with many more centres than columns."""
+    k, n_columns = centres.shape
+    return (
+        space is EUCLIDEAN and k > n_columns and int(np.linalg.matrix_rank(centres - centres.mean(axis=0))) == n_columns
+    )
+
+
 def off_span(sq_dist: Floats, sq_gap: Floats) -> Floats:
     """Squared distances of rows (n,) from the affine span of the centres, given those to the centres (n, k).
 
@@ -68,6 +76,8 @@ def off_span(sq_dist: Floats, sq_gap: Floats) -> Floats:
     sq_norm = sq_gap.mean(axis=1) - sq_gap.mean() / 2  # of the centres about their mean
     gram = (sq_norm[:, None] + sq_norm - sq_gap) / 2
     combination, _ = spanned(gram)
-    towards = (sq_norm - sq_norm.mean() - sq_dist + sq_dist.mean(axis=1, keepdims=True)) / 2
+    towards = sq_dist.mean(axis=1, keepdims=True) - sq_dist
+    towards += sq_norm - sq_norm.mean()
+    towards /= 2
     inside = ((towards @ combination) ** 2).sum(axis=1)
     return np.asarray(np.maximum(sq_dist.mean(axis=1) - sq_norm.mean() - inside, 0.0))

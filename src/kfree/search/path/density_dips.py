@@ -20,7 +20,7 @@ from kfree.core.cached import cached
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import SampleEngine, row_weights
-from kfree.search.path.cells import Mask, Segment, neighbours, off_span
+from kfree.search.path.cells import Mask, Segment, neighbours, off_span, spans_all
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25
@@ -124,15 +124,21 @@ class _Lines:
     """A trial's centres, and the distances of its rows to them."""
 
     def __init__(self, trial: Trial, space: Space):
-        self._trial = trial
+        self._trial, self._spans_all = trial, spans_all(trial.centres, space)
         self.sq_gap = space.sq_gaps(trial.centres, slice(None))
-        self.rows = _Rows.of(trial.held_out, trial.centres, self.sq_gap)
+        self.rows = self._rows(trial.held_out)
 
     @cached
     def training(self) -> _Rows | None:
         """The training rows, of which only steps with enough evidence need to know."""
         training = self._trial.training
-        return None if training is None else _Rows.of(training, self._trial.centres, self.sq_gap)
+        return None if training is None else self._rows(training)
+
+    def _rows(self, engine: SampleEngine) -> _Rows:
+        sq_dist = engine.sq_distances(self._trial.centres)
+        if not self._spans_all:
+            sq_dist -= off_span(sq_dist, self.sq_gap)[:, None]
+        return _Rows.of(sq_dist, row_weights(engine))
 
 
 @dataclass(frozen=True)
@@ -152,17 +158,18 @@ class _Between:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a trial and their distances to all centres, what lies off the span of these left out."""
+    """Rows of a trial and their distances to all centres, what lies off the span of these left out.
+
+    The distances to one centre are adjacent in memory, because those to two centres are looked at a time.
+    """
 
     sq_dist: Floats
     labels: Index
     weight: Floats
 
     @classmethod
-    def of(cls, engine: SampleEngine, centres: Floats, sq_gap: Floats) -> _Rows:
-        weight, sq_dist = row_weights(engine), engine.sq_distances(centres)
-        sq_dist = sq_dist - off_span(sq_dist, sq_gap)[:, None]
-        return cls(sq_dist, sq_dist.argmin(axis=1), weight / np.mean(weight))
+    def of(cls, sq_dist: Floats, weight: Floats) -> _Rows:
+        return cls(np.asfortranarray(sq_dist), sq_dist.argmin(axis=1), weight / np.mean(weight))
 
     def between(self, segment: Segment, share: float) -> _Between | None:
         """Rows within the tube and the cell of a segment; None where one end has fewer than two rows."""

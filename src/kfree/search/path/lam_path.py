@@ -95,6 +95,7 @@ def _staircase(
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
+    del best_by_k  # its clusterings take k² numbers
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
@@ -151,10 +152,11 @@ def _judge(
     clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
+        best_by_k.keep(candidates)
     found = {}
     for j, k in enumerate(candidates):
         tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
-        if k <= min(best_by_k.n_rungs for best_by_k, _ in clustered):
+        if all(best_by_k.has(k) for best_by_k, _ in clustered):
             centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
             trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
             found[k] = density_dips(trials, objective.space, closely=k in closely)

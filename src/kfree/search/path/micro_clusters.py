@@ -109,6 +109,8 @@ def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
         return rows, None
     # From the inner products, which takes a fraction of the time of an orthogonal decomposition of the rows.
     basis, coordinates = spanned(space.gram(rows))
+    if not coordinates.shape[1]:  # squares underflow, so that all rows are the same point; it needs a column
+        return np.zeros((len(rows), 1)), np.zeros((1, rows.shape[1]))
     return coordinates, basis.T @ rows
 
 

@@ -119,7 +119,7 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
   const Register worst = spread16(HIGHEST_SCORE);
   Leaders leaders[TILE];
   for (int r = 0; r < n_rows + GROUP - 1 && r < TILE; ++r) leaders[r] = {worst, worst, spread16(0)};
-  int64_t chunk = CACHED / (d * PANEL_SITES);
+  int64_t chunk = CACHED / ((d > 0 ? d : 1) * PANEL_SITES);
   if (chunk < 1) chunk = 1;
   for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
     const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;

@@ -1,0 +1,147 @@
+"""Arrays that do not hold what they seem to, all kinds of containers, and odd parameters, for every estimator."""
+
+import os
+
+import numpy as np
+import pytest
+
+from kfree import DPMeans, GraphDPMeans, KMeans, OnlineDPMeans, TableEncoder, choose_k
+from kfree.baselines import GibbsDPMixture, GMeans
+from tests.fuzz.fuzz_cases import Case
+from tests.fuzz.fuzz_containers import CONTAINERS
+from tests.fuzz.fuzz_subjects import ESTIMATORS
+
+# Of each estimator one way to make it.
+ONE_EACH = sorted({name.split(",")[0] for name in ESTIMATORS} - {"GraphDPMeans"})
+SAME_ROWS = ["list", "fortran", "frame", "nullable frame", "polars", "arrow", "masked, nothing hidden"]
+SPARSE = ["csr_matrix", "csr_array", "CSR, 64-bit"]
+TAKES_SPARSE = ["DPMeans", "KMeans", "OnlineDPMeans", "HardHDP", "KernelDPMeans"]
+# Those that draw random numbers whatever their parameters are.
+DRAW = ["KMeans", "SpectralDPMeans", "BayesianKMeans", "AgglomerativeBayes", "GibbsDPMixture", "VariationalMixture"]
+
+
+def fitted(name, X, n_rows=12):
+    """A model, and the arguments that its predict takes besides rows."""
+    extra = {"groups": np.arange(n_rows) % 3} if name == "HardHDP" else {}
+    return ESTIMATORS[name].make(Case(name, n_rows=n_rows)).fit(X, **extra), extra
+
+
+def rows():
+    """Numbers that float16 holds exactly, none of them 1, which the nullable frame would take for missing."""
+    return np.random.default_rng(0).integers(-40, 40, size=(12, 2)) / 8 + 0.0625
+
+
+PAIRS = [(name, container) for name in ONE_EACH for container in [*SAME_ROWS, "float16", "longdouble"]]
+PAIRS += [(name, container) for name in TAKES_SPARSE for container in SPARSE]
+
+
+@pytest.mark.parametrize(("name", "container"), PAIRS)
+def test_rows_in_any_container_give_the_same_labels(name, container):
+    X = rows()
+    held = X.astype(container) if container in ("float16", "longdouble") else CONTAINERS[container](X)
+    model, extra = fitted(name, held)
+    usual, _ = fitted(name, CONTAINERS["csr_array"](X) if container in SPARSE else X)
+    assert np.array_equal(model.labels_, usual.labels_)
+    if hasattr(model, "predict"):
+        assert np.array_equal(model.predict(held, **extra), usual.predict(X, **extra))
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_masked_values_are_refused(name):
+    X = np.ma.masked_array(rows(), mask=np.eye(12, 2, dtype=bool))
+    with pytest.raises(ValueError, match="X is a masked array with 2 masked value"):
+        fitted(name, X)
+    model, extra = fitted(name, rows())
+    if hasattr(model, "predict"):
+        with pytest.raises(ValueError, match="X is a masked array with 2 masked value"):
+            model.predict(X, **extra)
+
+
+def test_masked_weights_centres_and_graphs_are_refused():
+    X, hidden = rows(), np.ma.masked_array(np.ones(12), mask=np.arange(12) == 3)
+    with pytest.raises(ValueError, match="sample_weight is a masked array with 1"):
+        DPMeans(1.0).fit(X, sample_weight=hidden)
+    with pytest.raises(ValueError, match="init is a masked array with 1"):
+        KMeans(6, init=hidden.reshape(6, 2)).fit(X)
+    with pytest.raises(ValueError, match="the graph is a masked array with 1"):
+        GraphDPMeans().fit(np.ma.masked_array(np.ones((4, 4)), mask=np.eye(4) * np.arange(4) == 3))
+
+
+def test_masked_values_of_a_table_are_missing():
+    table = np.ma.masked_array([[1.0, 5.0], [2.0, 6.0], [9.0, 7.0], [4.0, 8.0]], mask=np.eye(4, 2, k=-2, dtype=bool))
+    plain = np.where(np.ma.getmaskarray(table), np.nan, table.data)
+    assert np.array_equal(TableEncoder().fit_transform(table), TableEncoder().fit_transform(plain))
+
+
+@pytest.mark.parametrize("part", ["rows", "view", "data of CSR"])
+def test_a_file_that_was_cut_is_refused(part, tmp_path):
+    # Reading it would end the process.
+    path = tmp_path / "rows.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(4000, 4)))
+    X = np.load(path, mmap_mode="r")
+    model = DPMeans(10.0).fit(X[:100])
+    os.truncate(path, 4096)
+    if part == "view":
+        X = X[100:2000, ::2]
+    elif part == "data of CSR":
+        sparse = CONTAINERS["csr_array"](np.ones((4000, 4)))
+        sparse.data = X.reshape(-1)
+        X = sparse
+    for refuse in (DPMeans(10.0).fit, OnlineDPMeans(10.0).partial_fit, model.predict):
+        with pytest.raises(ValueError, match="X is mapped to a file of 4096 bytes"):
+            refuse(X)
+
+
+@pytest.mark.parametrize("odd", ["x", -1, np.nan, [], 2**40])
+@pytest.mark.parametrize("name", DRAW)
+def test_a_bad_random_state_is_named(name, odd):
+    model = ESTIMATORS[name].make(Case(name, n_rows=12))
+    with pytest.raises(ValueError, match=r"random_state=.* is not allowed"):
+        model.set_params(random_state=odd).fit(rows())
+
+
+@pytest.mark.filterwarnings("ignore:KMeans found 1 clusters")
+def test_equal_rows_have_no_silhouette():
+    assert choose_k(np.ones((10, 2)), range(1, 4), n_init=1, n_references=2).chosen["silhouette"] == 1
+
+
+def test_large_values_in_baselines():
+    X = rows()
+    with pytest.raises(ValueError, match="X holds .*sums of squares overflow"):
+        GibbsDPMixture(n_burn_in=1, n_samples=1).fit(X * 1e200)
+    assert np.array_equal(GMeans().fit(X * 1e100).labels_, GMeans().fit(X).labels_)
+
+
+def test_a_penalty_far_too_low_is_doubled_in_few_steps(monkeypatch):
+    n_fits, fit = [], DPMeans.fit
+
+    def counted(self, *args, **kwargs):
+        n_fits.append(self.lam)
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(DPMeans, "fit", counted)
+    model = OnlineDPMeans(1e-300, max_clusters=2).fit(rows())
+    assert model.n_clusters_ <= 2
+    assert np.log2(model.lam_ / 1e-300) == pytest.approx(round(np.log2(model.lam_ / 1e-300)))
+    assert len(n_fits) < 40
+
+
+GRAPHS = {
+    "nodes beyond 2**53": (np.array([[1e300, 2.0, 1.0], [3.0, 4.0, 1.0]] * 2), "beyond 2..53"),
+    "a tiny weight": (np.array([[0, 1e-200], [1e-200, 0]]), "weight.s. such as 1e-200"),
+    "texts in a matrix": ([["a", 1.0, 2.0, 3.0]] * 4, "the graph"),
+}
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_graphs_that_make_no_sense_are_refused(kind):
+    graph, message = GRAPHS[kind]
+    with pytest.raises(ValueError, match=message):
+        GraphDPMeans().fit(graph)
+
+
+@pytest.mark.parametrize("container", ["arrow", "polars", "frame"])
+def test_graphs_in_frames(container):
+    edges = np.array([[0, 1, 1.0], [1, 2, 1.0], [0, 2, 1.0], [2, 3, 0.1], [3, 4, 1.0], [4, 5, 1.0], [3, 5, 1.0]])
+    found = GraphDPMeans(-0.4).fit(CONTAINERS[container](edges))
+    assert found.labels_.tolist() == [0, 0, 0, 1, 1, 1]

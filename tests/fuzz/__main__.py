@@ -1,0 +1,129 @@
+"""The fuzzer without Hypothesis: ``python -m tests.fuzz --cases 100000 --seed 7``.
+
+Case i of a seed is always the same. Cases run in a process of their own, one after the other, so that one that kills
+the process is reported and the next goes on. Every failure is printed as a line for ``corpus.jsonl``;
+``--case LINE`` repeats one with its traceback.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+# Seconds without a finished case after which a process counts as stuck; a case has its own, shorter limits.
+STUCK = 600
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000, help="how many to draw")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser.add_argument("--subject", help="only this estimator or function")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much processor time")
+    parser.add_argument("--case", metavar="LINE", help="only this case, a line of corpus.jsonl")
+    parser.add_argument("--progress", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        from tests.fuzz.fuzz_cases import Case
+        from tests.fuzz.fuzz_properties import check
+
+        print(check(Case(**json.loads(options.case))))
+    elif options.progress:
+        _work(options)
+    else:
+        sys.exit(_watch(options))
+
+
+def drawn(options, number):
+    import numpy as np
+
+    from tests.fuzz.fuzz_cases import Case
+    from tests.fuzz.fuzz_subjects import SUBJECTS
+
+    subjects = [options.subject] if options.subject else SUBJECTS
+    return Case.drawn(subjects, np.random.default_rng([options.seed, number]))
+
+
+def _work(options):
+    """Run the cases, and keep in a file which one is being run, what became of the others, and the time they took."""
+    from tests.fuzz.fuzz_properties import check
+
+    outcomes, seconds, started = Counter(), Counter(), time.process_time()
+    with open(options.progress, "r+b", buffering=0) as file:
+        for number in range(options.first, options.first + options.cases):
+            case, begun = drawn(options, number), time.process_time()
+            if begun - started > options.seconds:
+                break
+            state = {"number": number, "outcomes": outcomes, "seconds": seconds}
+            os.pwrite(file.fileno(), json.dumps(state).ljust(8000).encode(), 0)
+            try:
+                outcome = check(case)
+            except Exception as error:
+                outcome = "failed"
+                _tell(case, number, f"{type(error).__name__}: {error}")
+            outcomes[outcome] += 1
+            seconds[case.subject] += time.process_time() - begun
+        state = {"number": None, "outcomes": outcomes, "seconds": seconds}
+        os.pwrite(file.fileno(), json.dumps(state).ljust(8000).encode(), 0)
+
+
+def _watch(options):
+    """Start processes until all cases are done; returns the exit code."""
+    outcomes, seconds, first, end = Counter(), Counter(), options.first, options.first + options.cases
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the other process ends too
+    with tempfile.TemporaryDirectory() as folder:
+        progress = Path(folder) / "progress"
+        while first is not None and first < end and sum(seconds.values()) < options.seconds:
+            progress.write_text("{}")
+            ended = _run(options, first, end, options.seconds - sum(seconds.values()), progress)
+            state = json.loads(progress.read_text())
+            outcomes.update(state.get("outcomes", {}))
+            seconds.update(state.get("seconds", {}))
+            first = state.get("number", "none")
+            if first == "none":
+                print(f"the process ended with {ended} before its first case")
+                return 1
+            if first is not None:
+                outcomes["crashed"] += 1
+                _tell(drawn(options, first), first, f"the process ended with {ended}")
+                first += 1
+    print(f"{sum(outcomes.values())} cases of seed {options.seed}: {dict(outcomes)}; {sum(seconds.values()):.0f} s")
+    for subject, spent in seconds.most_common(12):
+        print(f"  {subject}: {spent:.1f} s")
+    return int(bool(outcomes["failed"] or outcomes["crashed"]))
+
+
+def _run(options, first, end, seconds, progress):
+    """One process that runs the cases from ``first`` on; returns how it ended."""
+    command = [sys.executable, "-m", "tests.fuzz", "--seed", str(options.seed), "--first", str(first)]
+    command += ["--cases", str(end - first), "--seconds", str(seconds), "--progress", str(progress)]
+    command += ["--subject", options.subject] if options.subject else []
+    # One thread in the numerical libraries: they would take longer to start threads than to multiply small matrices.
+    child = subprocess.Popen(command, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    before = None
+    try:
+        while True:
+            try:
+                return child.wait(STUCK)
+            except subprocess.TimeoutExpired:
+                now = json.loads(progress.read_text()).get("number")
+                if now == before:
+                    child.kill()
+                before = now
+    finally:
+        child.kill()
+
+
+def _tell(case, number, what):
+    print(f"case {number}: {what[:1000]}\n  {json.dumps(case.changed())}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
