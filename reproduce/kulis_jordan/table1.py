@@ -1,6 +1,7 @@
 """Table 1: NMI with the classes of eight UCI sets, ten random splits 30/70 for validation and clustering."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +12,7 @@ from kfree import DPMeans, KMeans
 from kfree.baselines import GibbsDPMixture, select_by_validation
 from kfree.baselines.validation import agreement
 from kfree.datasets import load
+from reproduce.cells import Cells, several
 from reproduce.result import Result
 from reproduce.table import Line, half_width
 
@@ -38,14 +40,32 @@ SIGMAS = [0.03, 0.1, 0.3, 1.0]
 def result(quick):
     """A line for each set and method."""
     n_splits, chain = (QUICK_SPLITS, QUICK_CHAIN) if quick else (N_SPLITS, CHAIN)
+    cells = Cells("kulis-jordan-table1", ["set", "burn_in", "samples", "thin", "split"], METHODS)
     lines = []
     for name, published in PUBLISHED.items():
-        X, y = complete_rows(name)
-        found = np.array([scores(X, y, seed, chain) for seed in range(n_splits)])
-        for method, paper, nmi in zip(METHODS, published, found.T, strict=True):
-            line = Line(name, method, "NMI", paper, nmi.mean(), spread=half_width(nmi), goal="highest", digits=2)
-            lines.append(line)
+        rows = complete_rows(name)
+        made = [cells.get(partial(scores, *rows, seed, chain), name, *chain, seed) for seed in range(n_splits)]
+        lines += lines_of(name, published, *several(made, N_SPLITS))
     return Result(lines)
+
+
+def lines_of(name, published, splits, note):
+    """A line for each method; none without a split."""
+    found = {method: np.array([one[method] for one in splits]) for method in METHODS if splits}
+    return [
+        Line(
+            case=name,
+            method=method,
+            quantity="NMI",
+            paper=paper,
+            ours=nmi.mean(),
+            spread=half_width(nmi),
+            goal="highest",
+            digits=2,
+            note=note and f"{note} splits",
+        )
+        for (method, nmi), paper in zip(found.items(), published, strict=False)
+    ]
 
 
 def complete_rows(name):
@@ -72,7 +92,8 @@ def scores(X, y, seed, chain):
     grid = {"alpha": ALPHAS, "sigma": [share * float(X.var(axis=0).mean()) for share in SIGMAS]}
     chosen, _ = select_by_validation(_with_chain(sampler, VALIDATION_CHAIN), held_out, classes, grid)
     gibbs = agreement(_with_chain(chosen, chain).fit(X), y)
-    return [*(normalized_mutual_info_score(y, labels) for labels in by_distance), gibbs]
+    found = [*(normalized_mutual_info_score(y, labels) for labels in by_distance), gibbs]
+    return dict(zip(METHODS, found, strict=True))
 
 
 def _with_chain(sampler, chain):
