@@ -127,6 +127,18 @@ def test_an_unknown_experiment_is_answered_with_a_guess(capsys):
     assert "did you mean 'odashima/table1'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("alone", ["list", "report"])
+def test_words_that_stand_alone_are_refused_beside_names(alone, capsys):
+    with pytest.raises(SystemExit):
+        runner.main(["odashima/table5", alone])
+    assert f"{alone!r} stands alone" in capsys.readouterr().err
+
+
+def test_all_includes_what_is_named_beside_it(tmp_path, made_up_experiments, capsys):
+    run_main(tmp_path, "all", "odashima/table9")
+    assert capsys.readouterr().out.count("odashima/table9 (quick)") == 1
+
+
 def test_missing_messages_are_answered_with_where_and_how(monkeypatch, tmp_path):
     def no_network(**_):
         raise OSError("no network")

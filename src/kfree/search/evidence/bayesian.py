@@ -32,13 +32,17 @@ def bayesian_k_means(
     in_time: Clock = always,
     report: Callable[[Descent[HardClustering[S]]], None] | None = None,
 ) -> Descent[HardClustering[S]]:
-    """From one cluster, until no update, split or merge lowers the free energy."""
+    """From one cluster, until no update, split or merge lowers the free energy.
+
+    Splits stop early when they seem to gain nothing; what that misses is looked for once the other moves have failed.
+    """
     halves: Halves[S] = Halves()
     moves: list[HardMove[S]] = [
         Update(),
         SplitWithin(halves, max_clusters),
         Merge(),
         Split(halves, max_clusters),
+        SplitWithin(Halves(patient=True), max_clusters),
         Oversplit(halves, max_clusters),
     ]
     start = one_cluster(engine, objective)
