@@ -26,7 +26,7 @@ def main(arguments=None):
     if names == ["report"]:
         print(f"Written: {write_report(options.out, options.report)}")
         return 0
-    everything = names == ["all"]
+    everything = "all" in names
     try:
         chosen = list(EXPERIMENTS) if everything else [found for name in names for found in matching(name)]
     except LookupError as error:
@@ -81,6 +81,8 @@ def _minutes(text):
 
 def matching(name):
     """An experiment by its name, or all experiments of a paper."""
+    if name in ("list", "report"):
+        raise LookupError(f"{name!r} stands alone, without other names.")
     name = name.replace("_", "-")
     found = [known for known in EXPERIMENTS if name in (known, known.split("/")[0])]
     if not found:
