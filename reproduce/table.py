@@ -78,6 +78,8 @@ FIELDS = [
     "paper_seconds",
     "seconds",
     "note",
+    "goal",
+    "against",
 ]
 
 
