@@ -48,8 +48,8 @@ KW_TABLE_1 = (
 PRIOR = (
     "What kfree finds has a lower free energy than the ten Gaussians, even after their labels were updated to a local "
     'optimum ("least" is the least difference among the data sets): the search does its work, and the model with '
-    "Eq. 21 asks for these clusters. One data set of N = 5000, D = 2, τ = 2 was an exception: the search missed a narrow "
-    "Gaussian within a wide one, because cuts were given up early. It now finds it. B0/η0, "
+    "Eq. 21 asks for these clusters. One data set of N = 5000, D = 2, τ = 2 was an exception: the search missed a "
+    "narrow Gaussian within a wide one, because cuts were given up early. It now finds it. B0/η0, "
     "the covariance that Eq. 21 expects, has the trace d_small², with d_small from the three closest pairs. These come "
     "from the tightest Gaussian, and the others are up to thirty times as wide; with fewer rows than columns in a "
     "cluster most directions have no rows in them, and the prior alone decides, in favour of pairs and triples. The "
