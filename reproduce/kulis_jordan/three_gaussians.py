@@ -35,7 +35,7 @@ def figure2a(quick):
         [
             Line(case, "DP-means", "runs with three clusters", 1.0, np.mean(clusters == 3), goal="highest"),
             Line(case, "DP-means", "iterations, most", 8, iterations.max(), note=f"mean {iterations.mean():.1f}"),
-            Line(case, "DP-means", "NMI", 0.89, nmi.mean(), spread=nmi.std(), goal="highest", digits=2),
+            Line(case, "DP-means", "NMI", 0.89, nmi.mean(), spread=nmi.std(), goal="highest", decimals=2),
         ],
         ax.figure,
     )

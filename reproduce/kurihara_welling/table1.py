@@ -80,7 +80,7 @@ def line(method, case, fits, note):
         seconds=float(np.mean([one["seconds"] for one in fits])),
         # Baselines are meant to be like the paper's, kfree's own method near the truth.
         goal=float(N_CLUSTERS) if method == "BKM" else None,
-        digits=2 if found.mean() < 9.95 else 3,  # one after the point, as in the paper
+        decimals=1,
         note=note and f"{note} data sets",
     )
 

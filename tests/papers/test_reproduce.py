@@ -24,6 +24,11 @@ def test_worse_means_worse_in_the_papers_digits():
     assert [line.verdict for line in made_up()] == ["", "WORSE", "worse, within ±", ""]
 
 
+@pytest.mark.parametrize(("ours", "verdict"), [(0.0151, ""), (0.0149, "WORSE"), (0.03, "")])
+def test_decimals_count_from_the_point(ours, verdict):
+    assert Line("a", "fast", "NMI", paper=0.02, ours=ours, goal="highest", decimals=2).verdict == verdict
+
+
 @pytest.mark.parametrize(
     ("goal", "verdicts"),
     [("highest", ["WORSE", "worse, within ±", "", ""]), (10.0, ["WORSE", "worse, within ±", "", "WORSE"])],
