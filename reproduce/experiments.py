@@ -44,10 +44,9 @@ KW_TABLE_1 = (
     "Lines of few rows in many columns: see table1-prior. Where BKM is worse with more rows, what it found has a lower "
     "free energy than the ten Gaussians too: of seventy data sets with two or 32 columns, three are the other way "
     "round, by less than 6. The other columns are baselines, meant to be like the paper's, not near ten. G-means finds "
-    "the ten where the paper's splits them in many columns; its critical value is not printed. The paper prints neither "
-    "the BIC of its k-means (ours counts k·D + k parameters and splits more), nor how singular covariances were "
-    "treated, nor for how long the sampler ran (ours: 300 sweeps from one cluster), nor how centres, spreads and "
-    "matrices were drawn."
+    "the ten where the paper's splits them in many columns; its critical value is not printed, nor the BIC of its "
+    "k-means (ours counts k·D + k parameters and splits more), nor how singular covariances were treated, nor for how "
+    "long the sampler ran (ours: 300 sweeps from one cluster), nor how centres, spreads and matrices were drawn."
 )
 PRIOR = (
     "What kfree finds has a lower free energy than the ten Gaussians, even after their labels were updated to a local "
