@@ -2,9 +2,11 @@
 
 import argparse
 import difflib
+import math
 import sys
 from pathlib import Path
 
+from reproduce.cells import CLOCK
 from reproduce.experiments import EXPERIMENTS
 from reproduce.report import write_report
 from reproduce.result import keep
@@ -24,7 +26,7 @@ def main(arguments=None):
     if names == ["report"]:
         print(f"Written: {write_report(options.out, options.report)}")
         return 0
-    everything = names == ["all"]
+    everything = "all" in names
     try:
         chosen = list(EXPERIMENTS) if everything else [found for name in names for found in matching(name)]
     except LookupError as error:
@@ -32,6 +34,7 @@ def main(arguments=None):
     # One name is run as published unless --quick is given; everything together only with --full.
     size = "quick" if options.quick or (everything and not options.full) else "full"
     not_run = {}
+    CLOCK.start(options.minutes)
     for name in chosen:
         try:
             run(name, options.out, size)
@@ -58,13 +61,28 @@ def _parser():
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="reduced sizes, minutes in all (default for all)")
     size.add_argument("--full", action="store_true", help="as published (default for named experiments)")
+    parser.add_argument(
+        "--minutes",
+        type=_minutes,
+        default=math.inf,
+        help="start no further part of a long table after this time; what is kept is shown, a later run goes on",
+    )
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for CSV and PNG files")
     parser.add_argument("--report", type=Path, default=REPORT, help="the page that all and report write")
     return parser
 
 
+def _minutes(text):
+    minutes = float(text)
+    if not minutes > 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes > 0")
+    return minutes
+
+
 def matching(name):
     """An experiment by its name, or all experiments of a paper."""
+    if name in ("list", "report"):
+        raise LookupError(f"{name!r} stands alone, without other names.")
     name = name.replace("_", "-")
     found = [known for known in EXPERIMENTS if name in (known, known.split("/")[0])]
     if not found:
@@ -77,7 +95,11 @@ def matching(name):
 def run(name, folder, size):
     """Run one experiment, print its table and keep it as CSV and PNG."""
     print(f"\n{name} ({size}): {EXPERIMENTS[name].about}\n", flush=True)
+    left_out = CLOCK.n_left_out
     result = EXPERIMENTS[name].run(size == "quick")
+    if left_out := CLOCK.n_left_out - left_out:
+        print(f"Out of time: {left_out} parts of this table are missing.\n")
+        size = "part"
     print(as_text(result.lines))
     print("\nAlso in", *keep(result, folder, name, size), flush=True)
 

@@ -20,9 +20,11 @@ python -m reproduce all --quick   # reduced sizes; --full for the published ones
 python -m reproduce report        # this page alone, from the results that were kept
 ```
 
-"full" means the sizes of the paper. "quick" means smaller sizes or fewer repetitions, which may explain a difference.
-"WORSE" means worse than the paper's number at its precision; "worse, within ±" means that the intervals overlap. The
-paper's seconds were measured on other machines. The data come from `kfree.datasets`:
+"full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of size.
+"part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so. "WORSE" means worse
+than the paper's number at its digits, "worse, within ±" that the intervals meet. Seconds of a paper were measured on
+another machine. That both samplers draw from their posteriors, and how many sweeps they make in a second beside NumPy,
+is shown in [Baselines](baselines.md). The data come from `kfree.datasets`:
 
 ```python
 from kfree import DPMeans
@@ -54,12 +56,9 @@ def _section(name, folder, path):
     if found is None:
         return "\n".join([*lines, f"Not run yet: `python -m reproduce {name}`.\n"])
     rows, size, picture = found
-    worse = sum(row["verdict"] != "" for row in rows)
-    lines.append(
-        f"Size: {size}. Worse than the paper in {worse} of {len(rows)} lines.\n" if rows else f"Size: {size}.\n"
-    )
+    lines.append(f"Size: {size}. {_how_many_worse(rows)}".rstrip() + "\n")
     if rows:
-        lines.append(_table([_cells(row) for row in rows]))
+        lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
     if picture is not None:
         lines.append(f"![{experiment.about}]({os.path.relpath(picture, path.parent)})\n")
     if experiment.explanation:
@@ -67,9 +66,20 @@ def _section(name, folder, path):
     return "\n".join(lines)
 
 
-def _table(rows):
+def _how_many_worse(rows):
+    """Of the lines that have a number to compare with and a better direction."""
+    compared = sum(row["paper"] != "" and row["goal"] != "" for row in rows)
+    worse = sum(row["verdict"] != "" for row in rows)
+    return f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be." if compared else ""
+
+
+def _table(rows, against):
     heads = [head for head in COLUMNS if any(row[head] for row in rows)]
-    body = [heads, ["---"] * len(heads), *([row[head] for head in heads] for row in rows)]
+    body = [
+        [against if head == "paper" else head for head in heads],
+        ["---"] * len(heads),
+        *([row[head] for head in heads] for row in rows),
+    ]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in body) + "\n"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from reproduce.table import FIELDS, Line
 
-SIZES = ("quick", "full")
+SIZES = ("quick", "part", "full")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ class Line:
 
     ``paper_spread`` is what the paper has after ±, and ``spread`` ours of the same kind. ``goal`` says what is better:
     "lowest", "highest", what is nearer to a number, or None; ours is held against the paper's, or what else it is
-    ``against``, at so many ``digits``. Seconds of a paper were measured on another machine.
+    ``against``, at so many significant ``digits``, or ``decimals`` where a table has a fixed number of these. Seconds
+    of a paper were measured on another machine.
     """
 
     case: str
@@ -25,6 +26,7 @@ class Line:
     seconds: float | None = None
     goal: str | float | None = "lowest"
     digits: int = 3
+    decimals: int | None = None
     note: str = ""
     against: str = "paper"
 
@@ -36,10 +38,14 @@ class Line:
     @property
     def verdict(self):
         """Empty, unless ours is worse; then also whether what lies within ± meets."""
-        if self.paper is None or self.goal is None or self._shortfall(_rounded(self.ours, self.digits)) <= 0:
+        if self.paper is None or self.goal is None or self._shortfall(self._as_printed()) <= 0:
             return ""
         meets = self._shortfall(self.ours) <= (1 + 1e-9) * ((self.spread or 0) + (self.paper_spread or 0))
         return "worse, within ±" if meets else "WORSE"
+
+    def _as_printed(self):
+        """Our number at the paper's precision."""
+        return _rounded(self.ours, self.digits) if self.decimals is None else round(float(self.ours), self.decimals)
 
     def _shortfall(self, value):
         """By how much this value is worse than the paper's."""
@@ -78,6 +84,8 @@ FIELDS = [
     "paper_seconds",
     "seconds",
     "note",
+    "goal",
+    "against",
 ]
 
 

@@ -406,6 +406,12 @@ MISTAKES = {
         "return new",
         ["search/test_bayesian_search.py", "undone"],
     ),
+    "the last cuts stop early too": (
+        "search/evidence/splits.py",
+        "cuts = [_updated_cut(side, whole, part, objective, -math.inf) for side in sides]",
+        "cuts = [_updated_cut(side, whole, part, objective, penalty) for side in sides]",
+        ["search/test_bayesian_search.py", "narrow_gaussian"],
+    ),
     "rows that left a cluster stay in its kernel sums": (
         "engines/kernel/sums.py",
         "-self._weight[rows][left]",

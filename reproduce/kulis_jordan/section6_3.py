@@ -114,6 +114,6 @@ def _line(method, quantity, published, values, seconds=None, ours=None):
         paper_seconds=None if seconds is None else PUBLISHED_SECONDS.get(method),
         seconds=None if seconds is None else float(np.mean(seconds)),
         goal="highest" if quantity == "NMI" else None,
-        digits=2,
+        decimals=2,
         note="" if gain is None else f"{DEFAULT} gains {gain.mean():+.3f} ± {half_width(gain):.3f}",
     )

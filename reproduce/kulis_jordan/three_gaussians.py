@@ -35,7 +35,7 @@ def figure2a(quick):
         [
             Line(case, "DP-means", "runs with three clusters", 1.0, np.mean(clusters == 3), goal="highest"),
             Line(case, "DP-means", "iterations, most", 8, iterations.max(), note=f"mean {iterations.mean():.1f}"),
-            Line(case, "DP-means", "NMI", 0.89, nmi.mean(), spread=nmi.std(), goal="highest", digits=2),
+            Line(case, "DP-means", "NMI", 0.89, nmi.mean(), spread=nmi.std(), goal="highest", decimals=2),
         ],
         ax.figure,
     )
@@ -88,10 +88,13 @@ def figure2c(quick):
     X, _ = make_three_gaussians(random_state=SEED)
     lams = np.geomspace(1.0, 300.0, 40 if quick else 200)
     k = np.array([DPMeans(lam, search="sweep").fit(X).n_clusters_ for lam in lams])
+    path = lambda_path(X)
     ax = plot.axes()
-    ax.plot(lams, k, color="black")
+    ax.plot(lams, k, color="black", label="DP-means, rows in order")
+    ax.plot(lams, [path.at(lam=lam).k for lam in lams], color="tab:red", drawstyle="steps-mid", label="lam path")
     ax.set(xscale="log", xlabel="lam", ylabel="clusters")
-    step = lambda_path(X).at(k=3)
+    ax.legend()
+    step = path.at(k=3)
     lines = [
         _interval("DP-means, rows in order", lams[k == 3]),
         _interval("lam path", np.array([step.lam_low, step.lam_high])),

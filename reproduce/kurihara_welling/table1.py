@@ -1,13 +1,8 @@
-"""Table 1: how many of ten Gaussians each method finds.
+"""Table 1: how many of ten Gaussians each method finds."""
 
-Fits are kept in ``table1.json`` beside this file as soon as they are made, so a run may be stopped and started again;
-without that file everything is made anew.
-"""
-
-import json
 import time
 import warnings
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,13 +10,13 @@ from threadpoolctl import threadpool_limits
 from kfree import BayesianKMeans
 from kfree.baselines import CollapsedGibbsDPMixture, GaussianMixtureBIC, GMeans, KMeansBIC, VariationalMixture
 from kfree.datasets import make_gaussians
+from reproduce.cells import Cells, several
 from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS
 from reproduce.result import Result
 from reproduce.table import Line
 
-KEPT = Path(__file__).with_name("table1.json")
 N_CLUSTERS, N_SETS, QUICK_SETS = 10, 10, 2
-# What a quick run makes: cases of at most so many numbers, and Bayesian k-means on all.
+# A quick run has the cases of at most so many numbers.
 QUICK_SIZE = 10_000
 # Where nothing binds, as in many columns, data of one seed are the same for every τ; so each has seeds of its own.
 FIRST_SEED = {0.1: 0, 0.5: 10, 2.0: 20}
@@ -34,6 +29,8 @@ MODELS = {
     "VBMG": VariationalMixture,
     "CGibbs": lambda: CollapsedGibbsDPMixture(2.0, n_burn_in=200, n_samples=20, thin=5, random_state=0),
 }
+# Of a fit per number in X, roughly.
+RELATIVE_SECONDS = {"G-means": 1, "BKM": 5, "VBMG": 10, "MoG+BIC": 50, "k-means+BIC": 300, "CGibbs": 1000}
 
 
 def fit(method, tau, n_rows, n_features, seed):
@@ -45,32 +42,31 @@ def fit(method, tau, n_rows, n_features, seed):
         model = MODELS[method]().fit(X)
     trace = getattr(model, "trace_", None)
     clusters = model.n_clusters_ if trace is None else float(trace["n_clusters"].mean())
-    return {"clusters": clusters, "seconds": round(time.process_time() - started, 3)}
-
-
-def completed(method, case, kept, n_sets):
-    """The fits of a case that are kept, and those that are missing up to ``n_sets``, made now."""
-    fits = kept.setdefault(method, {}).setdefault(name(case), [])
-    while len(fits) < n_sets:
-        fits.append(fit(method, *case, seed=FIRST_SEED[case[0]] + len(fits)))
-        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
-    return fits
+    return {"clusters": clusters, "seconds": time.process_time() - started}
 
 
 def result(quick):
-    """All columns; all want to be near ten. A quick run makes a few fits of the small cases and shows what is kept."""
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    lines = []
-    for case in CLUSTERS_FOUND:
-        for method in METHODS:
-            wanted = (QUICK_SETS if case[1] * case[2] <= QUICK_SIZE else 0) if quick else N_SETS
-            fits = completed(method, case, kept, wanted)
-            if fits:
-                lines.append(line(method, case, fits))
-    return Result(lines)
+    """All columns. A quick run has a few data sets of the small cases.
+
+    Every line gets its first data set before any gets its second, and fast fits come first, for runs limited in time.
+    """
+    cells = Cells("kurihara-welling-table1", ["method", "tau", "n_rows", "n_features", "seed"], ["clusters", "seconds"])
+    cases = [case for case in CLUSTERS_FOUND if not quick or case[1] * case[2] <= QUICK_SIZE]
+    made = {(method, case): [] for case in cases for method in METHODS}
+    for place in range(QUICK_SETS if quick else N_SETS):
+        for method, case in sorted(made, key=_expense):
+            seed = FIRST_SEED[case[0]] + place
+            made[method, case].append(cells.get(partial(fit, method, *case, seed), method, *case, seed))
+    found = {key: several(fits, N_SETS) for key, fits in made.items()}
+    return Result([line(*key, fits, note) for key, (fits, note) in found.items() if fits])
 
 
-def line(method, case, fits):
+def _expense(key):
+    method, (_, n_rows, n_features) = key
+    return RELATIVE_SECONDS[method] * n_rows * n_features
+
+
+def line(method, case, fits, note):
     found = np.array([one["clusters"] for one in fits])
     paper, spread = CLUSTERS_FOUND[case][method]
     return Line(
@@ -84,8 +80,8 @@ def line(method, case, fits):
         seconds=float(np.mean([one["seconds"] for one in fits])),
         # Baselines are meant to be like the paper's, kfree's own method near the truth.
         goal=float(N_CLUSTERS) if method == "BKM" else None,
-        digits=2 if found.mean() < 9.95 else 3,  # one after the point, as in the paper
-        note="" if len(fits) == N_SETS else f"{len(fits)} of {N_SETS} data sets",
+        decimals=1,
+        note=note and f"{note} data sets",
     )
 
 

@@ -77,3 +77,15 @@ def test_table_and_picture_show_every_criterion(choice):
 def test_wrong_ranges_are_named(k_range, rng):
     with pytest.raises(ValueError, match="k_range"):
         kfree.choose_k(rng.normal(size=(30, 2)), k_range)
+
+
+@pytest.mark.parametrize("n_distinct", [1, 2])
+def test_few_distinct_rows_are_warned_of_once_and_chosen_where_a_criterion_can(n_distinct):
+    X = np.repeat(np.arange(n_distinct, dtype=float)[:, None] * np.ones(2), 20, axis=0)
+    with pytest.warns(UserWarning, match=f"{n_distinct} distinct rows") as caught:
+        found = choose_k(X, range(1, 5), n_references=2)
+    assert len(caught) == 1
+    assert ("silhouette" in found.chosen) == (n_distinct > 1)
+    assert found.chosen["BIC"] == n_distinct
+    assert "lam path: k=" in repr(found)
+    assert len(found.plot().axes) == 8

@@ -7,6 +7,7 @@ import pytest
 from common import blobs
 
 from kfree.datasets import Dataset, make_gaussians
+from reproduce import cells
 from reproduce.kulis_jordan import table1 as kj_table1
 from reproduce.kulis_jordan import three_gaussians
 from reproduce.kurihara_welling import figures, prior, table1, table2
@@ -14,6 +15,12 @@ from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
 from reproduce.odashima import figure3, grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(tmp_path, monkeypatch):
+    """Cells are made anew, and kept in a folder of the test."""
+    monkeypatch.setattr(cells, "FOLDER", tmp_path / "cells")
 
 
 @pytest.mark.parametrize("name", COSTS)
@@ -38,7 +45,7 @@ def test_costs_are_those_of_the_rows(algorithm, rng):
 
 def test_orders_are_permutations_and_the_same_each_time():
     X = np.arange(20.0)[:, None]
-    first, second = list(tables.orders(X)), list(tables.orders(X))
+    first, second = ([tables.in_order(X, seed) for seed in range(5)] for _ in range(2))
     assert len(first) == 5
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(first[0], X)
@@ -51,6 +58,7 @@ def test_a_cost_table_has_a_line_for_every_penalty_and_algorithm(rng, monkeypatc
     monkeypatch.setattr(tables, "load", lambda name: Dataset(name, "made up", "nowhere", X))
     lines = tables.costs("usgs", quick=False).lines
     assert len(lines) == 4 * len(ALGORITHMS)
+    assert tables.costs("usgs", quick=False).lines == lines  # seconds too: nothing was made again
     assert len(tables.costs("usgs", quick=True).lines) == len(ALGORITHMS)
     default = [line for line in lines if DEFAULT in line.method]
     assert [line.paper for line in default] == [row["SMD"].cost for row in COSTS["usgs"].values()]
@@ -84,16 +92,14 @@ def test_the_grid_goes_on_where_it_stopped(rng, tmp_path, monkeypatch):
     assert line.paper == min(fit["inertia"] + fit["k"] for fit in fits)
 
 
-def test_table_1_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(table1, "KEPT", tmp_path / "table1.json")
-    monkeypatch.setattr(table1, "fit", lambda *case, seed: {"clusters": 9 + seed % 2, "seconds": 1.0})
-    kept = {"BKM": {"τ=0.5, N=100, D=2": [{"clusters": 4, "seconds": 2.0}] * 5}}
-    case = 0.5, 100, 2
-    line = table1.line("BKM", case, table1.completed("BKM", case, kept, 10))
-    assert json.loads(table1.KEPT.read_text()) == kept
-    assert (line.case, line.paper, line.ours, line.seconds) == ("τ=0.5, N=100, D=2", 4.1, 6.8, 1.5)
-    assert (line.goal, line.verdict, line.note) == (10.0, "", "")
-    assert table1.line("VBMG", case, kept["BKM"][line.case][:3]).note == "3 of 10 data sets"
+def test_table_1_has_ten_data_sets_a_line_or_says_how_many(monkeypatch):
+    monkeypatch.setattr(table1, "fit", lambda method, tau, n, d, seed: {"clusters": 4 + seed % 2, "seconds": 1.5})
+    few = table1.result(quick=True).lines
+    assert {line.note for line in few} == {"2 of 10 data sets"}
+    lines = {(line.case, line.method): line for line in table1.result(quick=False).lines}
+    assert len(few) < len(lines) == 27 * 6
+    line = lines["τ=0.5, N=100, D=2", "BKM"]
+    assert (line.paper, line.ours, line.seconds, line.goal, line.verdict, line.note) == (4.1, 4.5, 1.5, 10.0, "", "")
     assert len(CLUSTERS_FOUND) == 27
     assert all(tuple(row) == METHODS == tuple(table1.MODELS) for row in CLUSTERS_FOUND.values())
 

@@ -24,6 +24,11 @@ def test_worse_means_worse_in_the_papers_digits():
     assert [line.verdict for line in made_up()] == ["", "WORSE", "worse, within ±", ""]
 
 
+@pytest.mark.parametrize(("ours", "verdict"), [(0.0151, ""), (0.0149, "WORSE"), (0.03, "")])
+def test_decimals_count_from_the_point(ours, verdict):
+    assert Line("a", "fast", "NMI", paper=0.02, ours=ours, goal="highest", decimals=2).verdict == verdict
+
+
 @pytest.mark.parametrize(
     ("goal", "verdicts"),
     [("highest", ["WORSE", "worse, within ±", "", ""]), (10.0, ["WORSE", "worse, within ±", "", "WORSE"])],
@@ -97,7 +102,7 @@ def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path,
         assert len(list(csv.DictReader(file))) == 2
     page = (tmp_path / "page.md").read_text()
     assert "Not run yet: `python -m reproduce odashima/table8`" in page
-    assert "Size: quick. Worse than the paper in 1 of 2 lines." in page
+    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be." in page
     assert "| a | fast | cost | 1.23 | 1.2349 ± 0.01 | +0.4% |  | 2 |  |" in page
     assert "Because." in page
 
@@ -106,7 +111,7 @@ def test_the_page_shows_a_full_run_rather_than_a_quick_one(tmp_path, made_up_exp
     for size in ("--quick", "--full"):
         run_main(tmp_path, "odashima/table9", size)
     run_main(tmp_path, "report")
-    assert "Size: full. Worse than the paper in 2 of 4 lines." in (tmp_path / "page.md").read_text()
+    assert "Size: full. Worse than the paper in 2 of 3 lines that can be." in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])
@@ -125,6 +130,18 @@ def test_an_unknown_experiment_is_answered_with_a_guess(capsys):
     with pytest.raises(SystemExit):
         runner.main(["odashima/tabel1"])
     assert "did you mean 'odashima/table1'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alone", ["list", "report"])
+def test_words_that_stand_alone_are_refused_beside_names(alone, capsys):
+    with pytest.raises(SystemExit):
+        runner.main(["odashima/table5", alone])
+    assert f"{alone!r} stands alone" in capsys.readouterr().err
+
+
+def test_all_includes_what_is_named_beside_it(tmp_path, made_up_experiments, capsys):
+    run_main(tmp_path, "all", "odashima/table9")
+    assert capsys.readouterr().out.count("odashima/table9 (quick)") == 1
 
 
 def test_missing_messages_are_answered_with_where_and_how(monkeypatch, tmp_path):

@@ -6,8 +6,10 @@ from common import blobs
 from scipy.stats import multivariate_normal
 
 from kfree import BayesianKMeans
+from kfree.datasets import make_gaussians
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
+from kfree.estimators._bayesian import GaussianData
 from kfree.native import _core
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
@@ -17,7 +19,7 @@ from kfree.search.evidence.bayesian import Merge, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster, updated
 from kfree.search.evidence.overlap import criteria
 from kfree.search.evidence.oversplit import Oversplit, merged_back
-from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+from kfree.search.evidence.splits import Halves, divided, outer_half, penalty_of_another
 
 
 @pytest.fixture(params=MIXTURES)
@@ -62,6 +64,27 @@ def test_cuts_save_what_they_say(problem):
     np.testing.assert_allclose(engine.stats_of(new.labels, 2).scatter, new.stats.scatter, rtol=1e-9)
 
 
+def test_the_outer_half_lies_around_the_inner_one(problem):
+    """By Mahalanobis distance, which the density of one Gaussian falls with."""
+    engine, objective, X = problem
+    whole = one_cluster(engine, objective)
+    gap = X - X.mean(axis=0)
+    distance = np.einsum("ij,jk,ik->i", gap, np.linalg.inv(np.cov(gap.T)), gap)
+    outer = outer_half(whole, engine, objective) == 1
+    assert distance[outer].min() >= 0.9 * distance[~outer].max()
+    assert outer.sum() == len(X) // 2
+
+
+@pytest.mark.parametrize(("tau", "seed"), [(2.0, 24), (0.1, 1)])
+def test_a_narrow_gaussian_within_a_wide_one_is_found(tau, seed):
+    """Both are missed by cuts across the longest axis alone, and the first one if cuts stop early."""
+    X, y = make_gaussians(5000, 2, 10, separation=tau, random_state=seed)
+    model = BayesianKMeans(n_threads=1).fit(X)
+    engine = GaussianData(X, model, model._frame_).open("auto", "brute", 1)
+    truth = clustering_of(y.astype(np.int32), engine.stats_of(y.astype(np.int32), 10), model._objective_)
+    assert model.free_energy_ <= Update()(truth, engine, model._objective_).cost + 1e-6
+
+
 def test_the_first_cut_is_across_the_longest_axis(rng):
     X = rng.normal(size=(100, 2)) @ np.array([[5.0, 5.0], [0.0, 0.1]])
     X -= X.mean(axis=0)
@@ -76,7 +99,7 @@ def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
     halves = Halves()
     for k in [1, 3, 9]:
         state = labelled(problem, np.append(np.arange(k), rng.integers(k, size=400 - k)))
-        for move in [Update(), SplitWithin(halves), Merge(), Oversplit(halves)]:
+        for move in [Update(), SplitWithin(halves), Merge(), SplitWithin(Halves(patient=True)), Oversplit(halves)]:
             new = move(state, engine, objective)
             assert new.cost <= state.cost
             again = clustering_of(new.labels, engine.stats_of(new.labels, new.n_clusters), objective)

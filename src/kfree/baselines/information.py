@@ -121,8 +121,22 @@ class GaussianMixtureBIC(SplitMergeMixture):
 
 
 @dataclass(frozen=True)
+class SphericalRule:
+    """cost_c(x) = ‖x − centre_c‖² / (2·variance) + offset."""
+
+    centre: np.ndarray
+    variance: float
+    offset: float
+
+    def costs(self, rows):
+        """All costs (n, k)."""
+        sq_dist = [((rows - centre) ** 2).sum(axis=1) for centre in self.centre]
+        return np.stack(sq_dist, axis=1) / (2 * self.variance) + self.offset
+
+
+@dataclass(frozen=True)
 class _Parameters:
-    rule: QuadraticRule
+    rule: QuadraticRule | SphericalRule
     log_weight: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
@@ -149,7 +163,7 @@ class KMeansFamily:
         n_features, k = rows.shape[1], len(means)
         clusters = SphericalClusters(hard.sum(axis=0), n_features, inertia, 1e-12 * self.variance)
         identity = np.broadcast_to(np.eye(n_features), (k, n_features, n_features))
-        rule = QuadraticRule(means, identity / math.sqrt(2 * clusters.variance), np.full(k, clusters.log_norm))
+        rule = SphericalRule(means, clusters.variance, clusters.log_norm)
         log_weight = np.log(clusters.n / len(rows))
         return clusters.bic / 2, _Parameters(rule, log_weight, means, identity * clusters.variance)
 

@@ -42,9 +42,9 @@ def openml(entry):
         found = fetch_openml(data_id=entry.openml, as_frame=False, parser="liac-arff")
     except OSError as error:
         raise FileNotFoundError(
-            f"The data set {entry.about!r} was not found: {_looked()}, and OpenML's data set {entry.openml} cannot be "
-            f"fetched ({error}). Connect to a network, or set KFREE_DATA to a folder that holds {entry.file}.npz with "
-            f"arrays {entry.rows!r} and 'y'."
+            f"The data set {entry.file!r} ({entry.about}) was not found: {_looked()}, and OpenML's data set "
+            f"{entry.openml} cannot be fetched ({error}). Connect to a network, or set KFREE_DATA to a folder that "
+            f"holds {entry.file}.npz with arrays {entry.rows!r} and 'y'."
         ) from error
     target_names, y = np.unique(found.target, return_inverse=True)
     arrays = {entry.rows: found.data, "y": y, "target_names": target_names.astype(str)}

@@ -1,15 +1,18 @@
 """choose_k: the number of clusters by the usual criteria and by the lam path."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import KFold
 
 from kfree.estimators._validation import random_generator, require, require_count, validated_rows
+from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.objectives.information import SphericalClusters
@@ -32,7 +35,7 @@ class KChoice:
         The value of each criterion for each k: "AIC" and "BIC" (lowest is best), "cross-validation" (log density of
         held-out rows), "elbow" (how far inertia lies below a straight line), "silhouette", "gap" and "inertia".
     chosen : dict of str to int
-        What each criterion chooses, and "lam path".
+        What each criterion chooses, and "lam path". A criterion without a value for any k is left out.
     path : Staircase
         What :func:`kfree.lambda_path` returns.
     """
@@ -118,7 +121,13 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
     require(k[-1] <= fewest, "k_range", k_range, f"numbers up to {fewest}, the rows left when a fold is held out")
     rng = random_generator(random_state)
     search = _Search(rows.astype(np.float64, copy=False), k, n_init, n_threads, rng)
-    values, chosen = search.criteria(n_folds, n_references)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*too few distinct rows", ConvergenceWarning)  # warned of below, once
+        values, chosen, n_found = search.criteria(n_folds, n_references)
+    if n_found < k[-1]:
+        warn(
+            f"X has {n_found} distinct rows, so values for k > {n_found} are those of {n_found} clusters.", UserWarning
+        )
     path = lambda_path(X, n_threads=n_threads, random_state=rng)
     return KChoice(k, values, {**chosen, "lam path": path.suggest().k}, path)
 
@@ -144,7 +153,7 @@ class _Search:
     rng: Any
 
     def criteria(self, n_folds, n_references):
-        """Values by criterion, and choices."""
+        """Values by criterion, choices, and the most clusters that have rows."""
         fits = [self._fit(self.rows, k) for k in self.k]
         inertia = np.array([fit.inertia_ for fit in fits])
         models = [self._clusters(fit) for fit in fits]
@@ -160,9 +169,10 @@ class _Search:
         }
         chosen = {name: int(self.k[np.argmin(values[name])]) for name in ("AIC", "BIC")}
         highest = ("cross-validation", "elbow", "silhouette")
-        chosen |= {name: int(self.k[highest_place(values[name])]) for name in highest}
+        known = [name for name in highest if not np.isnan(values[name]).all()]
+        chosen |= {name: int(self.k[highest_place(values[name])]) for name in known}
         chosen["gap"] = int(self.k[first_within(gap, margin)])
-        return values, chosen
+        return values, chosen, max(len(model.n) for model in models)
 
     def _fit(self, rows, k):
         return KMeans(int(k), n_init=self.n_init, n_threads=self.n_threads, random_state=self.rng).fit(rows)

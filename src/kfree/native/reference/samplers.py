@@ -9,6 +9,8 @@ import numpy as np
 
 # A pivot below this share of its diagonal is rounding.
 SINGULAR = 1e-14
+# A weight below e^−60 of the highest counts as zero: a uniform number has 53 bits, and 2^−53 is e^−37.
+LEAST_LOG_SHARE = -60.0
 _MASK = 2**64 - 1
 
 
@@ -45,8 +47,8 @@ class _Chain:
 
     def _draw(self, log_weight):
         """An index with probability ∝ exp(log_weight)."""
-        highest = max(log_weight)
-        cumulated = np.add.accumulate([math.exp(value - highest) for value in log_weight])
+        log_share = [value - max(log_weight) for value in log_weight]
+        cumulated = np.add.accumulate([math.exp(value) if value >= LEAST_LOG_SHARE else 0.0 for value in log_share])
         return int(np.searchsorted(cumulated[:-1], self._random.uniform() * cumulated[-1], side="right"))
 
     def _vacant(self):
@@ -126,13 +128,19 @@ class CollapsedChain(_Chain):
         """New labels row by row given all other labels."""
         self._clusters = [self._rebuilt(slot, None) for slot in range(len(self.counts))]
         for i, row in enumerate(self._x):
-            self._leave(i, self.labels[i])
+            left = self.labels[i]
+            whole = self._clusters[left].copy()
+            self._leave(i, left)
             log_weight = [
-                math.log(count) + self._log_predictive(row, cluster, count) if count else -math.inf
+                self._log_weight(row, cluster, count, math.log(count)) if count else -math.inf
                 for count, cluster in zip(self.counts.tolist(), self._clusters, strict=True)
             ]
-            log_weight.append(log_alpha + self._log_predictive(row, self._empty, 0))
+            log_weight.append(log_alpha + self._log_weight(row, self._empty, 0, 0.0))
             chosen = self._draw(log_weight)
+            if chosen == left:  # nothing has changed
+                self._clusters[left] = whole
+                self._put(i, left)
+                continue
             if chosen == len(self.counts):
                 chosen = self._vacant()
                 self._clusters[chosen : chosen + 1] = [self._empty.copy()]
@@ -168,15 +176,15 @@ class CollapsedChain(_Chain):
         B += self._xi0 * count / xi * np.outer(mean, mean)
         return _Posterior(mean * (count / xi), _factorised(B))
 
-    def _log_predictive(self, row, cluster, count):
+    def _log_weight(self, row, cluster, count, log_prior):
         gap, sq_dist = row - cluster.mean, 0.0
         for j, column in enumerate(cluster.columns):
             solved = gap[j] / column[j]
             gap[j + 1 :] -= solved * column[j + 1 :]
             sq_dist += solved * solved
         xi, eta = self._xi0 + count, self._eta0 + count
-        tail = 0.5 * (eta + 1.0) * math.log1p(sq_dist * (xi / (xi + 1.0)))
-        return self._at_centre[count] - cluster.half_log_det - tail
+        at_centre = log_prior + (self._at_centre[count] - cluster.half_log_det)
+        return at_centre - 0.5 * (eta + 1.0) * math.log1p(sq_dist * (xi / (xi + 1.0)))
 
 
 class _Posterior:

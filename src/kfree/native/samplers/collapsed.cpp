@@ -7,6 +7,8 @@ namespace {
 
 // A pivot below this share of its diagonal is rounding.
 constexpr double SINGULAR = 1e-14;
+// A cluster is left out when its weight is below what draw() takes for zero by this much, more than rounding.
+constexpr double MARGIN = 1.0;
 
 double half_log_det(const std::vector<double>& factor, int64_t d) {
   double sum = 0.0;
@@ -18,41 +20,79 @@ double half_log_det(const std::vector<double>& factor, int64_t d) {
 
 CollapsedChain::CollapsedChain(const double* x, int64_t n, int64_t d, const int32_t* label, uint64_t seed,
                                NormalWishart prior)
-    : x_(x), n_(n), d_(d), slots_(label, n), random_(seed), prior_(std::move(prior)) {
+    : x_(x), n_(n), d_(d), slots_(label, n), random_(seed), prior_(std::move(prior)), bank_(d) {
   empty_.mean.assign(d, 0.0);
   std::vector<double> B = prior_.B0;
   factorise(empty_, B);
+  for (int64_t count = 0; count <= n; ++count) log_count_.push_back(std::log(static_cast<double>(count)));
+  const Density alone = density(empty_, 0, 0.0);
+  for (int64_t i = 0; i < n; ++i) new_.push_back(alone.at(sq_dist(x + i * d, empty_)));
 }
 
 void CollapsedChain::sweep(double log_alpha) {
   clusters_.assign(slots_.size(), empty_);
-  for (int64_t c = 0; c < slots_.size(); ++c) rebuild(c, -1);  // rounding does not add up over sweeps
+  bank_.clear();
+  for (int64_t c = 0; c < slots_.size(); ++c) {
+    rebuild(c, -1);  // rounding does not add up over sweeps
+    bank_.put(c, clusters_[c].mean, clusters_[c].factor);
+  }
   for (int64_t i = 0; i < n_; ++i) {
-    const double* row = x_ + i * d_;
-    leave(i, slots_.label[i]);
-    const int64_t k = slots_.size();
-    weight_.resize(k + 1);
-    for (int64_t c = 0; c < k; ++c) {
-      const int64_t count = slots_.count[c];
-      weight_[c] = count == 0 ? -std::numeric_limits<double>::infinity()
-                              : std::log(static_cast<double>(count)) + log_predictive(row, clusters_[c], count);
-    }
-    weight_[k] = log_alpha + log_predictive(row, empty_, 0);
+    const int64_t left = slots_.label[i], k = slots_.size();
+    leave(i, left);
+    weigh(i, left, log_alpha);
     int64_t chosen = draw(weight_, k + 1, random_);
+    if (chosen == left) {  // nothing has changed
+      std::swap(clusters_[left], whole_);
+      slots_.put(i, left);
+      continue;
+    }
+    if (slots_.count[left] > 0) bank_.put(left, clusters_[left].mean, clusters_[left].factor);
     if (chosen == k) {
       chosen = slots_.vacant();
       if (chosen == k) clusters_.push_back(empty_);
       clusters_[chosen] = empty_;
     }
     join(i, chosen);
+    bank_.put(chosen, clusters_[chosen].mean, clusters_[chosen].factor);
   }
   slots_.close_gaps();
+}
+
+// Log weights of all slots, and of a new cluster after them, for a row that has left its cluster.
+void CollapsedChain::weigh(int64_t row, int64_t left, double log_alpha) {
+  constexpr double never = -std::numeric_limits<double>::infinity();
+  const int64_t k = slots_.size();
+  weight_.assign(k + 1, never);
+  weight_[k] = log_alpha + new_[row];
+  if (const int64_t count = slots_.count[left]; count > 0)
+    weight_[left] = density(clusters_[left], count, log_count_[count]).at(sq_dist(x_ + row * d_, clusters_[left]));
+  double highest = std::max(weight_[k], weight_[left]);
+  bank_.take_row(x_ + row * d_);
+  for (int64_t first = 0; first < k; first += Bank::LANES) {
+    const int64_t n_lanes = std::min(Bank::LANES, k - first);
+    Density found[Bank::LANES];
+    double most[Bank::LANES], sq_dist[Bank::LANES];
+    std::fill_n(most, Bank::LANES, -1.0);
+    for (int64_t l = 0; l < n_lanes; ++l) {
+      const int64_t c = first + l, count = slots_.count[c];
+      if (count == 0 || c == left) continue;
+      found[l] = density(clusters_[c], count, log_count_[count]);
+      most[l] = found[l].most_sq_dist(highest + LEAST_LOG_SHARE - MARGIN);
+    }
+    bank_.sq_dists(first / Bank::LANES, most, sq_dist);
+    for (int64_t l = 0; l < n_lanes; ++l) {
+      if (!(sq_dist[l] <= most[l])) continue;
+      weight_[first + l] = found[l].at(sq_dist[l]);
+      highest = std::max(highest, weight_[first + l]);
+    }
+  }
 }
 
 void CollapsedChain::leave(int64_t row, int64_t slot) {
   const int64_t left = --slots_.count[slot];
   if (left == 0) return;
   Cluster& cluster = clusters_[slot];
+  whole_ = cluster;
   const double xi = prior_.xi0 + static_cast<double>(left + 1), scale = std::sqrt(xi / (xi - 1.0));
   for (int64_t t = 0; t < d_; ++t) {
     const double gap = x_[row * d_ + t] - cluster.mean[t];
@@ -136,17 +176,29 @@ void CollapsedChain::factorise(Cluster& cluster, std::vector<double>& B) {
 }
 
 // Student's t with η − d + 1 degrees of freedom.
-double CollapsedChain::log_predictive(const double* row, const Cluster& cluster, int64_t count) {
+CollapsedChain::Density CollapsedChain::density(const Cluster& cluster, int64_t count, double log_prior) const {
+  const double xi = prior_.xi0 + static_cast<double>(count), eta = prior_.eta0 + static_cast<double>(count);
+  return {log_prior + (prior_.at_centre[count] - cluster.half_log_det), 0.5 * (eta + 1.0), xi / (xi + 1.0)};
+}
+
+double CollapsedChain::Density::most_sq_dist(double least) const {
+  return std::expm1((at_centre - least) / half_power) / scale;
+}
+
+double CollapsedChain::Density::at(double sq_dist) const {
+  return at_centre - half_power * std::log1p(sq_dist * scale);
+}
+
+double CollapsedChain::sq_dist(const double* row, const Cluster& cluster) {
   for (int64_t t = 0; t < d_; ++t) gap_[t] = row[t] - cluster.mean[t];
-  double sq_dist = 0.0;
+  double sum = 0.0;
   for (int64_t j = 0; j < d_; ++j) {
     const double* column = cluster.factor.data() + j * d_;
     const double solved = gap_[j] / column[j];
     for (int64_t t = j + 1; t < d_; ++t) gap_[t] -= solved * column[t];
-    sq_dist += solved * solved;
+    sum += solved * solved;
   }
-  const double xi = prior_.xi0 + static_cast<double>(count), eta = prior_.eta0 + static_cast<double>(count);
-  return prior_.at_centre[count] - cluster.half_log_det - 0.5 * (eta + 1.0) * std::log1p(sq_dist * (xi / (xi + 1.0)));
+  return sum;
 }
 
 }  // namespace kfree

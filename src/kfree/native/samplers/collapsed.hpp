@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "samplers/bank.hpp"
 #include "samplers/random.hpp"
 #include "samplers/slots.hpp"
 
@@ -34,12 +35,21 @@ class CollapsedChain {
     double half_log_det = 0.0;
   };
 
+  // The density of a row in a cluster, log_prior included, as a function of the squared distance to its mean.
+  struct Density {
+    double at_centre, half_power, scale;
+    double most_sq_dist(double least) const;  // where the density is `least`; negative if it is lower everywhere
+    double at(double sq_dist) const;
+  };
+
   void rebuild(int64_t slot, int64_t without_row);
   void factorise(Cluster& cluster, std::vector<double>& B);
+  void weigh(int64_t row, int64_t left, double log_alpha);
   void leave(int64_t row, int64_t slot);
   void join(int64_t row, int64_t slot);
   bool turn(Cluster& cluster, double sign);
-  double log_predictive(const double* row, const Cluster& cluster, int64_t count);
+  Density density(const Cluster& cluster, int64_t count, double log_prior) const;
+  double sq_dist(const double* row, const Cluster& cluster);
 
   const double* x_;
   int64_t n_, d_;
@@ -48,6 +58,10 @@ class CollapsedChain {
   NormalWishart prior_;
   Cluster empty_;
   std::vector<Cluster> clusters_;
+  Cluster whole_;  // the cluster that a row has left, as it was
+  Bank bank_;
+  std::vector<double> log_count_;  // of 0, …, n
+  std::vector<double> new_;        // (n,): log predictive density of each row in a cluster of its own
   std::vector<double> gap_, weight_;
 };
 

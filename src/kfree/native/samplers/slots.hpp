@@ -48,11 +48,18 @@ struct Slots {
   }
 };
 
+// A weight below e^−60 of the highest counts as zero: a uniform number has 53 bits, and 2^−53 is e^−37.
+constexpr double LEAST_LOG_SHARE = -60.0;
+
 // Draws one of the indices with probability ∝ exp(log_weight); −inf is never drawn. in-out: the weights are consumed.
 inline int64_t draw(std::vector<double>& log_weight, int64_t n, Random& random) {
   const double highest = *std::max_element(log_weight.begin(), log_weight.begin() + n);
   double total = 0.0;
-  for (int64_t c = 0; c < n; ++c) log_weight[c] = total += std::exp(log_weight[c] - highest);
+  for (int64_t c = 0; c < n; ++c) {
+    const double log_share = log_weight[c] - highest;
+    if (log_share >= LEAST_LOG_SHARE) total += std::exp(log_share);
+    log_weight[c] = total;
+  }
   const double target = random.uniform() * total;
   return std::upper_bound(log_weight.begin(), log_weight.begin() + n - 1, target) - log_weight.begin();
 }

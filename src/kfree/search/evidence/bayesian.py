@@ -41,6 +41,7 @@ def bayesian_k_means(
 ) -> Descent[HardClustering[S]]:
     """From one cluster, until no update, split or merge lowers the free energy.
 
+    Splits stop early when they seem to gain nothing; what that misses is looked for once the other moves have failed.
     Of very many rows a sample is searched first, where a pass takes little time, and its clusters are the start.
     """
     start = one_cluster(engine, objective)
@@ -73,6 +74,7 @@ def _search(
         SplitWithin(halves, max_clusters),
         Merge(),
         Split(halves, max_clusters),
+        SplitWithin(Halves(patient=True), max_clusters),
         Oversplit(halves, max_clusters),
     ]
     return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)

@@ -91,10 +91,11 @@ def soft_stats(rows: Floats, r: Floats) -> GaussianStats:
 
 def _halved(rows: Floats, r: Floats, clusters: Any) -> Iterator[Floats]:
     """Responsibilities with one cluster in two, cut at its mean across its principal axis (App. D.3)."""
-    stats = soft_stats(rows, r)
     for c in clusters:
-        axis = np.linalg.eigh(stats.scatter[c])[1][:, -1]
-        side = halves_along((rows - stats.sum[c] / stats.n[c]) @ axis)
+        members = r[:, c] > 0  # few, where labels are hard
+        stats = soft_stats(rows[members], r[members, c : c + 1])
+        axis = np.linalg.eigh(stats.scatter[0])[1][:, -1]
+        side = halves_along((rows - stats.sum[0] / stats.n[0]) @ axis)
         halves = r[:, [c]] * np.stack([side == 0, side == 1], axis=1)
         if (halves.sum(axis=0) >= 1).all():
             yield np.hstack([r[:, :c], halves, r[:, c + 1 :]])

@@ -26,8 +26,12 @@ class Half(Generic[S]):
 
 @dataclass
 class Halves(Generic[S]):
-    """Splits of clusters, cached while a cluster keeps its rows."""
+    """Splits of clusters, cached while a cluster keeps its rows.
 
+    A ``patient`` search tries two cuts of each cluster and updates both to the end.
+    """
+
+    patient: bool = False
     known: dict[bytes, Half[S] | None] = field(default_factory=dict)
 
     def of(
@@ -40,19 +44,28 @@ class Halves(Generic[S]):
         remembered = {}
         for c, rows in enumerate(rows_of):
             key = rows.tobytes()
-            half = self.known[key] if key in self.known else _cut(engine.among(rows), objective, penalty)
+            half = self.known[key] if key in self.known else self._cut(engine.among(rows), objective, penalty)
             remembered[key] = half
             if half is not None:
                 yield c, rows, half
         self.known = remembered
 
+    def _cut(self, part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Half[S] | None:
+        """One cluster in two, and what that saves."""
+        whole = one_cluster(part, objective)
+        if not self.patient:
+            return _updated_cut(part.halved(), whole, part, objective, penalty)
+        sides = [part.halved(), outer_half(whole, part, objective)]
+        cuts = [_updated_cut(side, whole, part, objective, -math.inf) for side in sides]
+        return max((cut for cut in cuts if cut is not None), key=lambda cut: cut.saving, default=None)
 
-def _cut(part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Half[S] | None:
-    """One cluster in two: along the principal axis (App. D.3), then updates of these two alone."""
-    side = part.halved()
+
+def _updated_cut(
+    side: Labels, whole: HardClustering[S], part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float
+) -> Half[S] | None:
+    """Two sides of a cluster after updates of these two alone, which stop when saving ``penalty`` is out of reach."""
     if not 0 < side.sum() < len(side):
         return None
-    whole = one_cluster(part, objective)
     n_rows = float(whole.stats.n.sum())
     own = whole.cost - objective.shared_term(n_rows, 1)
     shared = objective.shared_term(n_rows, 2)
@@ -61,6 +74,14 @@ def _cut(part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> H
     if state.n_clusters < 2 or not math.isfinite(state.cost):  # a half that the prior refuses
         return None
     return Half(state.labels, state.stats, own - (state.cost - shared))
+
+
+def outer_half(whole: HardClustering[S], part: CostRuleEngine[S], objective: FreeEnergy[S]) -> Labels:
+    """1 for the rows that fit their cluster worse than its median row: what lies around a narrow cluster within it."""
+    rule = objective.labelling(whole.stats)
+    costs = np.concatenate([rule.costs(block)[:, 0] for block in part.blocks()])
+    side: Labels = (costs > np.median(costs)).astype(np.int32)
+    return side
 
 
 def divided(
