@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.taking import taken
 from kfree.engines.kernel.gram import blocks
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._explained import (
@@ -77,7 +78,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         labels : ndarray of shape (n_samples,), int32
         """
         engine, done = self._nearest(X)
-        return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
+        return self._or_new(self._rank_.take(engine.labels(done.assignment)), X, allow_new)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -150,9 +151,9 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
-        labels, centres = ranks(order)[found.labels], state.sites.centres
+        labels, centres = ranks(order).take(found.labels), state.sites.centres
         size, chosen = rows_for_spreads(labels, weight)
-        dist = self._own_distances(engine.frame, centres[order], rows[chosen], labels[chosen])
+        dist = self._own_distances(engine.frame, centres[order], taken(rows, chosen), labels[chosen])
         sample = labels[chosen], dist, len(order), size
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)

@@ -191,7 +191,7 @@ def rows_for_spreads(labels, weight):
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
     stride = np.maximum(1, size // _ENOUGH_ROWS).astype(np.int32)
-    chosen = np.arange(len(labels), dtype=np.int32) % stride[labels] == 0
+    chosen = np.arange(len(labels), dtype=np.int32) % stride.take(labels) == 0
     return size, np.flatnonzero(chosen if weight is None else chosen & (weight > 0))
 
 

@@ -57,7 +57,7 @@ class ChunkedEngine(ABC):
         sweeps = self.each(lambda part: part.sweep(sites, lam, order))
         newborn, born_at, n_refused = swept(sweeps, room, self.n_features)
         done = [sweep.end(newborn, born_at) for sweep in sweeps]
-        centres = np.vstack([sites.centres, newborn])
+        centres = np.vstack([sites.centres, newborn]) if len(newborn) else np.ascontiguousarray(sites.centres)
         assignment = self.assignment([one for one, _ in done], len(centres))
         return Pass(centres, assignment, self.joined(partial for _, partial in done), n_refused)
 

@@ -27,6 +27,8 @@ int64_t thread_ns() {
   return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
 }
 
+// Asking for the time takes as long as a small pass, so nothing is measured before parallel_seconds was called.
+std::atomic<bool> measuring{false};
 std::atomic<int64_t> parallel_ns{0};
 
 }  // namespace
@@ -90,13 +92,14 @@ void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
 }
 
 void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
-  const int64_t begin_ns = thread_ns();
+  const bool measured = measuring.load(std::memory_order_relaxed);
+  const int64_t begin_ns = measured ? thread_ns() : 0;
   const int n_helpers = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
   Task task([this, &work] { guarded(work, false); });
   if (n_helpers > 0) Pool::get().start(task, n_helpers);
   guarded(work, true);
   if (n_helpers > 0) Pool::get().finish(task, [this] { poll(); });
-  parallel_ns += thread_ns() - begin_ns;
+  if (measured) parallel_ns += thread_ns() - begin_ns;
   rethrow();
 }
 
@@ -110,6 +113,9 @@ void Blocks::rethrow() {
   if (interrupted_) throw Interrupted();
 }
 
-double parallel_seconds() { return 1e-9 * static_cast<double>(parallel_ns.load()); }
+double parallel_seconds() {
+  measuring = true;
+  return 1e-9 * static_cast<double>(parallel_ns.load());
+}
 
 }  // namespace kfree

@@ -71,7 +71,8 @@ void parallel_for(int64_t n, int64_t cost, int n_threads, Body body) {
   });
 }
 
-// Processor time that calling threads have spent in Blocks::run so far, in seconds: what other threads can take part in.
+// Processor time that calling threads have spent in Blocks::run since this was first called, in seconds: what other
+// threads can take part in.
 double parallel_seconds();
 
 }  // namespace kfree
