@@ -215,7 +215,7 @@ MISTAKES = {
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
     "a clustering off the hull has a step": (
-        "search/path/staircase.py",
+        "search/path/steps.py",
         "while len(hull) > 1 and",
         "while len(hull) > 9 and",
         ["search/test_staircase.py", "every_penalty"],

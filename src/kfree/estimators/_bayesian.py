@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
+from sklearn.base import BaseEstimator
 
 from kfree.core.frame import Frame
 from kfree.engines.cost_rules.counts import CountRows
@@ -125,7 +126,7 @@ class MultinomialData:
     def centres(self, model, stats):
         return model.centres(stats)
 
-    _model = MultinomialModel
+    _model: type[MultinomialModel] | type[BernoulliModel] = MultinomialModel
 
     def _validated(self, X, estimator):
         return validated_counts(X, estimator)
@@ -147,7 +148,11 @@ class BernoulliData(MultinomialData):
         return np.zeros(self.rows.shape[0])
 
 
-DATA = {"gaussian": GaussianData, "multinomial": MultinomialData, "bernoulli": BernoulliData}
+DATA: dict[str, type[GaussianData] | type[MultinomialData]] = {
+    "gaussian": GaussianData,
+    "multinomial": MultinomialData,
+    "bernoulli": BernoulliData,
+}
 
 
 def require_prior(prior):
@@ -233,8 +238,10 @@ def _mahalanobis(rows, centres, covariances):
         yield places, np.sqrt(np.maximum(np.column_stack(sq_dist), 0.0))
 
 
-class TakesModels:
+class TakesModels(BaseEstimator):
     """Tags of an estimator whose ``model`` is one of ``DATA``."""
+
+    model: str
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -224,7 +224,7 @@ class SpectralDPMeans(Judging, ClusterMixin, BaseEstimator):
         if self.affinity != "precomputed":
             told |= {"columns": rows, "names": column_names(X, self)}
         if self._rows_model_ is None:  # one cluster, which is all of the embedding
-            parts, centres = [(slice(None), np.zeros((len(labels), 1)))], np.zeros((1, 1))
+            parts, centres = iter([(slice(None), np.zeros((len(labels), 1)))]), np.zeros((1, 1))
         else:
             parts = ((places, self._rows_model_.transform(embedded)) for places, embedded, _ in self._embedded(rows))
             centres = self._rows_model_.cluster_centers_

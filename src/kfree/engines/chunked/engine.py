@@ -32,6 +32,7 @@ class ChunkedEngine(ABC):
 
     def __init__(self, name: str, parts: Sequence[Part], frame: Frame):
         self.name, self.parts, self.frame = name, parts, frame
+        self.few_rows_name = name
         self.n_rows = sum(part.n_rows for part in parts)
         self.n_counting = sum(part.n_counting for part in parts)
         self.n_features = parts[0].n_features

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.hashing import hashed
+from kfree.core.hashing import fingerprints, hashed
 from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
@@ -130,9 +130,7 @@ class InMemoryPart(ABC):
         return self.stats_of(labels, np.zeros(self.n_rows), n_clusters)
 
     def fingerprints(self, labels: Labels, n_clusters: int) -> Fingerprints:
-        found = np.zeros(n_clusters, dtype=np.uint64)
-        np.add.at(found, labels, hashed(self.begin, self.begin + self.n_rows))
-        return found
+        return fingerprints(labels, self.begin, n_clusters)
 
     def bisection(self, labels: Labels, place: Labels, n_pairs: int) -> PartBisection:
         return InMemoryBisection(self, labels, place, n_pairs)
