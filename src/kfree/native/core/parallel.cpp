@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "core/pool.hpp"
 
@@ -12,8 +11,6 @@ namespace kfree {
 namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
-// The earlier block is nearly always done within a few microseconds, which is less than it takes to sleep and to wake up.
-constexpr int PATIENCE = 100;
 
 int64_t now_ms() {
   using namespace std::chrono;
@@ -46,22 +43,6 @@ bool Worker::go_on() {
   return !blocks_.stopped_.load(std::memory_order_relaxed);
 }
 
-void Worker::in_turn(int64_t block, const std::function<void()>& join) {
-  for (int i = 0; i < PATIENCE && blocks_.turn_ != block; ++i) std::this_thread::yield();
-  std::unique_lock lock(blocks_.mutex_);
-  // Blocks are handed out in order, so the earliest one not yet joined is always in some thread's hands.
-  while (blocks_.turn_ != block) {
-    blocks_.changed_.wait_for(lock, POLL_EVERY);
-    lock.unlock();
-    if (!go_on()) return;
-    lock.lock();
-  }
-  join();
-  ++blocks_.turn_;
-  lock.unlock();
-  blocks_.changed_.notify_all();
-}
-
 void Blocks::poll() {
   if (!interrupt_requested) return;
   // Kept between calls, so that many short ones are polled like one long one.
@@ -75,10 +56,7 @@ void Blocks::poll() {
   }
 }
 
-void Blocks::stop() {
-  stopped_.store(true);
-  changed_.notify_all();
-}
+void Blocks::stop() { stopped_.store(true); }
 
 void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
   try {
