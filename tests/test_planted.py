@@ -30,8 +30,8 @@ MISTAKES = {
     ),
     "the smallest cluster comes first": (
         "estimators/_order.py",
-        "np.lexsort((first, -np.round(",
-        "np.lexsort((first, np.round(",
+        "> 1), -share))",
+        "> 1), share))",
         ["explain/test_label_order.py", "rule"],
     ),
     "a cluster is compared with all rows, its own included": (
