@@ -12,7 +12,7 @@ import numpy as np
 from kfree.native import _core
 
 SIZES = [(200_000, 2, 100), (200_000, 16, 500), (100_000, 128, 1000), (50_000, 768, 1000), (312_320, 128, 1000)]
-N_CANDIDATES, N_CALLS = 8, 3
+N_CANDIDATES, N_CALLS = 8, 9
 
 
 def passes(n, d, k):
@@ -32,10 +32,10 @@ def passes(n, d, k):
     nearest(bounds)
     everyone, pair, side, away = np.arange(n), label // 2, np.empty(n, np.int32), np.empty(n)
     listed, anywhere = everyone[: n // 50], np.full(n // 50, -1, np.int32)
+    clusters = stats[0].copy(), stats[1].copy(), centres.copy(), np.zeros(k)
 
     def exchange_candidates():
-        n, total, _ = (part.copy() for part in stats)
-        _core.Exchange(rows, listed, anywhere, 0.0, 1, label, n, total, centres.copy(), np.zeros(k))
+        _core.Exchange(rows, listed, anywhere, 0.0, 1, label, *clusters)
 
     return {
         "nearest, first pass": lambda: nearest(_core.Bounds(n)),

@@ -102,8 +102,8 @@ MISTAKES = {
     ),
     "the smallest cluster comes first": (
         "estimators/_order.py",
-        "np.lexsort((first, -np.round(",
-        "np.lexsort((first, np.round(",
+        "> 1), -share))",
+        "> 1), share))",
         ["explain/test_label_order.py", "rule"],
     ),
     "a cluster is compared with all rows, its own included": (
@@ -311,7 +311,7 @@ MISTAKES = {
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
     "a clustering off the hull has a step": (
-        "search/path/staircase.py",
+        "search/path/steps.py",
         "while len(hull) > 1 and",
         "while len(hull) > 9 and",
         ["search/test_staircase.py", "every_penalty"],

@@ -1,13 +1,15 @@
 """How many threads a fit takes: parameter, threadpoolctl, joblib, environment, control groups."""
 
 import os
+import re
 
 import joblib
 import numpy as np
 import pytest
 import threadpoolctl
+from sklearn.model_selection import GridSearchCV
 
-from kfree import DPMeans
+from kfree import DPMeans, KMeans
 from kfree.native import processor
 from kfree.native.processor import available_cpus, cgroup_quota
 from kfree.native.threads import VARIABLES, thread_count
@@ -122,6 +124,21 @@ def test_worker_threads_of_joblib_take_one_thread_each(monkeypatch):
 def test_worker_processes_of_joblib_keep_its_limit():
     assert counts(backend="loky", inner_max_num_threads=3) == [3] * 4
     joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+
+
+def threads_of(model, X, y=None):
+    """A score: the threads that the fit used, as ``engine_`` tells."""
+    return float(re.search(r"(\d+) thread", model.engine_)[1])
+
+
+def test_a_grid_search_on_all_processors_has_one_thread_for_each(rng):
+    """As many workers as processors, and no more threads in total; alone, the same fit takes them all."""
+    X, n_cpus = rng.normal(size=(40, 2)), joblib.cpu_count()
+    search = GridSearchCV(KMeans(random_state=0), {"n_clusters": [1, 2]}, scoring=threads_of, cv=2, n_jobs=-1)
+    found = search.fit(X).cv_results_
+    joblib.externals.loky.get_reusable_executor().shutdown(wait=True)
+    assert found["split0_test_score"].tolist() == found["split1_test_score"].tolist() == [1.0, 1.0]
+    assert threads_of(search.best_estimator_, X) == available_cpus() == n_cpus
 
 
 def test_jobs_one_after_the_other_are_not_limited(monkeypatch):

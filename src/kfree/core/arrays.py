@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from kfree.core.hashing import hashed
+from kfree.core.hashing import fingerprints, hashed
 from kfree.core.stats import Floats
 
 # An array of the kind that the part works on.
@@ -118,9 +118,7 @@ class NumpyArrays:
         return rows[order], keys[order]
 
     def fingerprints(self, labels: Array, begin: int, size: int) -> NDArray[np.uint64]:
-        found = np.zeros(size, dtype=np.uint64)
-        np.add.at(found, labels, hashed(begin, begin + len(labels)))
-        return found
+        return fingerprints(labels, begin, size)
 
 
 NUMPY = NumpyArrays()

@@ -14,3 +14,18 @@ def hashed(begin: int, end: int, seed: int = 0) -> NDArray[np.uint64]:
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
+
+
+def fingerprints(labels: NDArray[np.int32], begin: int, n_clusters: int) -> NDArray[np.uint64]:
+    """Per cluster the sum, modulo 2^64, of the hashes of its rows' numbers; the rows are ``begin``, ``begin`` + 1, …
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree.core.hashing import fingerprints, hashed
+    >>> fingerprints(np.array([0, 1, 1], dtype=np.int32), 5, 2)[0] == hashed(5, 6)[0]
+    True
+    """
+    found = np.zeros(n_clusters, dtype=np.uint64)
+    np.add.at(found, labels, hashed(begin, begin + len(labels)))
+    return found

@@ -27,11 +27,13 @@ class Sites:
         return Sites(centres, self.uids, self.next_uid)
 
     def kept(self, keep: NDArray[np.bool_]) -> Sites:
-        return Sites(self.centres[keep], self.uids[keep], self.next_uid)
+        return self if keep.all() else Sites(self.centres[keep], self.uids[keep], self.next_uid)
 
     def born(self, centres: Floats) -> Sites:
         """These sites and, after them, what ``centres`` holds beyond them."""
         n_new = len(centres) - len(self.uids)
+        if n_new == 0:
+            return self.moved(centres)
         newborn = np.arange(self.next_uid, self.next_uid + n_new)
         return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
 

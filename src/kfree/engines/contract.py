@@ -146,9 +146,11 @@ class Engine(Protocol):
     """Passes over rows that the engine holds; all coordinates are those of ``frame``.
 
     ``n_counting`` rows have a positive weight; ``n_distances`` counts the distances that were computed.
+    ``few_rows_name`` is the engine for a few rows with coordinates that a search derives from these, such as means.
     """
 
     name: str
+    few_rows_name: str
     frame: Frame
     n_rows: int
     n_features: int

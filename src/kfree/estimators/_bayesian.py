@@ -156,7 +156,7 @@ class MultinomialData(Counted):
     def centres(self, model, stats):
         return model.centres(stats)
 
-    _model = MultinomialModel
+    _model: type[MultinomialModel] | type[BernoulliModel] = MultinomialModel
 
     def _validated(self, X, estimator):
         return validated_counts(X, estimator)
@@ -178,7 +178,11 @@ class BernoulliData(MultinomialData):
         return np.zeros(self.rows.shape[0])
 
 
-DATA = {"gaussian": GaussianData, "multinomial": MultinomialData, "bernoulli": BernoulliData}
+DATA: dict[str, type[GaussianData] | type[MultinomialData]] = {
+    "gaussian": GaussianData,
+    "multinomial": MultinomialData,
+    "bernoulli": BernoulliData,
+}
 
 
 def require_prior(prior):

@@ -97,7 +97,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return lazy_labels(self, X, allow_new)
         require(out is None, "out", out, "None unless X is from open_rows")
         engine, done = self._nearest(X)
-        return placed_like(self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new), X)
+        return placed_like(self._or_new(self._rank_.take(engine.labels(done.assignment)), X, allow_new), X)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
@@ -176,7 +176,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
-        labels, centres = ranks(order)[found.labels], state.sites.centres
+        labels, centres = ranks(order).take(found.labels), state.sites.centres
         size, chosen = rows_for_spreads(labels, weight)
         dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
         sample = labels[chosen], dist, len(order), size

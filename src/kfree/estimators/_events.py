@@ -41,7 +41,7 @@ class EventLog:
 
 def followed(ids, events):
     """The ids of clusters after the merges among ``events``."""
-    successor = {}
+    successor: dict[int, int] = {}
     for _, kind, stays, goes in events[::-1].tolist():
         if kind == _MERGE:
             successor[goes] = successor.get(stays, stays)

@@ -1,5 +1,8 @@
 """Summaries, plots and outlier scores of fitted estimators: one mixin, based on one view of the rows."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils.validation import check_is_fitted
@@ -33,7 +36,7 @@ def _draw_graph(model, X, ax, **settings):
 
 
 # Kind of picture → how it is drawn.
-DRAWN = {
+DRAWN: dict[str, Callable[..., Any]] = {
     "scatter": plot.clusters,
     "voronoi": plot.voronoi,
     "sizes": plot.sizes,
@@ -50,6 +53,8 @@ METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 −
 
 class Explained(Savable):
     """For estimators with ``_view(X)``, which returns a :class:`kfree.explain.View`."""
+
+    _view: Callable[..., View]
 
     def summary(self, X=None, feature_names=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -130,6 +135,9 @@ class Explained(Savable):
 class Judging(Explained):
     """For estimators that also have distances of any rows to all clusters, by ``_distances(X)`` in blocks."""
 
+    _distances: Callable[..., Any]
+    _spreads_: Any
+
     def outlier_score(self, X, false_alarms=FALSE_ALARMS):
         """The distance of each row relative to the usual distances in a cluster; above 1, the row belongs to no
         cluster.
@@ -193,7 +201,7 @@ def rows_for_spreads(labels, weight):
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
     stride = np.maximum(1, size // _ENOUGH_ROWS).astype(np.int32)
-    chosen = np.arange(len(labels), dtype=np.int32) % stride[labels] == 0
+    chosen = np.arange(len(labels), dtype=np.int32) % stride.take(labels) == 0
     return size, np.flatnonzero(chosen if weight is None else chosen & (weight > 0))
 
 

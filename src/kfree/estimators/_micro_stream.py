@@ -86,7 +86,8 @@ class MicroStream:
         self._micro = RowStream(engine, n_features, first, False, n_micro, half_life)
         self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
         self._next_review = _FIRST_REVIEW
-        self._reviewed, self._clusters = _none(n_features), None
+        self._reviewed = _none(n_features)
+        self._clusters: Clusters | None = None
         self._moves: list[np.ndarray] = []  # events of micro-clusters since the last review
 
     def copy(self) -> MicroStream:
@@ -181,8 +182,8 @@ class MicroStream:
         _, oldest = np.unique(labels, return_index=True)
         order = np.argsort(oldest)
         place = np.argsort(order)[labels]
-        centres, weights = model.cluster_centers_[order], np.bincount(place, weights)
-        return Clusters(micro.uids[oldest[order]], centres, weights, lam, micro.uids, place)
+        totals = np.bincount(place, weights)
+        return Clusters(micro.uids[oldest[order]], model.cluster_centers_[order], totals, lam, micro.uids, place)
 
 
 def _first_within(max_clusters: int | None, fitted: Callable[[int], DPMeans]) -> DPMeans:

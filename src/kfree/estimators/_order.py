@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# Rows per block, which bounds the memory.
-_ROWS_AT_ONCE = 65536
+# Rows per block: few at first, since most clusters have rows among them; then more, while memory remains bounded.
+_ROWS_AT_FIRST, _ROWS_AT_ONCE = 1024, 65536
 LABEL_ORDERS = ["size", "found"]
 
 
@@ -14,14 +14,23 @@ def published_order(rule, labels, weight, row_weight=None):
     """
     if rule == "found":
         return np.arange(len(weight))
-    first = np.full(len(weight), len(labels))
-    for begin in reversed(range(0, len(labels), _ROWS_AT_ONCE)):
-        part = slice(begin, begin + _ROWS_AT_ONCE)
-        counts = np.ones(len(labels[part]), dtype=bool) if row_weight is None else row_weight[part] > 0
-        rows = np.flatnonzero(counts)[::-1]
-        first[labels[part][rows]] = begin + rows
     # Sums of equal weights may differ by rounding.
-    return np.lexsort((first, -np.round(weight / weight.max(), 12)))
+    share = np.round(weight / weight.max(), 12)
+    _, place, n_equal = np.unique(share, return_inverse=True, return_counts=True)
+    return np.lexsort((_first_rows(labels, row_weight, n_equal[place] > 1), -share))
+
+
+def _first_rows(labels, row_weight, wanted):
+    """The first row that counts of each ``wanted`` cluster (k,); the number of rows where there is none."""
+    first, begin, size = np.full(len(wanted), len(labels)), 0, _ROWS_AT_FIRST
+    while begin < len(labels) and (first[wanted] == len(labels)).any():
+        part = slice(begin, begin + size)
+        counts = np.ones(len(labels[part]), dtype=bool) if row_weight is None else row_weight[part] > 0
+        rows, new = np.flatnonzero(counts)[::-1], np.full(len(wanted), len(labels))
+        new[labels[part].take(rows)] = begin + rows
+        first = np.minimum(first, new)
+        begin, size = begin + size, min(2 * size, _ROWS_AT_ONCE)
+    return first
 
 
 def heaviest_first(rule, weight):

@@ -24,7 +24,10 @@ from kfree.native.implementations import IMPLEMENTATIONS
 class SharedClusterer(CentreClusterer):
     """Base of estimators whose clusters are shared between groups."""
 
-    def predict(self, X, groups=None, allow_new=False):
+    _used_: np.ndarray  # (k, number of groups): which groups use which cluster
+    _weights_: np.ndarray  # (k,)
+
+    def predict(self, X, groups=None, allow_new=False):  # type: ignore[override]
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
         A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
@@ -46,7 +49,7 @@ class SharedClusterer(CentreClusterer):
         engine, done = self._assigned(X, groups, None)
         return self._or_new(self._rank_[engine.labels(done.assignment)], X, allow_new)
 
-    def score(self, X, y=None, groups=None, sample_weight=None):
+    def score(self, X, y=None, groups=None, sample_weight=None):  # type: ignore[override]
         """Minus the cost of these rows under this model, local and global clusters included.
 
         Parameters
@@ -122,11 +125,14 @@ class SharedClusterer(CentreClusterer):
         place = {name: number for number, name in enumerate(self.groups_.tolist())}
         known = np.array([place.get(name, -1) for name in names.tolist()])
         sites = SharedSites.used_by(Sites.of(centres), self._used_[:, known] & (known >= 0))
-        passes = [engine.weightless().visit(sites, np.inf) if (known >= 0).any() else None]
-        passes += [engine.nearest(Sites.of(centres)) if (known < 0).any() else None]
-        one_by_one, together = (done or other for done, other in (passes, passes[::-1]))
         is_new = (known < 0)[engine.group]
-        labels = np.where(is_new, engine.labels(together.assignment), engine.labels(one_by_one.assignment))
+        labels = np.empty(engine.n_rows, dtype=np.int32)
+        if not is_new.all():
+            one_by_one = engine.weightless().visit(sites, np.inf)
+            labels = engine.labels(one_by_one.assignment)
+        if is_new.any():
+            together = engine.nearest(Sites.of(centres))
+            labels = np.where(is_new, engine.labels(together.assignment), labels)
         return engine.labelled(labels, centres)
 
     def _grouped_engine(self, rows, group, weight):
@@ -161,7 +167,7 @@ class SharedClusterer(CentreClusterer):
         seen = self._distances_in(engine.frame, state.sites.centres, order, points)
         self._spreads_ = spreads_by(seen, ranks(order)[labels[k:]], None)
         self._order_, self._rank_ = order, ranks(order)
-        used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=bool)
+        used = np.zeros((len(state.sites.uids), self._used_.shape[1]), dtype=np.bool_)
         np.logical_or.at(used, labels[:k], self._used_)
         self._used_ = np.hstack([used, state.stats.used[:, k:]])
         self._frame_, self._sites_, self._weights_ = engine.frame, state.sites, state.stats.n

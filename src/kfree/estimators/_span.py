@@ -94,5 +94,5 @@ def _from_rows(rows, frame):
     """The same without squares, which keeps all digits and takes longer."""
     lower = np.zeros((rows.shape[0], 0))
     for part in _parts(rows, frame):
-        lower = np.linalg.qr(np.hstack([lower, part]).T, mode="r").T
+        lower = np.asarray(np.linalg.qr(np.hstack([lower, part]).T, mode="r")).T
     return np.ascontiguousarray(lower) if lower.any() else None

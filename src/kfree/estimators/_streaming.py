@@ -1,5 +1,7 @@
 """Results of a stream at any time, and the input of its rows."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
@@ -17,6 +19,10 @@ _LARGEST = np.finfo(np.float64).max / 4
 class StreamClusterer(CentreClusterer):
     """Base of estimators that learn from chunks: results are computed from the stream when they are read."""
 
+    _labels_: Any
+    _last_: Any
+    _log_: Any
+
     @property
     def cluster_centers_(self):
         stream = self._begun_stream()
@@ -31,7 +37,7 @@ class StreamClusterer(CentreClusterer):
         return self._begun_stream().weights
 
     @property
-    def n_clusters_(self):
+    def n_clusters_(self):  # type: ignore[override]
         return len(self._begun_stream().ids)
 
     @property
@@ -99,7 +105,7 @@ class StreamClusterer(CentreClusterer):
     def _new_rows(self, X):
         """Validated rows that start a stream. Fitted attributes are not changed yet."""
         rows = _subtractable(validated_rows(X, self))
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish_chunk could not keep
         return rows
 
     def _next_rows(self, X):
@@ -108,7 +114,7 @@ class StreamClusterer(CentreClusterer):
         validate_data(self, X, skip_check_array=True, reset=False)
         return rows
 
-    def _publish(self, X, stream, log, joined, last, labels=None):
+    def _publish_chunk(self, X, stream, log, joined, last, labels=None):
         """Set all fitted attributes; called only after the chunk has been processed.
 
         ``joined`` holds the cluster that each row joined, ``last`` its successor by now; ``labels`` is given if these

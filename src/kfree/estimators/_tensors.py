@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 
+from kfree.core.taking import taken
+
 # Exact in float32, which is what passes read.
 _HALVES = ("float16", "bfloat16")
 
@@ -53,7 +55,7 @@ def validated_tensor(X, estimator):
 def in_memory(rows, index=None):
     """Rows or labels, all or some, as an array of NumPy; others than tensors stay what they are."""
     if not is_tensor(rows):
-        return rows if index is None else rows[index]
+        return rows if index is None else taken(rows, index)
     import torch
 
     if isinstance(index, slice):

@@ -185,8 +185,9 @@ def require_choice(name, value, choices):
 
 def require_count(name, value, or_none=False, least=1):
     """Raise unless ``value`` is a whole number of at least ``least`` that compiled code can hold."""
-    ok = isinstance(value, Integral) and not isinstance(value, bool) and least <= value <= sys.maxsize
-    too_large = isinstance(value, Integral) and value > sys.maxsize
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    ok = is_whole and least <= int(value) <= sys.maxsize
+    too_large = isinstance(value, Integral) and int(value) > sys.maxsize
     allowed = f"a whole number ≥ {least}" + (" and < 2**63" if too_large else "") + (" or None" if or_none else "")
     require(ok or (or_none and value is None), name, value, allowed)
 

@@ -13,7 +13,7 @@ try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing, where scikit-learn has no callbacks."""
 
     def with_callbacks(method):
@@ -21,6 +21,7 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return method
 
 
+__all__ = ["INTERRUPTS", "Watch", "Watched", "n_clusters_of", "with_callbacks"]
 INTERRUPTS = ["raise", "keep"]
 
 

@@ -245,7 +245,8 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         earlier = np.array(descent.cost_history[:-1] if descent else []) + lam * (n - len(linked))
         # The last cost is summed in another order, so that rounding may put it above the one before.
         self.cost_history_ = np.append(np.maximum(earlier, self.cost_), self.cost_)
-        self.n_iter_, self.converged_ = (descent.n_iter, descent.converged) if descent else (1, True)
+        self.n_iter_ = descent.n_iter if descent else 1
+        self.converged_ = descent.converged if descent else True
         self.stop_reason_ = descent.stop_reason if descent else "converged"
         self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
         self._objective_, self._clusters_ = objective, clusters

@@ -181,14 +181,14 @@ class KMeans(AnySize, Watched, CentreClusterer):
 
     def _best_descent(self, engine, objective, watch):
         near_enough = self._stopping_rule(engine, objective)
-        lloyd, best = Lloyd(), None
+        lloyd, descents = Lloyd(), []
         for centres in self._starts(engine):
             start, watched = lloyd.start(Sites.of(centres), engine, objective), (watch.may_go_on, watch.report)
-            descent = descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched)
-            if best is None or descent.state.cost < best.state.cost:
-                best = descent
+            descents.append(descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched))
+            descents = [min(descents, key=lambda descent: descent.state.cost)]
             if not watch.may_go_on():
                 break
+        (best,) = descents
         best.stop_reason = self._stop_reason(best, watch)
         return best
 
@@ -220,7 +220,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         require_count("n_init", self.n_init)
         require_noise(self.noise)
         self._check_watching()
-        is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= self.tol < np.inf
+        is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= float(self.tol) < np.inf
         require(is_tol, "tol", self.tol, "a finite number ≥ 0")
         require(
             not isinstance(self.init, str) or self.init == "k-means++",

@@ -159,7 +159,7 @@ class OnlineDPMeans(StreamSettings):
             log.add(stream.merge())
         engine, centres = self._engine_in(stream.frame, stream.sites.centres, rows, weight)
         done = engine.nearest(Sites.of(centres))
-        self._publish(X, stream, log, joined, joined, engine.labels(done.assignment))
+        self._publish_chunk(X, stream, log, joined, joined, engine.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = self._objective_.cost(done.stats)
         return self
@@ -192,7 +192,9 @@ class OnlineDPMeans(StreamSettings):
             stream = stream.copy()
         joined, events = stream.advance(rows, weight)
         log.add(events)
-        self._publish(X, stream, log, joined, joined if self.search == "micro-clusters" else followed(joined, events))
+        self._publish_chunk(
+            X, stream, log, joined, joined if self.search == "micro-clusters" else followed(joined, events)
+        )
         return self
 
     def merge(self):

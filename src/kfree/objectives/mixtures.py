@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -72,4 +73,7 @@ class DirichletProcessMixture:
         return weights
 
 
-MIXTURES = {"finite": FiniteMixture, "dirichlet-process": DirichletProcessMixture}
+MIXTURES: dict[str, Callable[[float], Mixture]] = {
+    "finite": FiniteMixture,
+    "dirichlet-process": DirichletProcessMixture,
+}

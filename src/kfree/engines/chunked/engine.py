@@ -32,6 +32,7 @@ class ChunkedEngine(ABC):
 
     def __init__(self, name: str, parts: Sequence[Part], frame: Frame):
         self.name, self.parts, self.frame = name, parts, frame
+        self.few_rows_name = name
         self.n_rows = sum(part.n_rows for part in parts)
         self.n_counting = sum(part.n_counting for part in parts)
         self.n_features = parts[0].n_features
@@ -57,7 +58,7 @@ class ChunkedEngine(ABC):
         sweeps = self.each(lambda part: part.sweep(sites, lam, order))
         newborn, born_at, n_refused = swept(sweeps, room, self.n_features)
         done = [sweep.end(newborn, born_at) for sweep in sweeps]
-        centres = np.vstack([sites.centres, newborn])
+        centres = np.vstack([sites.centres, newborn]) if len(newborn) else np.ascontiguousarray(sites.centres)
         assignment = self.assignment([one for one, _ in done], len(centres))
         return Pass(centres, assignment, self.joined(partial for _, partial in done), n_refused)
 

@@ -17,8 +17,7 @@ def swept(sweeps: Sequence[PartSweep], room: int, n_features: int) -> tuple[Floa
     """
     newborn, born_at, n_refused = np.empty((0, n_features)), np.empty(0, dtype=np.int64), 0
     upcoming = [sweep.upcoming() for sweep in sweeps]
-    while any(position is not None for position in upcoming):
-        waiting = sorted((position, place) for place, position in enumerate(upcoming) if position is not None)
+    while waiting := sorted((position, place) for place, position in enumerate(upcoming) if position is not None):
         turn, until = waiting[0][1], waiting[1][0] if len(waiting) > 1 else None
         births = sweeps[turn].go_on(newborn, until, room - len(newborn))
         newborn, born_at = np.vstack([newborn, births.points]), np.concatenate([born_at, births.at])

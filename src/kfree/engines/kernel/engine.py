@@ -38,8 +38,8 @@ class KernelEngine(ChunkedEngine):
 
     def __init__(self, gram: Gram, weight: Floats | None = None, index: Index | None = None):
         self._part = KernelPart(gram, weight, np.arange(gram.n_rows) if index is None else index)
-        # Points that have coordinates go to the compiled engine.
-        super().__init__("native", [self._part], Frame.plain(self._part.n_features))
+        super().__init__("kernel", [self._part], Frame.plain(self._part.n_features))
+        self.few_rows_name = "native"
         self.gram, self.weight = gram, weight
         self.description = "kernel values in blocks"
         self._generic: Floats | None = None

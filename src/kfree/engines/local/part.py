@@ -14,6 +14,7 @@ from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.core.taking import taken
 from kfree.engines.contract import Fingerprints
 from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
@@ -144,7 +145,7 @@ class LocalPart(InMemoryPart):
         return z
 
     def copied(self, rows: Index) -> tuple[Any, Floats | None]:
-        return self.X[rows], None if self.weight is None else self.weight[rows]
+        return taken(self.X, rows), None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:
         """All squared distances, (n, k)."""

@@ -11,6 +11,9 @@ namespace kfree {
 typedef double Pair __attribute__((vector_size(16)));
 typedef int64_t PairMask __attribute__((vector_size(16)));
 
+// Four numbers of float32, wherever they lie.
+typedef float LoadedFour __attribute__((vector_size(16), aligned(4), may_alias));
+
 typedef double LoadedPair __attribute__((vector_size(16), aligned(8), may_alias));
 inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
 inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "core/pool.hpp"
 
@@ -12,8 +11,6 @@ namespace kfree {
 namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
-// The earlier block is nearly always done within a few microseconds, which is less than it takes to sleep and to wake up.
-constexpr int PATIENCE = 100;
 
 int64_t now_ms() {
   using namespace std::chrono;
@@ -27,6 +24,8 @@ int64_t thread_ns() {
   return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
 }
 
+// Asking for the time takes as long as a small pass, so nothing is measured before parallel_seconds was called.
+std::atomic<bool> measuring{false};
 std::atomic<int64_t> parallel_ns{0};
 
 }  // namespace
@@ -44,22 +43,6 @@ bool Worker::go_on() {
   return !blocks_.stopped_.load(std::memory_order_relaxed);
 }
 
-void Worker::in_turn(int64_t block, const std::function<void()>& join) {
-  for (int i = 0; i < PATIENCE && blocks_.turn_ != block; ++i) std::this_thread::yield();
-  std::unique_lock lock(blocks_.mutex_);
-  // Blocks are handed out in order, so the earliest one not yet joined is always in some thread's hands.
-  while (blocks_.turn_ != block) {
-    blocks_.changed_.wait_for(lock, POLL_EVERY);
-    lock.unlock();
-    if (!go_on()) return;
-    lock.lock();
-  }
-  join();
-  ++blocks_.turn_;
-  lock.unlock();
-  blocks_.changed_.notify_all();
-}
-
 void Blocks::poll() {
   if (!interrupt_requested) return;
   // Kept between calls, so that many short ones are polled like one long one.
@@ -73,10 +56,7 @@ void Blocks::poll() {
   }
 }
 
-void Blocks::stop() {
-  stopped_.store(true);
-  changed_.notify_all();
-}
+void Blocks::stop() { stopped_.store(true); }
 
 void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
   try {
@@ -90,13 +70,14 @@ void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
 }
 
 void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
-  const int64_t begin_ns = thread_ns();
+  const bool measured = measuring.load(std::memory_order_relaxed);
+  const int64_t begin_ns = measured ? thread_ns() : 0;
   const int n_helpers = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
   Task task([this, &work] { guarded(work, false); });
   if (n_helpers > 0) Pool::get().start(task, n_helpers);
   guarded(work, true);
   if (n_helpers > 0) Pool::get().finish(task, [this] { poll(); });
-  parallel_ns += thread_ns() - begin_ns;
+  if (measured) parallel_ns += thread_ns() - begin_ns;
   rethrow();
 }
 
@@ -110,6 +91,9 @@ void Blocks::rethrow() {
   if (interrupted_) throw Interrupted();
 }
 
-double parallel_seconds() { return 1e-9 * static_cast<double>(parallel_ns.load()); }
+double parallel_seconds() {
+  measuring = true;
+  return 1e-9 * static_cast<double>(parallel_ns.load());
+}
 
 }  // namespace kfree

@@ -2,7 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -28,8 +27,6 @@ class Worker {
   int64_t next();
   // To be called between tiles; false means stop.
   bool go_on();
-  // Runs `join` after the same has run for every earlier block.
-  void in_turn(int64_t block, const std::function<void()>& join);
 
  private:
   Blocks& blocks_;
@@ -54,11 +51,9 @@ class Blocks {
   const int64_t n_;
   std::atomic<int64_t> next_{0};
   std::atomic<bool> stopped_{false};
-  std::atomic<int64_t> turn_{0};
   bool interrupted_ = false;
   std::exception_ptr error_;
   std::mutex mutex_;
-  std::condition_variable changed_;
 };
 
 // Calls body(begin, end) for parts of 0…n−1, on all threads; `cost` is that of one of them, in additions or so.
@@ -71,7 +66,8 @@ void parallel_for(int64_t n, int64_t cost, int n_threads, Body body) {
   });
 }
 
-// Processor time that calling threads have spent in Blocks::run so far, in seconds: what other threads can take part in.
+// Processor time that calling threads have spent in Blocks::run since this was first called, in seconds: what other
+// threads can take part in.
 double parallel_seconds();
 
 }  // namespace kfree

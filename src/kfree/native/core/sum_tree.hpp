@@ -74,11 +74,24 @@ class SumTree {
   // The sum of a node; every block once.
   void put(TreeNode at, std::unique_ptr<Sum> sum) {
     for (std::unique_ptr<Sum> other; take_sibling(at, sum, other); at = at.parent()) {
-      // Which of them is the left one does not matter: a + b = b + a.
-      if (!sum) std::swap(sum, other);
+      if (!sum || (other && !at.is_left())) std::swap(sum, other);  // left + right, whichever came first
       if (sum && other) sum->join(*other);
       if (other) give_back(std::move(other));
     }
+  }
+
+  // The total once all blocks are added, joined on the calling thread: for sums that are small, or few. Null if there
+  // was nothing to add up.
+  std::unique_ptr<Sum> total() {
+    std::vector<Node> left = nodes();
+    std::vector<TreeNode> places;
+    for (const Node& node : left) places.push_back(node.at);
+    for (const Join& join : joins_of(places)) {
+      auto &into = left[join.into].sum, &from = left[join.from].sum;
+      if (!into) std::swap(into, from);
+      if (into && from) into->join(*from);
+    }
+    return left.empty() ? nullptr : std::move(left[0].sum);
   }
 
   // The remaining nodes once all blocks are added, in their order.

@@ -1,5 +1,6 @@
 // Vectors whose new elements hold anything until they are written, so that all threads can write them first.
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
@@ -7,12 +8,19 @@
 
 namespace kfree {
 
+// Memory of a pass is used again in the next one: for wide sites, fresh pages take longer than what is written to them.
+// Some blocks are kept, 64 MiB at most. A block of the same size is given out again; it holds anything.
+void* take_block(std::size_t n_bytes);
+void give_back_block(void* block, std::size_t n_bytes) noexcept;
+
 template <class T>
 struct UninitialisedAllocator : std::allocator<T> {
   template <class U>
   struct rebind {
     using other = UninitialisedAllocator<U>;
   };
+  T* allocate(std::size_t n) { return static_cast<T*>(take_block(n * sizeof(T))); }
+  void deallocate(T* place, std::size_t n) noexcept { give_back_block(place, n * sizeof(T)); }
   template <class U>
   void construct(U* place) noexcept {
     ::new (static_cast<void*>(place)) U;

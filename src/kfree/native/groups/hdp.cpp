@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <mutex>
 
 #include "core/parallel.hpp"
+#include "core/sum_tree.hpp"
 
 namespace kfree {
 namespace {
@@ -69,6 +72,15 @@ struct Nearest {
   }
 };
 
+// What closing each site would cost some of the groups.
+struct GroupCosts {
+  std::vector<double> of;  // (k,)
+
+  void join(const GroupCosts& right) {
+    for (size_t j = 0; j < of.size(); ++j) of[j] += right.of[j];
+  }
+};
+
 // The choice of one group after the other, on one thread.
 class Choice {
  public:
@@ -104,7 +116,8 @@ class Choice {
   }
 
   // What closing a used site would add to the group's cost: its rows go to their seconds, or another site is opened.
-  void add_to(Closings closings) {
+  // in-out cost (k,), successor (k, k)
+  void add_to(double* cost, bool* successor) {
     for (size_t u = 0; u < used_.size(); ++u) {
       double least = used_.size() > 1 ? drop_[u] - penalty_ : FAR;
       int32_t instead = -1;
@@ -113,12 +126,12 @@ class Choice {
           least = loss(u)[q] - gain_[q];
           instead = q;
         }
-      closings.cost[used_[u]] += least;
-      if (instead >= 0) closings.successor[used_[u] * k_ + instead] = true;
+      cost[used_[u]] += least;
+      if (instead >= 0) successor[used_[u] * k_ + instead] = true;
     }
     for (int64_t i = 0; i < n_ && used_.size() > 1; ++i) {
       const Nearest nearest(used_, gaps_[i]);
-      if (nearest.second_place >= 0) closings.successor[used_[nearest.place] * k_ + used_[nearest.second_place]] = true;
+      if (nearest.second_place >= 0) successor[used_[nearest.place] * k_ + used_[nearest.second_place]] = true;
     }
   }
 
@@ -215,16 +228,26 @@ void allot(const Rows& rows, Groups groups, const Sites& sites, double lam_local
            int32_t* label, double* sq_dist, Closings closings) {
   if (closings.cost) std::fill_n(closings.cost, sites.k, 0.0);
   if (closings.cost) std::fill_n(closings.successor, sites.k * sites.k, false);
+  SumTree<GroupCosts> tree(0, groups.n);
+  std::mutex joining;
   Blocks(groups.n).run(n_threads, [&](Worker& worker) {
     Choice choice(rows, sites, lam_local);
+    const int64_t n_pairs = closings.cost ? sites.k * sites.k : 0;
+    const auto successor = std::make_unique<bool[]>(n_pairs);
     for (int64_t g; (g = worker.next()) >= 0;) {
       choice.make(groups.member + groups.begin[g], groups.begin[g + 1] - groups.begin[g], used + g * sites.k);
       choice.label(label, sq_dist);
-      worker.in_turn(g, [&] {
-        if (closings.cost) choice.add_to(closings);
-      });
+      if (!closings.cost) continue;
+      auto costs = tree.spare();
+      if (!costs) costs = std::make_unique<GroupCosts>();
+      costs->of.assign(sites.k, 0.0);
+      choice.add_to(costs->of.data(), successor.get());
+      tree.put({0, g}, std::move(costs));
     }
+    std::lock_guard lock(joining);
+    for (int64_t i = 0; i < n_pairs; ++i) closings.successor[i] |= successor[i];
   });
+  if (const auto total = tree.total()) std::copy(total->of.begin(), total->of.end(), closings.cost);
 }
 
 void seconds(const Rows& rows, Groups groups, const Sites& sites, int n_threads, const bool* used,

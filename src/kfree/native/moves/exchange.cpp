@@ -128,7 +128,7 @@ double Exchange::Seen::other_at_least(double way) const { return std::max(0.0, (
 Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
                    MovingClusters clusters)
     : rows_(rows), least_gain_(least_gain), row_(list.row, list.row + list.n),
-      other_(list.cluster, list.cluster + list.n), seen_(list.n) {
+      other_(list.cluster, list.cluster + list.n) {
   const auto look = [&](const auto& visitor) {
     Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
       Scratch scratch;
@@ -144,6 +144,7 @@ Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_thre
 }
 
 int64_t Exchange::round(MovingClusters clusters, int32_t* label) {
+  seen_.resize(row_.size());  // nothing is seen before the first round
   const auto visit_all = [&](auto visitor) {
     int64_t n_moved = 0;
     // One thread, because every move changes what the next row sees.

@@ -1,30 +1,51 @@
 // Assignment of rows by a kd-tree: boxes that one cluster owns in one step, other rows one by one.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "quadratic/kdtree.hpp"
 #include "core/parallel.hpp"
+#include "core/sum_tree.hpp"
 
 namespace kfree {
+
+// Moments of all clusters over some of the subtrees.
+class PartMoments {
+ public:
+  PartMoments(int64_t k, int64_t d) : k_(k), d_(d), n_(k), sum_(k * d), scatter_(k * d * d) {}
+
+  MomentsOut out() { return {n_.data(), sum_.data(), scatter_.data(), k_, d_}; }
+  void clear() {
+    for (auto* part : {&n_, &sum_, &scatter_}) std::fill(part->begin(), part->end(), 0.0);
+  }
+  void join(PartMoments& right) {
+    for (int64_t c = 0; c < k_; ++c) join_moments(out(), c, right.out(), c);
+  }
+
+ private:
+  int64_t k_, d_;
+  std::vector<double> n_, sum_, scatter_;
+};
 
 // One thread's way down the tree.
 class Descent {
  public:
   Descent(const KdTree& tree, const double* rows, const Quadratics& q, int32_t* label)
-      : tree_(tree), rows_(rows), q_(q), label_(label), tile_(q.d), view_(q.k), n_(q.k), sum_(q.k * q.d),
-        scatter_(q.k * q.d * q.d), gap_(q.d), no_scatter_(q.d * q.d) {
+      : tree_(tree), rows_(rows), q_(q), label_(label), tile_(q.d), view_(q.k), gap_(q.d), no_scatter_(q.d * q.d) {
     for (View& view : view_) view.gradient.resize(q.d);
   }
 
-  MomentsOut found() { return {n_.data(), sum_.data(), scatter_.data(), q_.k, q_.d}; }
-
-  void clear() {
-    for (auto* part : {&n_, &sum_, &scatter_}) std::fill(part->begin(), part->end(), 0.0);
+  // All rows below `node` to their clusters, which are among `candidates`; their moments are added up in `found`.
+  void descend(int64_t node, const std::vector<int32_t>& candidates, MomentsOut found) {
+    found_ = found;
+    descend(node, candidates);
   }
 
-  // All rows below `node` to their clusters, which are among `candidates`.
+  int64_t n_evaluations = 0;
+
+ private:
   void descend(int64_t node, std::vector<int32_t> candidates) {
     const KdTree::Node& at = tree_.nodes_[node];
     if (candidates.size() > 1) blacklist(node, candidates);
@@ -34,9 +55,6 @@ class Descent {
     descend(at.left + 1, std::move(candidates));
   }
 
-  int64_t n_evaluations = 0;
-
- private:
   // A cluster's cost over a box of centre p and half-widths h is value + 2·gradient·u + ‖F u‖² with |u| ≤ h.
   struct View {
     double value, reach_sq, magnitude, lower;
@@ -49,7 +67,7 @@ class Descent {
   void own(int64_t node, int32_t c) {
     const KdTree::Node& at = tree_.nodes_[node];
     std::fill(label_ + at.begin, label_ + at.end, c);
-    join_moments(found(), c, tree_.node_moments(), node);
+    join_moments(found_, c, tree_.node_moments(), node);
   }
 
   void one_by_one(int64_t node, const std::vector<int32_t>& candidates) {
@@ -65,7 +83,7 @@ class Descent {
     if (std::all_of(label_ + first, label_ + end, [&](int32_t c) { return c == owner; })) return own(node, owner);
     double one = 1.0;
     for (int64_t i = first; i < end; ++i)
-      join_moments(found(), label_[i], {&one, const_cast<double*>(rows_) + i * q_.d, no_scatter_.data(), 1, q_.d}, 0);
+      join_moments(found_, label_[i], {&one, const_cast<double*>(rows_) + i * q_.d, no_scatter_.data(), 1, q_.d}, 0);
   }
 
   const KdTree& tree_;
@@ -74,7 +92,8 @@ class Descent {
   int32_t* label_;
   Tile tile_;
   std::vector<View> view_;
-  std::vector<double> n_, sum_, scatter_, gap_, no_scatter_;
+  MomentsOut found_{};
+  std::vector<double> gap_, no_scatter_;
 };
 
 void Descent::look(int64_t node, int32_t c) {
@@ -140,19 +159,21 @@ int64_t KdTree::assign(const double* rows, const Quadratics& q, int n_threads, i
   std::fill(out.scatter, out.scatter + q.k * q.d * q.d, 0.0);
   std::vector<int32_t> everyone(q.k);
   std::iota(everyone.begin(), everyone.end(), 0);
-  int64_t n_evaluations = 0;
+  std::atomic<int64_t> n_evaluations{0};
+  SumTree<PartMoments> tree(0, parts_.size());
   Blocks(parts_.size()).run(n_threads, [&](Worker& worker) {
     Descent descent(*this, rows, q, label);
     for (int64_t part; (part = worker.next()) >= 0;) {
-      descent.clear();
-      descent.n_evaluations = 0;
-      descent.descend(parts_[part], everyone);
-      worker.in_turn(part, [&] {
-        n_evaluations += descent.n_evaluations;
-        for (int64_t c = 0; c < q.k; ++c) join_moments(out, c, descent.found(), c);
-      });
+      auto found = tree.spare();
+      if (!found) found = std::make_unique<PartMoments>(q.k, q.d);
+      found->clear();
+      descent.descend(parts_[part], everyone, found->out());
+      tree.put({0, part}, std::move(found));
     }
+    n_evaluations += descent.n_evaluations;
   });
+  const auto total = tree.total();
+  for (int64_t c = 0; c < q.k && total; ++c) join_moments(out, c, total->out(), c);
   return n_evaluations;
 }
 

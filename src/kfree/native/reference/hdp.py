@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from kfree.core.sum_tree import join
 from kfree.native.reference.passes import _sq_dists
 
 # A change must gain this share of a group's cost to be more than rounding.
@@ -22,7 +23,8 @@ def allot(rows, member, begin, centres, lam_local, n_threads, used, label, sq_di
     site, and where rows would go.
     """
     if cost is not None:
-        cost[:], successor[:] = 0.0, False
+        successor[:] = False
+    costs = []
     for group, index in enumerate(_members(member, begin)):
         gaps, weight = _sq_dists(rows.z(index), centres), rows.weight[index]
         choice = _choice(gaps, weight, np.flatnonzero(used[group]), lam_local) if weight.any() else []
@@ -32,8 +34,11 @@ def allot(rows, member, begin, centres, lam_local, n_threads, used, label, sq_di
         nearest = gaps[:, open_sites].argmin(axis=1)
         label[index] = open_sites[nearest]
         sq_dist[index] = gaps[np.arange(len(index)), label[index]]
+        costs.append(np.zeros(len(centres)))
         if cost is not None and len(choice):
-            _add_closings(gaps, weight, choice, lam_local, cost, successor)
+            _add_closings(gaps, weight, choice, lam_local, costs[-1], successor)
+    if cost is not None:
+        cost[:] = join([(0, group) for group in range(len(costs))], costs)
 
 
 def visit(rows, member, begin, centres, lam_local, lam_global, n_threads, used, label, sq_dist):

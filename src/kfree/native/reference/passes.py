@@ -10,7 +10,7 @@ the sums of each of ``rows.nodes``: what a part of the rows hands on.
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.core.hashing import hashed
+from kfree.core import hashing
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
 from kfree.core.sum_tree import join, nodes_covering
 
@@ -95,9 +95,7 @@ def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
 
 def fingerprints(rows, label, n_threads, sum):
     """out sum (k,): per cluster the sum, modulo 2^64, of a hash of its rows' global numbers."""
-    first_row = rows.first_block * BLOCK
-    sum[:] = 0
-    np.add.at(sum, label, hashed(first_row, first_row + rows.shape[0]))
+    sum[:] = hashing.fingerprints(label, rows.first_block * BLOCK, len(sum))
 
 
 def open_clusters(rows, far, first_label, lam, room, n_threads, label, sq_dist):

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/pairs.hpp"
 #include "rows/block_fold.hpp"
 #include "rows/rows.hpp"
 #include "rows/scored.hpp"
@@ -188,10 +189,9 @@ class CsrRows final : public Rows {
 
   template <int N_FOURS>
   void subtract_fours(int64_t row, double scale, const float* panels, float* scores) const {
-    using Floats __attribute__((vector_size(16), aligned(4), may_alias)) = float;
     constexpr int64_t AHEAD = 16, FOURS = PANEL / 4;
-    Floats sum[N_FOURS];
-    for (int v = 0; v < N_FOURS; ++v) sum[v] = *reinterpret_cast<const Floats*>(scores + 4 * v);
+    LoadedFour sum[N_FOURS];
+    for (int v = 0; v < N_FOURS; ++v) sum[v] = *reinterpret_cast<const LoadedFour*>(scores + 4 * v);
     const int64_t begin = indptr_[row], end = indptr_[row + 1];
     for (int64_t s = begin; s < end; ++s) {
       // Columns are far apart in memory, so they are prefetched some values ahead.
@@ -201,9 +201,9 @@ class CsrRows final : public Rows {
       const float x = static_cast<float>(static_cast<double>(data_[s]) * scale);
       const float* column = panels + indices_[s] * static_cast<int64_t>(PANEL);
       for (int v = 0; v < N_FOURS; ++v)
-        sum[v] -= x * *reinterpret_cast<const Floats*>(column + v / FOURS * d * PANEL + v % FOURS * 4);
+        sum[v] -= x * *reinterpret_cast<const LoadedFour*>(column + v / FOURS * d * PANEL + v % FOURS * 4);
     }
-    for (int v = 0; v < N_FOURS; ++v) *reinterpret_cast<Floats*>(scores + 4 * v) = sum[v];
+    for (int v = 0; v < N_FOURS; ++v) *reinterpret_cast<LoadedFour*>(scores + 4 * v) = sum[v];
   }
 
   int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }

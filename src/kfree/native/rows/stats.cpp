@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "core/pairs.hpp"
+
 namespace kfree {
 namespace {
 
-// Runs of up to 2^MOST_LEVEL blocks: few nodes to join, and rows that the last-level cache still holds. So many runs for
-// each thread, as long as there are blocks, that none waits for another.
+// Rows that are added up cluster by cluster come in runs of up to 2^MOST_LEVEL blocks: few nodes to join, and rows that
+// the last-level cache still holds. So many runs for each thread, as long as there are blocks, that none waits for another.
 constexpr int MOST_LEVEL = 2;
 constexpr int64_t RUNS_PER_THREAD = 8;
-// From so many columns on, rows are sorted and added up cluster by cluster: sorting costs less then than sums of all
-// clusters that do not fit a second-level cache.
-constexpr int64_t BY_CLUSTER_COLUMNS = 256;
+// From so many columns on, and if the sums of all clusters do not fit a second-level cache, rows are sorted and added up
+// cluster by cluster: sorting costs less then.
+constexpr int64_t BY_CLUSTER_COLUMNS = 256, CACHED_SUMS = 1 << 17;
 
 // The rows of `some` among begin…end−1.
 Weighed within(const Weighed& some, int64_t begin, int64_t end) {
@@ -28,8 +30,9 @@ Weighed within(const Weighed& some, int64_t begin, int64_t end) {
 
 Stats::Stats(const Rows& rows, StatsOut out, int64_t begin, int64_t end, int n_threads)
     : rows_(rows), out_(out), begin_(begin), end_(end), n_threads_(n_threads),
-      tree_(rows.first_block + begin, rows.first_block + end) {
-  while (level_ < MOST_LEVEL && (end - begin) >> (level_ + 1) >= RUNS_PER_THREAD * n_threads) ++level_;
+      tree_(rows.first_block + begin, rows.first_block + end),
+      by_cluster_(rows.d >= BY_CLUSTER_COLUMNS && rows.d * out.k > CACHED_SUMS) {
+  while (by_cluster_ && level_ < MOST_LEVEL && (end - begin) >> (level_ + 1) >= RUNS_PER_THREAD * n_threads) ++level_;
   first_run_ = (rows.first_block + begin) >> level_;
   if (begin < end) n_runs_ = run_of(end - 1) + 1;
 }
@@ -46,7 +49,7 @@ void Stats::add(int64_t run, const Weighed& some) {
 
 void Stats::add(TreeNode node, const Weighed& some) {
   if (some.n == 0) return tree_.put(node, nullptr);
-  if (rows_.d >= BY_CLUSTER_COLUMNS) return tree_.put(node, add_by_cluster(node, some));
+  if (by_cluster_) return tree_.put(node, add_by_cluster(node, some));
   for (int64_t block = node.begin(); block < node.end(); ++block) {
     const int64_t begin = (block - rows_.first_block) * BLOCK;
     tree_.put({0, block}, add_block(within(some, begin, begin + BLOCK)));
@@ -65,15 +68,12 @@ std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
     weight = own;
   }
   double* records = sums->records();
-  for (int64_t i = 0; i < some.n && !weight; ++i) {
-    double* into = records + record[i] * width();
-    into[0] += 1.0;
-    into[1] += some.sq_dist[i];
-  }
-  for (int64_t i = 0; i < some.n && weight; ++i) {
-    double* into = records + record[i] * width();
-    into[0] += weight[i];
-    into[1] += weight[i] != 0.0 ? weight[i] * some.sq_dist[i] : 0.0;  // which may be infinite, and not count
+  const int64_t stride = width();
+  for (int64_t i = 0; i < some.n; ++i) {
+    const double w = weight ? weight[i] : 1.0;
+    double* into = records + record[i] * stride;
+    // A squared distance may be infinite, and not count.
+    put_pair(into, pair_at(into) + Pair{w, w != 0.0 ? w * some.sq_dist[i] : 0.0});
   }
   rows_.add(some.rows, some.n, weight, record, records + 2, width());
   return sums;

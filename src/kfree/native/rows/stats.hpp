@@ -58,6 +58,7 @@ class Stats {
   const int64_t begin_, end_;
   const int n_threads_;
   ClusterTree tree_;
+  const bool by_cluster_;
   int level_ = 0;  // of a whole run
   int64_t first_run_ = 0, n_runs_ = 0;
 };

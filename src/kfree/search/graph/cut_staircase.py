@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kfree.core.stats import Floats
-from kfree.search.path.staircase import Staircase, Step, penalties_of
+from kfree.search.path.steps import Step, Steps, penalties_of
 
 
-class CutStaircase(Staircase):
+class CutStaircase(Steps):
     """The best number of clusters for each penalty ``lam`` < 0, and the number with the highest evidence.
 
     Made by :class:`kfree.GraphDPMeans` with ``lam="auto"``. All arrays run over k, from one cluster per connected
@@ -45,11 +45,9 @@ class CutStaircase(Staircase):
     def __init__(self, cost: Floats, n_components: int, finest_lam: float, evidence: dict[int, float] | None = None):
         """From the lowest cut with ``n_components`` and more clusters; no penalty below the finest was tried."""
         penalties = penalties_of(cost)
-        self.complete = False
         ends = min(finest_lam, float(penalties.min(initial=0.0))), 0.0
-        self._lay(np.arange(n_components, n_components + len(cost)), cost, penalties, ends)
+        super().__init__(np.arange(n_components, n_components + len(cost)), cost, penalties, ends, complete=False)
         self.score = self.width = self.lam_high - self.lam_low
-        self.n_outliers = 0
         self.evidence = np.full(len(cost), np.nan)
         for k, value in (evidence or {}).items():
             self.evidence[k - n_components] = value

@@ -140,4 +140,4 @@ def engine_of_means(locals_: LocalClusters, engine: GroupedEngine) -> Engine:
     """Local clusters as weighted rows."""
     n = locals_.stats.n
     frame = Frame.plain(engine.n_features)
-    return open_local(engine.name, locals_.stats.sum / n[:, None], weight=n, frame=frame)
+    return open_local(engine.few_rows_name, locals_.stats.sum / n[:, None], weight=n, frame=frame)

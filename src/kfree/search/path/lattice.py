@@ -64,4 +64,4 @@ def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.Random
         spread = spread_over_cells(rows[:, group], rng)
         noisy[:, group] = noisy[:, group] if spread is None else spread
     plain = Frame.plain(engine.n_features)
-    return open_local(engine.name, noisy, weight=row_weights(engine), frame=plain)
+    return open_local(engine.few_rows_name, noisy, weight=row_weights(engine), frame=plain)

@@ -86,7 +86,7 @@ def make_micro_clusters(
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
-    micro = open_local(engine.name, rows, weight=weight[weight > 0], unit=engine.frame.unit)
+    micro = open_local(engine.few_rows_name, rows, weight=weight[weight > 0], unit=engine.frame.unit)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
     return MicroClusters(micro, flat, 0.0 if complete else offset, complete, basis)
 

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
-from kfree.core.stats import Floats, Index
-from kfree.search.path.density_dips import REFUTED, DensityDips
-from kfree.search.path.verdicts import NO_DOUBT, Verdicts
+from kfree.core.stats import Floats
+from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.steps import Step, Steps, penalties_of
+from kfree.search.path.verdicts import Verdicts
 
 
-@dataclass(frozen=True)
-class Step:
-    """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
-
-    ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` the width of the
-    step relative to its k. If held-out rows were tested, ``evidence`` is the number of standard deviations by which the
-    density dips between its clusters exceed those of data without clusters, ``share`` the share of neighbouring
-    clusters with a dip, and ``weakest`` the evidence of the weakest dip. Otherwise these three are None.
-    """
-
-    k: int
-    lam: float
-    lam_low: float
-    lam_high: float
-    cost: float
-    score: float
-    evidence: float | None = None
-    share: float | None = None
-    weakest: float | None = None
-
-
-class Staircase:
+class Staircase(Steps):
     """The best number of clusters for each penalty ``lam``, and the number best supported by the data.
 
     Made by :func:`kfree.lambda_path`. All arrays run over k = 1, 2, …
@@ -78,53 +56,23 @@ class Staircase:
     (3, 2, 3)
     """
 
-    scale = "log"  # of penalties, in pictures
-    # The share of density dips below which a step is seldom correct.
-    MOST = 0.9
-
     def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
         penalties = penalties_of(cost)
         cost = cost if complete else cost[: min(max_k, len(penalties))]
-        self.complete = complete
-        self._lay(np.arange(1, len(cost) + 1), cost, penalties, ends=(0.0, np.inf))
+        super().__init__(np.arange(1, len(cost) + 1), cost, penalties, (0.0, np.inf), complete)
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        self.n_outliers = 0
         found = Verdicts.of(judged or {}, len(cost))
         self.density_dips, self.evidence = found.share, found.evidence
         self.weakest, self.unimodal = found.weakest, found.unimodal
         self._verdicts = None if judged is None else found
 
-    def _lay(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float]) -> None:
-        """Lay the steps of k, a row of numbers, between the lowest and the highest penalty that there is."""
-        self.k, self.cost = k, cost
-        self.lam_high = np.append(ends[1], penalties)[: len(cost)]
-        self.lam_low = np.append(penalties, ends[0])[: len(cost)]
-        self.lam = np.array([self._middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
-
     @classmethod
     def of_merges(cls, costs_by_k: Floats) -> Staircase:
         """The staircase of a greedy merging that began with single rows, from its cost with 1, 2, … clusters."""
         return cls(costs_by_k, len(costs_by_k), complete=True)
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether the suggested step has several clusters and all their density dips are clear."""
-        step = self.suggest()
-        return step.k > 1 and step.weakest is not None and step.weakest >= NO_DOUBT
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the suggested step has several clusters but too many of these have no density dip between them.
-
-        Too many is one in ten, or a single one where rows are clearly more in the middle than about the centres.
-        """
-        step = self.suggest()
-        if step.k == 1 or step.share is None or step.weakest is None:
-            return False
-        return step.share < self.MOST or step.weakest < REFUTED
 
     def suggest(self) -> Step:
         """The step best supported by the data; that of one cluster if no other step passes the test.
@@ -132,83 +80,13 @@ class Staircase:
         Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one
         whose dips are all clear.
         """
-        return self._step(self._ranked()[0])
-
-    def runner_up(self) -> Step | None:
-        """The second most plausible step, None if only one was tested."""
-        ranked = self._ranked()
-        return self._step(ranked[1]) if len(ranked) > 1 else None
-
-    def summary(self) -> dict[str, Any]:
-        """The suggested number of clusters and the strength of its evidence, by name.
-
-        Returns
-        -------
-        summary : dict
-            ``k``, ``lam``, ``score``, ``evidence``, ``share`` and ``weakest`` of the suggested step (see ``Step``),
-            ``runner_up`` (the second most plausible number of clusters or None), ``n_outliers``, ``is_sure`` and
-            ``is_doubtful``.
-        """
-        step, second = self.suggest(), self.runner_up()
-        names = ("k", "lam", "score", "evidence", "share", "weakest")
-        return {name: getattr(step, name) for name in names} | {
-            "runner_up": None if second is None else second.k,
-            "n_outliers": self.n_outliers,
-            "is_sure": self.is_sure,
-            "is_doubtful": self.is_doubtful,
-        }
+        return super().suggest()
 
     def _ranked(self) -> list[int]:
         """Steps by plausibility, the suggested one first; by score if none was tested."""
         if self._verdicts is None:
             return [int(j) for j in np.argsort(-self.score, kind="stable")]
         return self._verdicts.ranked(self.score)
-
-    def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
-        """The step of k clusters, or the one that holds the penalty ``lam``.
-
-        Parameters
-        ----------
-        k : int, default=None
-            A number of clusters.
-        lam : float, default=None
-            A penalty. Give one of the two.
-
-        Returns
-        -------
-        step : Step
-            Where no penalty makes k clusters best, both bounds are the penalty at which the best number jumps across
-            k.
-        """
-        if (k is None) == (lam is None):
-            raise TypeError("at() takes either k=, a number of clusters, or lam=, the penalty of a cluster.")
-        if lam is not None:
-            return self._step(self._index_of_penalty(lam))
-        least, most = int(self.k[0]), int(self.k[-1])
-        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
-            raise ValueError(f"k={k!r} is not allowed; give a whole number ≥ {least}.")
-        if k > most:
-            raise ValueError(f"k={k} is more than {self._end()}")
-        return self._step(int(k) - least)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the steps over log lam, the suggested one marked. Needs matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            Where to draw; a new figure if None.
-
-        Returns
-        -------
-        ax : matplotlib axes
-        """
-        from kfree import plot
-
-        return plot.staircase(self, ax)  # type: ignore[no-untyped-call]
-
-    def __len__(self) -> int:
-        return len(self.k)
 
     def __repr__(self) -> str:
         best, *others = self._ranked()
@@ -249,28 +127,9 @@ class Staircase:
             return 2 * low
         return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)
 
-    def _step(self, j: int) -> Step:
-        values = (self.lam[j], self.lam_low[j], self.lam_high[j], self.cost[j], self.score[j])
-        return Step(int(self.k[j]), *map(float, values), **self._verdict(j))
-
     def _verdict(self, j: int) -> dict[str, float]:
         """The evidence of held-out rows for a step; empty if it was not tested."""
         if np.isnan(self.evidence[j]):
             return {}
         found = (self.evidence[j], self.density_dips[j], self.weakest[j])
         return dict(zip(("evidence", "share", "weakest"), map(float, found), strict=True))
-
-
-def penalties_of(cost: Floats) -> Floats:
-    """The decrease of cost by the second, third, … cluster along the lower convex hull of (k, cost): never rising.
-
-    A clustering off the hull is best for no penalty.
-    """
-    hull: list[int] = []
-    for k, value in enumerate(cost):
-        while len(hull) > 1 and (value - cost[hull[-2]]) * (hull[-1] - hull[-2]) <= (
-            cost[hull[-1]] - cost[hull[-2]]
-        ) * (k - hull[-2]):
-            hull.pop()
-        hull.append(k)
-    return np.repeat(-np.diff(cost[hull]) / np.diff(hull), np.diff(hull))

@@ -1,0 +1,184 @@
+"""The cases of k_means.py, dp_means_sweep.py and split_merge.py with two builds of kfree, in one run.
+
+``python benchmarks/before_after.py --old path/to/python`` compares the kfree of another environment with the one that
+runs this script. Both fit in turns on one thread, and each keeps its best processor time, which other work on the
+machine changes little. No case may take more than 3 % longer, and no cost may be higher.
+Real data sets run where KFREE_DATA names their folder.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+from ratio import RESULTS
+
+MOST = 1.03
+REAL = {"mnist, 10 iterations": ("mnist", 100, 10), "usgs": ("usgs", 150, 2000), "sift": ("sift", 256, 2000)}
+# Rows, columns, clusters, iterations.
+BLOBS = [
+    (200_000, 2, 100, 10),
+    (200_000, 2, 100, 2000),
+    (200_000, 16, 500, 10),
+    (200_000, 16, 500, 2000),
+    (100_000, 128, 1000, 2000),
+    (50_000, 768, 1000, 2000),
+]
+
+
+def k_means(load, k, max_iter):
+    from kfree import KMeans
+
+    X = load()
+    init = X[np.random.default_rng(0).choice(X.shape[0], k, replace=False)]
+    init = init if isinstance(init, np.ndarray) else init.toarray()
+    return lambda: KMeans(k, init=init, tol=0, max_iter=max_iter, n_threads=1).fit(X)
+
+
+def dp_means(load, *lam, **settings):
+    from kfree import DPMeans
+
+    X = load()
+    return lambda: DPMeans(*lam, n_threads=1, **settings).fit(X)
+
+
+def cases():
+    """For each name a function that prepares a fit."""
+    import dp_means_sweep
+    import k_means as tables
+
+    found = {}
+    for n, d, k, most in BLOBS:
+        until = f"{most} iterations" if most <= 10 else "to convergence"
+        load = lambda n=n, d=d, k=k: tables.blobs(n, d, k)  # noqa: E731
+        found[f"KMeans, blobs {n:,} × {d}, k={k}, {until}"] = lambda load=load, k=k, most=most: k_means(load, k, most)
+    for case, make, lam, _ in dp_means_sweep.CASES:
+        if "MNIST" not in case or "KFREE_DATA" in os.environ:
+            found[f"sweep, {case}"] = lambda make=make, lam=lam: dp_means(make, lam, search="sweep")
+            found[f"split-merge, {case}"] = lambda make=make, lam=lam: dp_means(make, lam)
+    found["DPMeans(), 100 blobs 100,000 × 16"] = lambda: dp_means(lambda: tables.blobs(100_000, 16, 100))
+    if "KFREE_DATA" in os.environ:
+        for name, (data, k, most) in REAL.items():
+            load = lambda data=data: tables.real(data)  # noqa: E731
+            found[f"KMeans, {name}, k={k}"] = lambda load=load, k=k, most=most: k_means(load, k, most)
+        found["KMeans, 20 newsgroups (4 groups), TF-IDF, k=20"] = lambda: k_means(tables.news, 20, 2000)
+        usgs = lambda: tables.real("usgs")  # noqa: E731
+        found["split-merge, USGS, lam=1"] = lambda: dp_means(usgs, 1.0)
+        from kfree import datasets
+
+        mnist = lambda: datasets.load("mnist-pca10").X  # noqa: E731
+        found["split-merge, MNIST 70,000 × 10, lam=1000"] = lambda: dp_means(mnist, 1000.0)
+    return found
+
+
+def serve(name):
+    """Fits on demand, in a process that holds the rows."""
+    warnings.simplefilter("ignore")
+    fit = cases()[name]()
+    for _ in sys.stdin:
+        begin = time.process_time()
+        model = fit()
+        seconds = time.process_time() - begin
+        told = {"seconds": seconds, "cost": model.cost_, "k": len(model.cluster_centers_), "n_iter": model.n_iter_}
+        print(json.dumps(told), flush=True)
+
+
+class Build:
+    """A process of one of the builds."""
+
+    def __init__(self, python, name):
+        command = [python, __file__, "--serve", name]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.fits = []
+
+    def fit(self):
+        self.process.stdin.write("fit\n")
+        self.process.stdin.flush()
+        self.fits.append(json.loads(self.process.stdout.readline()))
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+    @property
+    def seconds(self):
+        return min(fit["seconds"] for fit in self.fits)
+
+
+def compare(name, pythons, rounds, most_seconds):
+    """Seconds, cost and k of both builds. Long fits are repeated less often."""
+    old, new = builds = [Build(python, name) for python in pythons]
+    for _ in range(rounds):
+        for build in builds:
+            build.fit()
+        if old.seconds + new.seconds > most_seconds:
+            break
+    for build in builds:
+        build.close()
+    before, after = old.fits[0], new.fits[0]
+    return {
+        "case": name,
+        "old_seconds": old.seconds,
+        "new_seconds": new.seconds,
+        "old": {key: before[key] for key in ("cost", "k", "n_iter")},
+        "new": {key: after[key] for key in ("cost", "k", "n_iter")},
+    }
+
+
+def described(row, build):
+    found = row[build]
+    return f"cost {found['cost']:.10g}, k={found['k']}, {found['n_iter']} iterations"
+
+
+def line(row):
+    ratio = row["new_seconds"] / row["old_seconds"]
+    late = "" if ratio <= MOST else " **slower**"
+    worse = "" if row["new"]["cost"] <= row["old"]["cost"] * (1 + 1e-12) else " **higher cost**"
+    seconds = f"{row['old_seconds']:.4g} | {row['new_seconds']:.4g} | {ratio:.3f}{late}"
+    return f"| {row['case']} | {seconds} | {described(row, 'old')} | {described(row, 'new')}{worse} |"
+
+
+def commit():
+    described = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return described.stdout.strip() or "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--old", metavar="PYTHON", help="the interpreter of the older build")
+    parser.add_argument("--name", default="before", help="what the older build is, for the table")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of the names of the cases to run")
+    parser.add_argument("--rounds", type=int, default=5, help="most turns of each build (default: %(default)s)")
+    parser.add_argument("--most-seconds", type=float, default=6.0, help="no second turn for fits that take longer")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(options.serve)
+    heading = (
+        f"old: {options.name}, new: {commit()}; processor seconds on one thread of {processor()}, the best of up to"
+    )
+    head = [f"{heading} {options.rounds} turns", "", "| case | old | new | new : old | old | new |", "|" + "---|" * 6]
+    kept = RESULTS / "before_after.md"
+    rows = json.loads(kept.with_suffix(".json").read_text())["rows"] if options.only != [""] else []
+    for name in cases():
+        if any(part in name for part in options.only):
+            rows = [row for row in rows if row["case"] != name]
+            rows.append(compare(name, [options.old, sys.executable], options.rounds, options.most_seconds))
+            print(line(rows[-1]), flush=True)
+            kept.write_text("\n".join(head + [line(row) for row in rows]) + "\n")
+            kept.with_suffix(".json").write_text(json.dumps({"heading": head[0], "rows": rows}, indent=1) + "\n")
+
+
+def processor():
+    found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+    names = [text.split(":", 1)[1].strip() for text in found.splitlines() if text.startswith("Model name")]
+    return f"{platform.machine()} {' '.join(names)}"
+
+
+if __name__ == "__main__":
+    main()

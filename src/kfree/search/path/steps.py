@@ -1,0 +1,187 @@
+"""Steps of a staircase k(lam): penalties between which each number of clusters is best."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index
+from kfree.search.path.density_dips import REFUTED
+from kfree.search.path.verdicts import NO_DOUBT
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
+
+    ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` the width of the
+    step relative to its k. If held-out rows were tested, ``evidence`` is the number of standard deviations by which the
+    density dips between its clusters exceed those of data without clusters, ``share`` the share of neighbouring
+    clusters with a dip, and ``weakest`` the evidence of the weakest dip. Otherwise these three are None.
+    """
+
+    k: int
+    lam: float
+    lam_low: float
+    lam_high: float
+    cost: float
+    score: float
+    evidence: float | None = None
+    share: float | None = None
+    weakest: float | None = None
+
+
+class Steps(ABC):
+    """The steps of consecutive k, laid between the lowest and the highest penalty that there is.
+
+    ``penalties`` are those at which one more cluster pays, ``complete`` says that the last k has one cluster per
+    distinct row. ``evidence``, ``width`` and ``score`` are set by the kinds of staircases.
+    """
+
+    scale = "log"  # of penalties, in pictures
+    # The share of density dips below which a step is seldom correct.
+    MOST = 0.9
+    evidence: Floats
+    width: Floats
+    score: Floats
+
+    def __init__(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float], complete: bool):
+        self.k, self.cost, self.complete = k, cost, complete
+        self.lam_high = np.append(ends[1], penalties)[: len(cost)]
+        self.lam_low = np.append(penalties, ends[0])[: len(cost)]
+        self.lam = np.array([self._middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
+        self.n_outliers = 0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the suggested step has several clusters and all their density dips are clear."""
+        step = self.suggest()
+        return step.k > 1 and step.weakest is not None and step.weakest >= NO_DOUBT
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the suggested step has several clusters but too many of these have no density dip between them.
+
+        Too many is one in ten, or a single one where rows are clearly more in the middle than about the centres.
+        """
+        step = self.suggest()
+        if step.k == 1 or step.share is None or step.weakest is None:
+            return False
+        return step.share < self.MOST or step.weakest < REFUTED
+
+    def suggest(self) -> Step:
+        """The step best supported by the data."""
+        return self._step(self._ranked()[0])
+
+    def runner_up(self) -> Step | None:
+        """The second most plausible step, None if only one was tested."""
+        ranked = self._ranked()
+        return self._step(ranked[1]) if len(ranked) > 1 else None
+
+    def summary(self) -> dict[str, Any]:
+        """The suggested number of clusters and the strength of its evidence, by name.
+
+        Returns
+        -------
+        summary : dict
+            ``k``, ``lam``, ``score``, ``evidence``, ``share`` and ``weakest`` of the suggested step (see ``Step``),
+            ``runner_up`` (the second most plausible number of clusters or None), ``n_outliers``, ``is_sure`` and
+            ``is_doubtful``.
+        """
+        step, second = self.suggest(), self.runner_up()
+        names = ("k", "lam", "score", "evidence", "share", "weakest")
+        return {name: getattr(step, name) for name in names} | {
+            "runner_up": None if second is None else second.k,
+            "n_outliers": self.n_outliers,
+            "is_sure": self.is_sure,
+            "is_doubtful": self.is_doubtful,
+        }
+
+    def at(self, *, k: int | None = None, lam: float | None = None) -> Step:
+        """The step of k clusters, or the one that holds the penalty ``lam``.
+
+        Parameters
+        ----------
+        k : int, default=None
+            A number of clusters.
+        lam : float, default=None
+            A penalty. Give one of the two.
+
+        Returns
+        -------
+        step : Step
+            Where no penalty makes k clusters best, both bounds are the penalty at which the best number jumps across
+            k.
+        """
+        if (k is None) == (lam is None):
+            raise TypeError("at() takes either k=, a number of clusters, or lam=, the penalty of a cluster.")
+        if lam is not None:
+            return self._step(self._index_of_penalty(lam))
+        least, most = int(self.k[0]), int(self.k[-1])
+        if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < least:
+            raise ValueError(f"k={k!r} is not allowed; give a whole number ≥ {least}.")
+        if k > most:
+            raise ValueError(f"k={k} is more than {self._end()}")
+        return self._step(int(k) - least)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the steps over log lam, the suggested one marked. Needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        from kfree import plot
+
+        return plot.staircase(self, ax)  # type: ignore[no-untyped-call]
+
+    def __len__(self) -> int:
+        return len(self.k)
+
+    def _step(self, j: int) -> Step:
+        values = (self.lam[j], self.lam_low[j], self.lam_high[j], self.cost[j], self.score[j])
+        return Step(int(self.k[j]), *map(float, values), **self._verdict(j))
+
+    @abstractmethod
+    def _ranked(self) -> list[int]:
+        """Steps by plausibility, the suggested one first."""
+
+    @abstractmethod
+    def _verdict(self, j: int) -> dict[str, float]:
+        """The evidence for a step; empty if it was not tested."""
+
+    @abstractmethod
+    def _index_of_penalty(self, lam: float) -> int:
+        """The step that holds the penalty ``lam``."""
+
+    @abstractmethod
+    def _end(self) -> str:
+        """What the last step is, and what to do for more clusters."""
+
+    @staticmethod
+    @abstractmethod
+    def _middle(low: float, high: float) -> float:
+        """A penalty well inside a step."""
+
+
+def penalties_of(cost: Floats) -> Floats:
+    """The decrease of cost by the second, third, … cluster along the lower convex hull of (k, cost): never rising.
+
+    A clustering off the hull is best for no penalty.
+    """
+    hull: list[int] = []
+    for k, value in enumerate(cost):
+        while len(hull) > 1 and (value - cost[hull[-2]]) * (hull[-1] - hull[-2]) <= (
+            cost[hull[-1]] - cost[hull[-2]]
+        ) * (k - hull[-2]):
+            hull.pop()
+        hull.append(k)
+    return np.repeat(-np.diff(cost[hull]) / np.diff(hull), np.diff(hull))
