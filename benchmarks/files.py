@@ -130,7 +130,7 @@ def quality(only=None, least="0", share="0.25"):
             keep("quality", row, same=("set", "lam"))
 
 
-def automatic(share="0.25"):
+def automatic(share="0.9"):
     """Automatic k of the sets of automatic_k.py, with a share of the memory that a search on all rows takes."""
     import automatic_k
 
@@ -142,11 +142,11 @@ def automatic(share="0.25"):
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            expected = DPMeans().fit(X).n_clusters_
             try:
                 model = DPMeans(memory=memory).fit(X)
             except ValueError:  # so few rows that no summary of them is smaller
                 continue
+            expected = DPMeans().fit(X).n_clusters_
         row = {
             "set": name,
             "rows": len(X),
@@ -234,7 +234,9 @@ def peers(n_rows="1e7", epochs="1,5"):
 
 def _cost(judge, rows, centres):
     """The inertia of all rows about given centres."""
-    judge.fit(centres)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one iteration, so that it has these centres
+        judge.fit(centres)
     return -judge.score(rows)
 
 
