@@ -55,7 +55,8 @@ def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, beg
         raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')
     device = require_device()
     is_there = isinstance(X, torch.Tensor) and X.device == device
-    require_room(*X.shape, 0 if is_there else X.shape[0] * X.shape[1] * X.dtype.itemsize, device)
+    n_rows, n_features = X.shape
+    require_room(n_rows, n_features, 0 if is_there else n_rows * n_features * X.dtype.itemsize, device)
     rows = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.require(X, requirements="W")).to(device)
     weights = None if weight is None else torch.from_numpy(weight).to(device)
 

@@ -261,4 +261,5 @@ class _Exchange:
 
 def _statistics(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """Weights, sums and sse from the columns (…, d + 2) that are summed together."""
-    return tuple(np.ascontiguousarray(part) for part in (sums[..., -1], sums[..., :-2], sums[..., -2]))
+    weights, coordinates, sse = (np.ascontiguousarray(part) for part in (sums[..., -1], sums[..., :-2], sums[..., -2]))
+    return weights, coordinates, sse
