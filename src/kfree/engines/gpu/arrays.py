@@ -33,7 +33,7 @@ class TorchArrays:
         return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
 
     def to_numpy(self, array: torch.Tensor) -> NDArray[Any]:
-        return array.cpu().numpy()
+        return np.asarray(array.cpu().numpy())
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()
