@@ -146,7 +146,7 @@ def test_progress_names_the_pass_and_the_bytes(written, capsys):
     assert re.search(r"cost \S+, \d+ clusters; pass \d+, (0\.\d+) of \1 MB", shown)
 
 
-def test_ctrl_c_keeps_the_state_of_the_last_pass(written):
+def test_a_search_that_may_not_go_on_keeps_the_state_of_the_last_pass(written):
     X, _ = rows_with_weights(20_000)
     rows = open_rows(written(X, NAMES[:3]))
     model = KMeans(40, random_state=1, memory=MEMORY)
