@@ -112,7 +112,7 @@ BAD_GRAPHS = {
     "a word": ("graph", "given as str"),
     "objects": (np.array([[0, {}], [{}, 0]], dtype=object), "not supported between instances of 'dict' and 'int'"),
     "complex": (sp.csr_array(np.eye(2) * 1j), "weights of type complex128"),
-    "fractions as names": (np.array([[0, 1.5], [1, 2], [0, 2]]), "fractions or NaN"),
+    "fractions as names": (np.array([[0, 1.5], [1, 2], [0, 2]]), "fractions, NaN or numbers beyond"),
 }
 
 

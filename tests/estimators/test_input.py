@@ -102,7 +102,7 @@ BAD_PARAMETERS = [
     (DPMeans, {"search": "sweeps"}, r"search='sweeps' is not allowed; .* \(did you mean 'sweep'\?\)"),
     (DPMeans, {"order": "shuffled"}, "order='shuffled' is not allowed; give one of 'given', 'random'"),
     (DPMeans, {"metric": "cosin"}, "did you mean 'cosine'"),
-    (DPMeans, {"engine": "gpu"}, "give one of 'auto', 'native', 'reference'"),
+    (DPMeans, {"engine": "cuda"}, "give one of 'auto', 'native', 'reference', 'gpu', 'dask'"),
     (DPMeans, {"n_threads": 0}, "n_threads=0 is not allowed; give a whole number ≥ 1 or None"),
     (DPMeans, {"max_iter": 2.5}, "max_iter=2.5 is not allowed"),
     (DPMeans, {"max_clusters": 0}, "max_clusters=0 is not allowed"),

@@ -10,7 +10,7 @@ from common import blobs
 from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP
 from kfree.core.frame import Frame
 from kfree.core.stats import GaussianStats
-from kfree.estimators import _span, bayesian_k_means, dp_means, hard_hdp
+from kfree.estimators import _hdp_search, _span, bayesian_k_means, dp_means
 from kfree.estimators._span import coordinates, ended, is_wide
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
@@ -116,7 +116,7 @@ def test_groups_in_the_span(weighted, rng, monkeypatch):
     X, groups = wide(rng), rng.integers(3, size=60)
     weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
     here = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
-    monkeypatch.setattr(hard_hdp, "is_wide", lambda rows: False)
+    monkeypatch.setattr(_hdp_search, "is_wide", lambda rows: False)
     there = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
     assert_same_partition(here.labels_, there.labels_)
     assert here.cost_ == pytest.approx(there.cost_, rel=1e-9)

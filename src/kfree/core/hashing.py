@@ -23,7 +23,7 @@ def fingerprints(labels: NDArray[np.int32], begin: int, n_clusters: int) -> NDAr
     --------
     >>> import numpy as np
     >>> from kfree.core.hashing import fingerprints, hashed
-    >>> fingerprints(np.array([0, 1, 1], dtype=np.int32), 5, 2)[0] == hashed(5, 6)[0]
+    >>> bool(fingerprints(np.array([0, 1, 1], dtype=np.int32), 5, 2)[0] == hashed(5, 6)[0])
     True
     """
     found = np.zeros(n_clusters, dtype=np.uint64)

@@ -8,6 +8,7 @@ from typing import Any
 from kfree.core.frame import Frame
 from kfree.core.stats import Floats
 from kfree.engines.chunked.engine import ChunkedEngine
+from kfree.engines.gpu.device import require_device
 from kfree.engines.local.engine import LocalEngine, open_parts
 from kfree.native.implementations import IMPLEMENTATIONS, implementation
 
@@ -29,6 +30,7 @@ def open_engine(
     ``parts`` are the rows at which parts begin, multiples of the block size; the answer does not depend on them.
     """
     if name == "gpu":
+        require_device()
         from kfree.engines.gpu.engine import open_gpu  # torch takes seconds to import
 
         return open_gpu(X, weight, unit, frame, parts)

@@ -187,7 +187,7 @@ def _numeric(values, what):
     except (TypeError, ValueError) as error:
         if what in str(error):
             raise
-        raise ValueError(f"{what} holds values that are not numbers ({error}); give {_ACCEPTED}.") from error
+        raise type(error)(f"{what} holds values that are not numbers ({error}); give {_ACCEPTED}.") from error
 
 
 def _as_float(matrix):

@@ -15,7 +15,7 @@ def is_tensor(X):
     return any(
         isinstance(X, getattr(sys.modules[name], kind))
         for name, kind in (("torch", "Tensor"), ("cupy", "ndarray"))
-        if name in sys.modules
+        if sys.modules.get(name)
     )
 
 
@@ -54,15 +54,16 @@ def validated_tensor(X, estimator):
 
 def in_memory(rows, index=None):
     """Rows or labels, all or some, as an array of NumPy; others than tensors stay what they are."""
+    if index is None:
+        return rows.cpu().numpy() if is_tensor(rows) else rows
+    if isinstance(index, slice):
+        return in_memory(rows[index])
+    index = np.flatnonzero(index) if index.dtype == bool else index
     if not is_tensor(rows):
-        return rows if index is None else taken(rows, index)
+        return taken(rows, index)
     import torch
 
-    if isinstance(index, slice):
-        rows = rows[index]
-    elif index is not None:
-        rows = rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)]
-    return rows.cpu().numpy()
+    return in_memory(rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)])
 
 
 def placed_like(labels, X):

@@ -9,7 +9,7 @@ from typing import Generic
 
 import numpy as np
 
-from kfree.core.stats import Index, Labels
+from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_of, one_cluster
@@ -79,9 +79,19 @@ def _updated_cut(
 def outer_half(whole: HardClustering[S], part: CostRuleEngine[S], objective: FreeEnergy[S]) -> Labels:
     """1 for the rows that fit their cluster worse than its median row: what lies around a narrow cluster within it."""
     rule = objective.labelling(whole.stats)
-    costs = np.concatenate([rule.costs(block)[:, 0] for block in part.blocks()])
-    side: Labels = (costs > np.median(costs)).astype(np.int32)
+    costs = [rule.costs(block)[:, 0] for block in part.blocks()]
+    weights = [
+        np.broadcast_to(np.ravel(weight), len(cost)) for weight, cost in zip(part.block_weights(), costs, strict=True)
+    ]
+    side: Labels = (np.concatenate(costs) > _median(np.concatenate(costs), np.concatenate(weights))).astype(np.int32)
     return side
+
+
+def _median(values: Floats, weights: Floats) -> float:
+    """The least value up to which lies half of the weight."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(below, below[-1] / 2)]])
 
 
 def divided(
