@@ -14,10 +14,8 @@ from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import generic_direction
 from kfree.engines.gpu.device import require_device, require_room
-from kfree.engines.gpu.part import GpuPart
-from kfree.engines.local.engine import LocalEngine, centred_frame
-from kfree.engines.local.part import LocalPart
-from kfree.native.implementations import implementation
+from kfree.engines.gpu.part import GpuPart, in_process
+from kfree.engines.local.engine import LocalEngine, centred_frame, gathered
 
 
 class GpuEngine(ChunkedEngine):
@@ -34,19 +32,14 @@ class GpuEngine(ChunkedEngine):
 
     def gaps(self, centres: Floats) -> Floats:
         everyone = np.arange(len(centres))
-        part = _in_memory(centres, None, Frame.plain(self.n_features))
+        part = in_process(centres, None, Frame.plain(self.n_features))
         return part.second_nearest(everyone, everyone.astype(np.int32), centres)[1]
 
     def generic_axis(self) -> Floats:
         return generic_direction(self.n_features)
 
     def copies(self, rows: Index) -> LocalEngine:
-        found = []
-        for part in self._gpu:
-            inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
-            found.append(part.copied(inside - part.begin))
-        weight = None if found[0][1] is None else np.concatenate([weight for _, weight in found])
-        return LocalEngine("native", _in_memory(np.concatenate([X for X, _ in found]), weight, self.frame))
+        return LocalEngine("native", in_process(*gathered(self.parts, rows), self.frame))
 
 
 def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int]) -> GpuEngine:
@@ -81,7 +74,3 @@ def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, beg
         anchor = rows[first_row_that_counts(weight)].double().cpu().numpy()
         frame = centred_frame(engine_in(Frame(anchor, np.zeros(rows.shape[1]))))
     return engine_in(frame)
-
-
-def _in_memory(X: Any, weight: Floats | None, frame: Frame) -> LocalPart:
-    return LocalPart(implementation("native", "rows"), X, weight, frame, n_threads=None)

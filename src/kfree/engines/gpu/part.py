@@ -32,6 +32,11 @@ def uploaded(X: Any, weight: Floats | None, frame: Frame, begin: int) -> GpuPart
     return GpuPart(rows, weights, frame, begin, alone=False, is_last=False)
 
 
+def in_process(X: Any, weight: Floats | None, frame: Frame) -> LocalPart:
+    """Rows in memory, for what the CPU computes."""
+    return LocalPart(implementation("native", "rows"), X, weight, frame, n_threads=None)
+
+
 class GpuPart(InMemoryPart):
     """Dense rows ``begin`` … of a tensor. ``alone``: there is no other part; ``is_last``: none follows."""
 
@@ -168,8 +173,7 @@ class GpuPart(InMemoryPart):
 
     def on_cpu(self, rows: torch.Tensor) -> LocalPart:
         """Some rows in memory, for what goes from one row to the next."""
-        X, weight = self.copied(self.arrays.to_numpy(rows))
-        return LocalPart(implementation("native", "rows"), X, weight, self.frame, n_threads=None)
+        return in_process(*self.copied(self.arrays.to_numpy(rows)), self.frame)
 
     @cached_property
     def _everyone(self) -> sums.Segments:

@@ -14,6 +14,7 @@ from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import generic_direction
 from kfree.engines.local.part import LocalPart
+from kfree.engines.parts import Part
 
 
 class RowEngine(ChunkedEngine):
@@ -36,15 +37,8 @@ class RowEngine(ChunkedEngine):
         return generic_direction(self.n_features)
 
     def copies(self, rows: Index) -> LocalEngine:
-        found = []
-        for part in self._local:
-            inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
-            found.append(part.copied(inside - part.begin))
-        X = [X for X, _ in found]
-        weight = None if found[0][1] is None else np.concatenate([weight for _, weight in found])
-        stacked = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
-        part = self._local[0]
-        return LocalEngine(self.name, LocalPart(part.passes, stacked, weight, self.frame, part.n_threads))
+        (X, weight), part = gathered(self.parts, rows), self._local[0]
+        return LocalEngine(self.name, LocalPart(part.passes, X, weight, self.frame, part.n_threads))
 
 
 class LocalEngine(RowEngine):
@@ -69,6 +63,18 @@ class LocalEngine(RowEngine):
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         return self._part.best_candidate(candidates, sq_dist)
+
+
+def gathered(parts: Sequence[Part], rows: Index) -> tuple[Any, Floats | None]:
+    """Some rows of all parts, by their global numbers, which ascend, and their weights, in memory."""
+    found = []
+    for part in parts:
+        inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
+        found.append(part.copied(inside - part.begin))
+    X = [X for X, _ in found]
+    weights = [weight for _, weight in found if weight is not None]
+    stacked = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)
+    return stacked, np.concatenate(weights) if weights else None
 
 
 def open_parts(
