@@ -30,10 +30,10 @@ def open_engine(
     ``parts`` are the rows at which parts begin, multiples of the block size; the answer does not depend on them.
     """
     if name == "gpu":
-        require_device()
+        device = require_device()
         from kfree.engines.gpu.engine import open_gpu  # torch takes seconds to import
 
-        return open_gpu(X, weight, unit, frame, parts)
+        return open_gpu(X, weight, unit, frame, parts, device)
     passes = implementation(name, "rows")
     return open_parts("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads, parts)
 

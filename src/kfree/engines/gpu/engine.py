@@ -13,7 +13,7 @@ from kfree.core.frame import Frame
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import generic_direction
-from kfree.engines.gpu.device import require_device, require_room
+from kfree.engines.gpu.device import require_room
 from kfree.engines.gpu.part import GpuPart, in_process
 from kfree.engines.local.engine import LocalEngine, centred_frame, gathered
 
@@ -42,11 +42,12 @@ class GpuEngine(ChunkedEngine):
         return LocalEngine("native", in_process(*gathered(self.parts, rows), self.frame))
 
 
-def open_gpu(X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int]) -> GpuEngine:
+def open_gpu(
+    X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int], device: torch.device
+) -> GpuEngine:
     """Validated rows on the GPU, in parts that begin at the rows ``begins``; see ``registry.open_engine``."""
     if sp.issparse(X):
         raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')
-    device = require_device()
     is_there = isinstance(X, torch.Tensor) and X.device == device
     n_rows, n_features = X.shape
     require_room(n_rows, n_features, 0 if is_there else n_rows * n_features * X.dtype.itemsize, device)

@@ -14,6 +14,18 @@ def coordinates(x, anchor, shift, length, UNIT: tl.constexpr):
 
 
 @triton.jit
+def coordinate_tile(
+    X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT: tl.constexpr
+):  # fmt: skip
+    """z of some columns of a tile of rows; zero beyond the columns and where ``mask`` is not set."""
+    inside = mask[:, None] & (column < d)[None, :]
+    x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
+    a = tl.load(anchor + column, mask=column < d, other=0.0)
+    s = tl.load(shift + column, mask=column < d, other=0.0)
+    return tl.where(inside, coordinates(x, a[None, :], s[None, :], length[:, None], UNIT), 0.0)
+
+
+@triton.jit
 def sq_dist_to(
     X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride,
     UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
@@ -22,12 +34,9 @@ def sq_dist_to(
     total = tl.zeros([BLOCK_ROWS], tl.float64)
     for first in range(0, d, 16):
         column = first + tl.arange(0, 16)
+        z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
         inside = mask[:, None] & (column < d)[None, :]
-        x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
-        c = tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
-        a = tl.load(anchor + column, mask=column < d, other=0.0)
-        s = tl.load(shift + column, mask=column < d, other=0.0)
-        gap = tl.where(inside, coordinates(x, a[None, :], s[None, :], length[:, None], UNIT) - c, 0.0)
+        gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
         total = _in_order(total, gap * gap, BLOCK_ROWS)
     return total
 

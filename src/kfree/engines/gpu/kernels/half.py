@@ -7,7 +7,7 @@ as a distance; what the sums of products leave out is bounded by ``rounding``·(
 import triton
 import triton.language as tl
 
-from kfree.engines.gpu.kernels.coordinates import coordinates
+from kfree.engines.gpu.kernels.coordinates import coordinate_tile
 from kfree.engines.gpu.kernels.rank import MARGIN
 
 
@@ -35,11 +35,7 @@ def halve(
         norm = tl.zeros([BLOCK_ROWS], tl.float64)
         for first in range(0, WIDTH, BLOCK_COLUMNS):
             column = first + tl.arange(0, BLOCK_COLUMNS)
-            inside = mask[:, None] & (column < d)[None, :]
-            x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
-            a = tl.load(anchor + column, mask=column < d, other=0.0)
-            s = tl.load(shift + column, mask=column < d, other=0.0)
-            z = tl.where(inside, coordinates(x, a[None, :], s[None, :], length[:, None], UNIT) * scale, 0.0)
+            z = scale * coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
             boxed = tl.minimum(tl.maximum(z, -largest), largest)
             z_16 = boxed.to(tl.float32).to(tl.float16)
             kept = z_16.to(tl.float64)

@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from kfree.engines.gpu.kernels.coordinates import coordinates
+from kfree.engines.gpu.kernels.coordinates import coordinate_tile
 
 
 @triton.jit(do_not_specialize=["n_rows"])
@@ -19,11 +19,7 @@ def quantize(
     norm = tl.zeros([BLOCK_ROWS], tl.int32)
     for first in range(0, WIDTH, BLOCK_COLUMNS):
         column = first + tl.arange(0, BLOCK_COLUMNS)
-        inside = mask[:, None] & (column < d)[None, :]
-        x = tl.load(X + row[:, None] * row_stride + column[None, :] * column_stride, mask=inside, other=0.0)
-        a = tl.load(anchor + column, mask=column < d, other=0.0)
-        s = tl.load(shift + column, mask=column < d, other=0.0)
-        z = tl.where(inside, coordinates(x, a[None, :], s[None, :], length[:, None], UNIT), 0.0)
+        z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
         q = tl.minimum(tl.maximum(tl.floor(z / step + 0.5), -largest), largest)
         gap = z - step * q
         left_out += tl.sum(gap * gap, axis=1)
