@@ -305,8 +305,8 @@ MISTAKES = {
         ["native/test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (
-        "search/path/density_dips.py",
-        "own = np.where(inside[rows], weight[rows], 0.0)",
+        "search/path/windows.py",
+        "own = np.where(labels == end, self.weight[rows], 0.0)",
         "own = np.zeros(len(rows))",
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
