@@ -532,6 +532,24 @@ MISTAKES = {
         "self.fixed + self.per_weight * 1000",
         ["estimators/test_online_micro.py", "first_chunk"],
     ),
+    "groups are sought across clusters": (
+        "estimators/_column_advice.py",
+        "np.unique(rows[labels == cluster], axis=0)",
+        "np.unique(rows, axis=0)",
+        ["estimators/test_advice.py", "no_advice and ten"],
+    ),
+    "halves are drawn from all rows alike": (
+        "search/path/halves.py",
+        'np.argsort(strata[single], kind="stable")',
+        'np.argsort(0 * strata[single], kind="stable")',
+        ["search/test_path_parts.py", "every_stratum"],
+    ),
+    "unimodality is tested for the suggested step alone": (
+        "search/path/verdicts.py",
+        "decisive = {self._merit(score)[1], *self.ranked(score)[:2]}",
+        "decisive = {*self.ranked(score)[:1]}",
+        ["search/test_staircase.py", "asked_only"],
+    ),
     "one long axis passes for round": (
         "estimators/_advice.py",
         "rest = variance[1:].sum() / (n_features - 1)",

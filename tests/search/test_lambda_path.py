@@ -10,11 +10,11 @@ from oracles.centres import all_partitions, partition_cost
 
 from kfree import DPMeans, farthest_first_lambda, lambda_path
 from kfree.core.sites import Sites
+from kfree.core.spaces import EUCLIDEAN
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.state import one_cluster
 from kfree.search.path.best_by_k import BestByK
-from kfree.core.spaces import EUCLIDEAN
 from kfree.search.path.density_dips import NARROW, WIDE, Trial, density_dips, unimodality
 from kfree.search.path.lam_path import staircase_to
 from kfree.search.path.micro_clusters import make_micro_clusters, sample_of
