@@ -534,8 +534,8 @@ MISTAKES = {
     ),
     "groups are sought across clusters": (
         "estimators/_column_advice.py",
-        "np.unique(rows[labels == cluster], axis=0)",
-        "np.unique(rows, axis=0)",
+        "_distinct(rows[labels == cluster])",
+        "_distinct(rows)",
         ["estimators/test_advice.py", "no_advice and ten"],
     ),
     "halves are drawn from all rows alike": (

@@ -16,7 +16,7 @@ from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis
-from kfree.search.path.outliers import far_rows
+from kfree.search.path.outliers import _sq_distances, far_rows
 
 
 def local(X):
@@ -151,6 +151,15 @@ def test_no_row_of_a_gaussian_or_a_uniform_cube_is_far(rng, d):
         rng.normal(size=(1000, d)) * np.arange(1, d + 1),
     ):
         assert not far_rows(local(X)).any()
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+def test_distances_by_inner_products_are_those_of_the_rows(far, rng):
+    X = rng.normal(size=(60, 70)) + 1e3
+    X[0] += far
+    X[7] = X[30]
+    expected = ((X[:, None] - X[None, :20]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(_sq_distances(local(X), 20), expected, rtol=1e-6 if far else 1e-9)
 
 
 NOTHING_THERE = {
