@@ -10,7 +10,7 @@ from kfree.engines.contract import SampleEngine, row_weights
 
 
 def spread_seeds(engine: SampleEngine, n_seeds: int, rng: np.random.RandomState) -> Floats:
-    """Distinct rows in proportion to weight·squared distance to the nearest seed so far; fewer if there are fewer.
+    """Rows in proportion to weight·squared distance to the nearest seed so far; fewer if there are fewer values.
 
     Each round adds half as many as there are. One pass over the rows serves all seeds of a round, so that 500 take 15
     passes; k-means++ takes 500.
