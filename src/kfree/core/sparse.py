@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+
+# Rows in memory, dense or sparse.
+ArrayOrCSR = NDArray[Any] | sp.csr_array
 
 
 def require_structure(X: Any, name: str) -> None:

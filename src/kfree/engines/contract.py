@@ -20,6 +20,7 @@ from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 
 Fingerprints = NDArray[np.uint64]
@@ -250,6 +251,9 @@ class SampleEngine(Engine, Protocol):
 
     def rows(self, index: Index) -> Floats:
         """Coordinates of some rows."""
+
+    def given(self) -> ArrayOrCSR:
+        """All rows as they were given, not in coordinates of the frame; of a kernel, the numbers of its rows."""
 
     def among(self, index: Index) -> SampleEngine:
         """An engine that holds copies of these rows, with their weights and in the same frame."""

@@ -62,7 +62,7 @@ class Found:
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
-    _engines = IMPLEMENTATIONS
+    _engines: tuple[str, ...] = IMPLEMENTATIONS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

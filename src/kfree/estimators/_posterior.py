@@ -1,6 +1,9 @@
 """Labels and outliers of rows under the posterior of Bayesian clusters."""
 
+from collections.abc import Callable
+
 import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
@@ -8,8 +11,13 @@ from kfree.estimators._explained import Judging, spreads_by
 from kfree.estimators._model_distances import distances_of_models
 
 
-class ByPosterior(Judging):
+class ByPosterior(Judging, ClusterMixin, BaseEstimator):
     """For estimators whose ``model`` is one of ``DATA``, with fitted attributes that ``_keep_posterior`` sets."""
+
+    model: str
+    engine: str
+    n_threads: int | None
+    _check_parameters: Callable[[], None]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

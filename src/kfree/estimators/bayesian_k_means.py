@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +25,7 @@ from kfree.search.evidence.hard_labels import relabelled
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
     """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``

@@ -81,6 +81,10 @@ class Affinity(ABC):
     def among(self) -> Any:
         """All affinities between the rows of the fit."""
 
+    @abstractmethod
+    def to_new(self, X: Any) -> Any:
+        """Affinities of new rows to those of the fit."""
+
     def matrix(
         self, normalised: bool, rng: np.random.RandomState, weight: Floats | None = None
     ) -> tuple[Matrix, Floats | None]:

@@ -115,6 +115,16 @@ class ChunkedEngine(ABC):
     def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
         return _concatenated([part.sq_dists(one, centres) for part, one in self._with(assignment)])
 
+    @property
+    @abstractmethod
+    def description(self) -> str: ...
+
+    @abstractmethod
+    def gaps(self, centres: Floats) -> Floats: ...
+
+    @abstractmethod
+    def generic_axis(self) -> Floats: ...
+
     @abstractmethod
     def copies(self, rows: Index) -> SampleEngine:
         """Some rows, by their global numbers, in the memory of this process."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import generic_direction
@@ -57,6 +58,9 @@ class LocalEngine(RowEngine):
 
     def rows(self, index: Index) -> Floats:
         return self._part.points(index)
+
+    def given(self) -> ArrayOrCSR:
+        return self._part.X
 
     def sq_distances(self, centres: Floats) -> Floats:
         return self._part.sq_distances(centres)
