@@ -73,7 +73,7 @@ class SharedSearch(Watched):
 
             def search(scale, sites):
                 scaled = self._scaled(objective, scale)
-                return self._descended(engine.penalised(scaled.lam_local), scaled, sites, watch)
+                return self._descended(engine, scaled, sites, watch)
 
             scale, descent = nearest_to(self.target_k, 1.0, search, watch.may_go_on)
         objective = self._scaled(objective, scale)
@@ -84,7 +84,7 @@ class SharedSearch(Watched):
                 f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
                 UserWarning,
             )
-        return objective, *self._finished(engine.penalised(objective.lam_local), objective, descent, watch)
+        return objective, *self._finished(engine, objective, descent, watch)
 
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""

@@ -188,10 +188,9 @@ class HardHDP(SharedSearch, SharedClusterer):
         where = engine if space is not None else self._in_span(rows, group, weight, engine)
         objective = self._objective(where)
         if self.target_k is None:
-            state, descent = self._search(where.penalised(objective.lam_local), objective, None)
+            state, descent = self._search(where, objective, None)
         else:
             objective, state, descent = self._with_target_k(where, objective)
-        engine = engine.penalised(objective.lam_local)
         if where.n_features != engine.n_features:
             state = lifted_groups(state, where, engine, objective)
             descent.cost_history = ended(descent.cost_history, state.cost)
