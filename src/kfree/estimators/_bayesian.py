@@ -58,7 +58,8 @@ class Counted(ABC):
         rest.rows, rest.weight = self.aside, None
         everywhere = np.empty(len(self.counts), dtype=np.int32)
         everywhere[self.counts] = labels
-        everywhere[~self.counts] = rest.open(engine, "brute", n_threads).assign(rule)[0]
+        others = rest.open(engine, "brute", n_threads)
+        everywhere[~self.counts] = others.labels(others.assign(rule)[0])
         return everywhere
 
 

@@ -46,7 +46,7 @@ class ByPosterior(Judging, ClusterMixin, BaseEstimator):
         of all labels that raises the free energy.
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        found = engine.assign(self._rule_)[0]
+        found = engine.labels(engine.assign(self._rule_)[0])
         return self._or_new(self._rank_[found], X, allow_new)
 
     def _fitted_data(self, X):

@@ -237,7 +237,7 @@ class AgglomerativeBayes(ByPosterior):
     def _publish(self, X, data, engine, objective, tree):
         """Set the fitted attributes."""
         labels = self._numbered(tree, tree.best_k)
-        stats = engine.stats_of(labels, tree.best_k)
+        stats = engine.stats_of(engine.assignment(labels, tree.best_k))
         posterior = self._posterior_of(data, objective, stats, labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._keep_posterior(
