@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 ArrayOrCSR = NDArray[Any] | sp.csr_array
 
 
+def dense(rows: ArrayOrCSR) -> NDArray[Any]:
+    """Rows as an array, which is not copied if it is one."""
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+
 def require_structure(X: Any, name: str) -> None:
     """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
 

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Array
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
@@ -237,10 +238,10 @@ class Engine(Protocol):
         one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
         """
 
-    def labels(self, assignment: Assignment) -> Any:
+    def labels(self, assignment: Assignment) -> Array:
         """The labels, one per row, for publishing."""
 
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         """The squared distance of each row to its centre, for publishing."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, Self, TypeVar
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Labels
 from kfree.engines.contract import Assignment
 
@@ -22,7 +23,7 @@ class Rule(Protocol):
 
     def take(self, clusters: Any) -> Self: ...
 
-    def costs(self, rows: Any) -> Floats:
+    def costs(self, rows: ArrayOrCSR) -> Floats:
         """All costs (n, k)."""
 
 

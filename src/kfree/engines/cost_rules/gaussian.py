@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -21,7 +21,9 @@ class GaussianRows(LabelledRows[GaussianStats, QuadraticRule]):
     """Rows ``z`` (n, d), float64 and contiguous, with passes from ``kfree.native._core`` or the reference
     implementation; ``weight`` (n,) > 0."""
 
-    def __init__(self, passes: Any, z: Floats, algorithm: str, n_threads: int | None, weight: Floats | None = None):
+    def __init__(
+        self, passes: ModuleType, z: Floats, algorithm: str, n_threads: int | None, weight: Floats | None = None
+    ):
         super().__init__(z.shape, weight)
         self._passes, self._n_threads = passes, thread_count(n_threads)
         small = self.n_features > TREE_FEATURES or self.n_rows < TREE_ROWS

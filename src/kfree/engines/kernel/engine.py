@@ -7,8 +7,6 @@ rows that the kernel is between, so that all of them are in one part.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -177,7 +175,7 @@ class KernelPart(InMemoryPart):
             points[:, self.gram.n_rows :] = self.gram.rows(self.index[rows])
         return points
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         return self.index[rows], None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:

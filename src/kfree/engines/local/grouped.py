@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, totals
 from kfree.engines.contract import Assignment, Pass
 from kfree.engines.local.engine import LocalEngine, open_parts
@@ -62,7 +63,7 @@ class GroupedEngine(LocalEngine):
     def open(
         cls,
         name: str,
-        X: Any,
+        X: ArrayOrCSR,
         group: Index,
         *,
         weight: Floats | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, Used, used_by_none
 from kfree.engines.contract import Assignment
 from kfree.engines.in_memory.exchange import NEARLY
@@ -36,9 +38,9 @@ class GroupedPart(LocalPart):
 
     def __init__(
         self,
-        passes: Any,
-        grouped: Any,
-        X: Any,
+        passes: ModuleType,
+        grouped: ModuleType,
+        X: ArrayOrCSR,
         group: Index,
         weight: Floats | None,
         frame: Frame,

@@ -67,7 +67,7 @@ def merging_passes(engine: str) -> ModuleType:
 
 
 def grow(
-    rows: Any, engine: CostRuleEngine[Any], objective: FreeEnergy[Any], passes: Any, conga: bool, n_threads: int
+    rows: Any, engine: CostRuleEngine[Any], objective: FreeEnergy[Any], passes: ModuleType, conga: bool, n_threads: int
 ) -> Tree:
     """Merge the cheapest pair, the smallest one on ties, until all rows are together.
 
