@@ -280,6 +280,12 @@ MISTAKES = {
         "order = self.arrays.argsort(sq_dist)[:size]",
         ["estimators/test_k_means.py", "relocated"],
     ),
+    "a merge under a free energy asks for labels": (
+        "search/evidence/bayesian.py",
+        "engine.renumbered(state.assignment, numbers, state.n_clusters)",
+        "engine.assignment(numbers[engine.labels(state.assignment)], state.n_clusters)",
+        ["engines/test_cost_rules.py", "no_labels_cross and brute"],
+    ),
     "a merged cluster is not offered to the others": (
         "search/agglomerate.py",
         "better & self._alive[earlier]",

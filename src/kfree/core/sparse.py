@@ -7,6 +7,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+
+# Rows in memory, dense or sparse.
+ArrayOrCSR = NDArray[Any] | sp.csr_array
+
+
+def dense(rows: ArrayOrCSR) -> NDArray[Any]:
+    """Rows as an array, which is not copied if it is one."""
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
 
 
 def require_structure(X: Any, name: str) -> None:

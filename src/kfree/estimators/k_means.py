@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.sites import Sites
 from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._found import Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import random_generator, require, require_count
 from kfree.estimators._warnings import warn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.core.taking import taken
 from kfree.engines.contract import Fingerprints
@@ -30,8 +32,8 @@ class LocalPart(InMemoryPart):
 
     def __init__(
         self,
-        passes: Any,
-        X: Any,
+        passes: ModuleType,
+        X: ArrayOrCSR,
         weight: Floats | None,
         frame: Frame,
         n_threads: int | None,
@@ -144,7 +146,7 @@ class LocalPart(InMemoryPart):
         self.passes.copy(self._rows, np.ascontiguousarray(rows, dtype=np.int64), z)
         return z
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         return taken(self.X, rows), None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:

@@ -5,6 +5,7 @@
 
 #include "core/exact.hpp"
 #include "core/parallel.hpp"
+#include "core/partners.hpp"
 
 namespace kfree {
 namespace {
@@ -14,34 +15,33 @@ class Pairs {
  public:
   Pairs(Sites sites, std::vector<double> weight, const std::function<bool()>& go_on)
       : sites_(std::move(sites)), weight_(std::move(weight)), lightest_(*std::ranges::min_element(weight_)),
-        go_on_(go_on), alive_(sites_.k, true), partner_(sites_.k, -1), cost_(sites_.k, NEVER) {
+        go_on_(go_on), alive_(sites_.k, true), partners_(sites_.k) {
     for (int64_t a = 0; a < sites_.k; ++a) find_partner(a);
   }
 
-  // The cluster that begins the cheapest pair.
-  int64_t cheapest() const { return std::min_element(cost_.begin(), cost_.end()) - cost_.begin(); }
-  double cost(int64_t a) const { return cost_[a]; }
+  // The cheapest pair.
+  MergePair first() {
+    return partners_.first([&](int64_t a) { find_partner(a); });
+  }
 
-  Merge merge(int64_t into) {
-    const int64_t from = partner_[into];
+  Merge merge(int64_t into, int64_t from) {
     const double both = weight_[into] + weight_[from], share = weight_[from] / both;
     std::vector<double> centre(sites_[into], sites_[into] + sites_.d);
     move_towards(centre.data(), sites_[from], share, sites_.d);
     sites_.place(into, centre.data());
     weight_[into] = both;
     alive_[from] = false;
-    cost_[from] = NEVER;
+    partners_.remove(from);
     for (int64_t a = 0; a < from; ++a) {
       if (!alive_[a]) continue;
-      if (a == into || partner_[a] == into || partner_[a] == from) find_partner(a);
-      else if (a < into) offer(a, into, exact_cost(a, into));
+      // At once: a rounding error could make a lower bound of the old cost too high.
+      if (a == into || partners_.has(a, into) || partners_.has(a, from)) find_partner(a);
+      else if (a < into) partners_.offer(a, {a, into, exact_cost(a, into)});
     }
     return {into, from, share};
   }
 
  private:
-  static constexpr double NEVER = std::numeric_limits<double>::infinity();
-
   double pair_cost(int64_t a, int64_t b, double sq_dist) const {
     return weight_[a] * (weight_[b] / (weight_[a] + weight_[b])) * sq_dist;
   }
@@ -55,17 +55,9 @@ class Pairs {
     return pair_cost(a, b, sum);
   }
 
-  void offer(int64_t a, int64_t b, double cost) {
-    if (cost < cost_[a] || (cost == cost_[a] && b < partner_[a])) {
-      cost_[a] = cost;
-      partner_[a] = b;
-    }
-  }
-
   void find_partner(int64_t a) {
     if (!go_on_()) throw Interrupted();
-    cost_[a] = NEVER;
-    partner_[a] = -1;
+    MergePair best;
     // No pair costs less than half the lighter weight, a little less for roundings, times the squared distance: most
     // are dismissed without a division.
     const double at_least = 0.499 * std::min(weight_[a], lightest_);
@@ -74,9 +66,11 @@ class Pairs {
       exact::sq_dist_panel(sites_[a], sites_.panel(p), sites_.d, sq_dist);
       for (int64_t b = std::max(a + 1, p * PANEL); b < std::min(sites_.k, (p + 1) * PANEL); ++b) {
         const double gap = sq_dist[b - p * PANEL];
-        if (at_least * gap <= cost_[a] && alive_[b]) offer(a, b, pair_cost(a, b, gap));
+        if (!(at_least * gap <= best.cost) || !alive_[b]) continue;
+        if (const MergePair pair{a, b, pair_cost(a, b, gap)}; pair.before(best)) best = pair;
       }
     }
+    partners_.set(a, best);
   }
 
   Sites sites_;
@@ -84,8 +78,7 @@ class Pairs {
   const double lightest_;
   const std::function<bool()>& go_on_;
   std::vector<char> alive_;
-  std::vector<int64_t> partner_;
-  std::vector<double> cost_;
+  Partners partners_;
 };
 
 }  // namespace
@@ -94,9 +87,9 @@ Merges merge_cheapest(Sites sites, std::vector<double> weight, double penalty, c
   Merges merges{{}, std::numeric_limits<double>::infinity()};
   if (sites.k < 2) return merges;
   Pairs pairs(std::move(sites), std::move(weight), go_on);
-  int64_t a = pairs.cheapest();
-  for (; pairs.cost(a) < penalty; a = pairs.cheapest()) merges.list.push_back(pairs.merge(a));
-  merges.lowest = pairs.cost(a);
+  MergePair pair = pairs.first();
+  for (; pair.cost < penalty; pair = pairs.first()) merges.list.push_back(pairs.merge(pair.a, pair.b));
+  merges.lowest = pair.cost;
   return merges;
 }
 
