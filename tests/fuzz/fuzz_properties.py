@@ -20,7 +20,8 @@ LIMIT, CLOCK_LIMIT = 30, 300
 # An error speaks of one of these.
 NAMES = re.compile(
     r"\bX\b|sample_weight|Sample weights|weights|\blam\b|\bcost\b|kernel|prior|affinit|n_clusters|\bk\b|array|"
-    r"input|sample|column|metric|graph|edges|linkage|k_range|\by\b"
+    r"input|sample|column|metric|graph|edges|linkage|k_range|\by\b|"
+    r"n_rows|n_features|separation|missing|shuffled|random_state|data set"
 )
 
 
@@ -51,7 +52,7 @@ def check(case):
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"sklearn|scipy|pandas|polars")
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"sklearn|scipy|pandas|polars|matplotlib")
         return _check_function(case) if case.subject in FUNCTIONS else _check_estimator(case)
 
 
@@ -103,7 +104,7 @@ def _with_odd_parameter(model, case):
 
 
 def _fitted(case):
-    if case.subject == "dendrogram_purity":  # takes a tree instead of rows
+    if case.subject in ("dendrogram_purity", "datasets"):  # take no rows
         return "fitted"
     assert case.container not in BROKEN, "a broken matrix was accepted"
     assert case.subject == "TableEncoder" or not hides_values(case.X()), "masked values were taken for values"
