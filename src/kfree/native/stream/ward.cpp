@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "core/exact.hpp"
 #include "core/parallel.hpp"
+#include "rows/site_tree.hpp"
 
 namespace kfree {
 namespace {
@@ -15,6 +17,7 @@ class Pairs {
   Pairs(Sites sites, std::vector<double> weight, const std::function<bool()>& go_on)
       : sites_(std::move(sites)), weight_(std::move(weight)), lightest_(*std::ranges::min_element(weight_)),
         go_on_(go_on), alive_(sites_.k, true), partner_(sites_.k, -1), cost_(sites_.k, NEVER) {
+    if (SiteTree::pays(sites_.k, sites_.d)) tree_.emplace(sites_, 0, sites_.k);
     for (int64_t a = 0; a < sites_.k; ++a) find_partner(a);
   }
 
@@ -28,6 +31,7 @@ class Pairs {
     std::vector<double> centre(sites_[into], sites_[into] + sites_.d);
     move_towards(centre.data(), sites_[from], share, sites_.d);
     sites_.place(into, centre.data());
+    if (tree_) tree_->move(sites_, into);
     weight_[into] = both;
     alive_[from] = false;
     cost_[from] = NEVER;
@@ -69,6 +73,10 @@ class Pairs {
     // No pair costs less than half the lighter weight, a little less for roundings, times the squared distance: most
     // are dismissed without a division.
     const double at_least = 0.499 * std::min(weight_[a], lightest_);
+    if (tree_) {
+      Partner partner{*this, a, at_least};
+      return tree_->search(sites_[a], partner);
+    }
     for (int64_t p = (a + 1) / PANEL; p * PANEL < sites_.k; ++p) {
       double sq_dist[PANEL];
       exact::sq_dist_panel(sites_[a], sites_.panel(p), sites_.d, sq_dist);
@@ -79,7 +87,20 @@ class Pairs {
     }
   }
 
+  // The younger cluster that is cheapest to merge with, looked for in the tree.
+  struct Partner {
+    Pairs& pairs;
+    const int64_t a;
+    const double at_least;
+
+    bool skips(double sq_dist, int32_t) const { return at_least * sq_dist > pairs.cost_[a]; }
+    void visit(int32_t b, double sq_dist) {
+      if (b > a && pairs.alive_[b]) pairs.offer(a, b, pairs.pair_cost(a, b, sq_dist));
+    }
+  };
+
   Sites sites_;
+  std::optional<SiteTree> tree_;
   std::vector<double> weight_;
   const double lightest_;
   const std::function<bool()>& go_on_;
