@@ -2,6 +2,7 @@
 
 import inspect
 
+import matplotlib.pyplot
 import numpy as np
 
 from kfree import (
@@ -104,6 +105,7 @@ PICTURES = [
 
 
 def _drawn(case):
+    matplotlib.pyplot.close("all")
     ax = PICTURES[case.seed % len(PICTURES)](case)
     ax.figure.set_layout_engine("none")  # which draws all texts several times
     ax.figure.canvas.draw()

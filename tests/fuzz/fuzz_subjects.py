@@ -79,9 +79,14 @@ ESTIMATORS = {
     "BayesianKMeans": Subject(lambda case: BayesianKMeans(), weighted=False),
     "BayesianKMeans, counts": Subject(lambda case: BayesianKMeans("multinomial"), weighted=False),
     "BayesianKMeans, bits": Subject(lambda case: BayesianKMeans("bernoulli"), weighted=False),
-    "AgglomerativeBayes": Subject(lambda case: AgglomerativeBayes(), weighted=False),
-    "AgglomerativeBayes, counts": Subject(lambda case: AgglomerativeBayes("multinomial"), weighted=False),
-    "AgglomerativeBayes, bits": Subject(lambda case: AgglomerativeBayes("bernoulli"), weighted=False),
+    # A merge cannot be undone, though some rows may be more likely elsewhere.
+    "AgglomerativeBayes": Subject(lambda case: AgglomerativeBayes(), weighted=False, predicts_labels=False),
+    "AgglomerativeBayes, counts": Subject(
+        lambda case: AgglomerativeBayes("multinomial"), weighted=False, predicts_labels=False
+    ),
+    "AgglomerativeBayes, bits": Subject(
+        lambda case: AgglomerativeBayes("bernoulli"), weighted=False, predicts_labels=False
+    ),
     # Labels are those of the best or of the last sample.
     "GibbsDPMixture": Subject(lambda case: GibbsDPMixture(**SHORT), weighted=False, predicts_labels=False),
     "CollapsedGibbsDPMixture": Subject(
