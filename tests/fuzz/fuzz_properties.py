@@ -151,7 +151,8 @@ def _check_inertia(model, case):
     with np.errstate(over="ignore", invalid="ignore"):
         error = weight.sum() * (1e-15 * np.abs(rows).max()) ** 2 + 1e-6 * inertia
         error += 1e-15 * np.abs(rows).max() * float(weight @ np.sqrt(sq_dist)) * rows.shape[1]
-    assert abs(model.inertia_ - inertia) / 8 <= error or not np.isfinite(error), f"inertia_ is {model.inertia_}, and should be {inertia}"
+    right = abs(model.inertia_ - inertia) / 8 <= error or not np.isfinite(error)
+    assert right, f"inertia_ is {model.inertia_}, and should be {inertia}"
 
 
 def _check_cut(model):
