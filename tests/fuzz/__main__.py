@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,8 @@ from pathlib import Path
 
 # Seconds without a finished case after which a process counts as stuck; a case has its own, shorter limits.
 STUCK = 600
+# Processes that run cases, and whether no more are to be started.
+_children, _over = [], threading.Event()
 
 
 def main():
@@ -78,14 +81,19 @@ def _work(options):
 
 def _watch(options):
     """Divide the cases among as many jobs as are wanted; returns the exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the other processes end too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     ends = [options.first + options.cases * job // options.jobs for job in range(options.jobs + 1)]
     outcomes, seconds = Counter(), Counter()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as jobs:
         files = [Path(folder) / str(job) for job in range(options.jobs)]
-        for some, spent in jobs.map(lambda *job: _job(options, *job), ends[:-1], ends[1:], files):
-            outcomes.update(some)
-            seconds.update(spent)
+        try:
+            for some, spent in jobs.map(lambda *job: _job(options, *job), ends[:-1], ends[1:], files):
+                outcomes.update(some)
+                seconds.update(spent)
+        finally:  # also if this process is told to end, so that the others end too
+            _over.set()
+            for child in _children:
+                child.kill()
     print(f"{sum(outcomes.values())} cases of seed {options.seed}: {dict(outcomes)}; {sum(seconds.values()):.0f} s")
     for subject, spent in seconds.most_common(12):
         print(f"  {subject}: {spent:.1f} s")
@@ -95,7 +103,7 @@ def _watch(options):
 def _job(options, first, end, progress):
     """Start one process after the other until the cases are done; returns what became of them, and their time."""
     outcomes, seconds, share = Counter(), Counter(), options.seconds / options.jobs
-    while first is not None and first < end and sum(seconds.values()) < share:
+    while first is not None and first < end and sum(seconds.values()) < share and not _over.is_set():
         progress.write_text("{}")
         ended = _run(options, first, end, share - sum(seconds.values()), progress)
         state = json.loads(progress.read_text())
@@ -121,6 +129,7 @@ def _run(options, first, end, seconds, progress):
     # One thread where a case does not ask for two: starting them would take longer than a few rows.
     threads = {"OPENBLAS_NUM_THREADS": "1", "KFREE_NUM_THREADS": "1"}
     child = subprocess.Popen(command, env={**os.environ, **threads})
+    _children.append(child)
     before = None
     try:
         while True:
