@@ -120,7 +120,8 @@ class AnySize:
                     f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
                 )
             rows, weight = self._opened(X, sample_weight)
-            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
+            asked = "memory" if self.memory is not None else "checkpoint"
+            require(not sp.issparse(rows), asked, getattr(self, asked), "None for sparse rows")
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)

@@ -261,10 +261,12 @@ class KMeans(AnySize, Watched, CentreClusterer):
         if self.tol == 0:
             return None
         spread = engine.nearest(one_cluster(engine, objective)).stats
-        limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
+        with np.errstate(over="ignore"):
+            limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
 
         def near_enough(old, new):
-            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+            with np.errstate(over="ignore"):
+                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
             return moved <= limit or old.same_partition(new)
 
         return near_enough
