@@ -1,4 +1,4 @@
-"""Summaries, plots and outlier scores of fitted estimators: one mixin, based on one view of the rows."""
+"""Summaries, plots and outlier scores of fitted estimators, based on one view of the rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfree import plot
 from kfree.engines.kernel.gram import blocks
+from kfree.estimators._margins import Margins
 from kfree.estimators._validation import require_choice, require_share
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
@@ -51,10 +52,8 @@ _ENOUGH_ROWS = 500
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
 
-class Explained(Savable):
+class Explained(Margins, Savable):
     """For estimators with ``_view(X)``, which returns a :class:`kfree.explain.View`."""
-
-    _view: Callable[..., View]
 
     def summary(self, X=None, feature_names=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -71,37 +70,6 @@ class Explained(Savable):
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
         return summarize(self, X, feature_names)
-
-    def nearest_two(self, X=None):
-        """The two nearest clusters of each row, and the distances to them.
-
-        Parameters
-        ----------
-        X : the rows of ``fit``, or others
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, 2), int32
-            The own cluster and the nearest other one; −1 where there is no other.
-        distances : ndarray of shape (n_samples, 2)
-        """
-        view = self._view(X)
-        return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
-
-    def confidence(self, X=None):
-        """How certain the label of each row is: 0 half-way between two clusters, 1 at the centre of its own.
-
-        It is 1 − distance to the own cluster / distance to the nearest other one: a margin, not a probability.
-
-        Parameters
-        ----------
-        X : the rows of ``fit``, or others
-
-        Returns
-        -------
-        confidence : ndarray of shape (n_samples,)
-        """
-        return self._view(X).confidence
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
