@@ -130,8 +130,9 @@ class Judging(Explained):
         -----
         The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the rows
         of ``fit`` hardly change it. Two kinds of clusters are ignored: those of fewer than five rows, and those that
-        hold less than a tenth of the rows and are more than twice as wide as usual, which consist of outliers
-        themselves.
+        consist of outliers themselves. The latter hold less than a tenth of the rows and are more than twice as wide as
+        usual. Of Gaussians, so does one of less than a quarter of the rows that is more than three times as wide as
+        usual and lies around most of the other rows.
         """
         require_share("false_alarms", false_alarms)
         check_is_fitted(self)
@@ -147,10 +148,10 @@ class Judging(Explained):
         return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
 
 
-def spreads_by(parts, labels, weight, widths=None):
+def spreads_by(parts, labels, weight, shapes=None):
     """How far rows usually lie from their own cluster, from distances to all clusters, block by block of rows.
 
-    ``widths`` (k,) compare clusters, where distances are relative to the cluster and do not.
+    ``shapes`` compare clusters, where distances are relative to the cluster and do not.
     """
     size, chosen = rows_for_spreads(labels, weight)
     is_chosen = np.zeros(len(labels), dtype=bool)
@@ -159,7 +160,7 @@ def spreads_by(parts, labels, weight, widths=None):
     for places, distances in parts:
         dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
         kept.append(dist[is_chosen[places]])
-    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, widths)
+    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, shapes)
 
 
 def rows_for_spreads(labels, weight):
