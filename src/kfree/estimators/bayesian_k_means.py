@@ -173,7 +173,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
         return self._remember(X)
 
     def _searched(self, data, engine, objective):
-        """Where a search ends: in the span of few rows that have many columns, then put right in all columns."""
+        """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""
         narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))

@@ -74,11 +74,11 @@ def fitted_spreads(
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
     by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
     median = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
-    vouches = (size >= _FEWEST) & ~_of_outliers(size, median, shapes)
+    accepted = (size >= _FEWEST) & ~_of_outliers(size, median, shapes)
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
-    pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(vouches) if median[c] > 0]
+    pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(accepted) if median[c] > 0]
     common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
-    for c in np.flatnonzero(vouches):
+    for c in np.flatnonzero(accepted):
         shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)
     return Spreads(shape, scale)
 
@@ -132,11 +132,11 @@ def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Neighbou
 
 def outlier_scores(distances: Floats, limits: Floats) -> Floats:
     """Distances over limits, the least over the clusters; above 1, the row belongs to no cluster. (n, k) → (n,)"""
-    vouching = ~np.isnan(limits)
+    known = ~np.isnan(limits)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = distances[:, vouching] / limits[vouching]
+        ratios = distances[:, known] / limits[known]
     # A row at a cluster of equal rows is at distance zero of a limit of zero.
-    return np.asarray(np.where(distances[:, vouching] == 0, 0.0, ratios).min(axis=1))
+    return np.asarray(np.where(distances[:, known] == 0, 0.0, ratios).min(axis=1))
 
 
 def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:
