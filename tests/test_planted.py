@@ -112,6 +112,18 @@ MISTAKES = {
         "",
         ["explain/test_outliers.py", "account"],
     ),
+    "a wide Gaussian beside the others is a background": (
+        "explain/spread.py",
+        " & (inside > rest / 2)",
+        "",
+        ["explain/test_outliers.py", "is_a_background"],
+    ),
+    "rows that were changed since the fit have a confidence": (
+        "estimators/_margins.py",
+        "if not np.array_equal(view.labels, in_memory(self.labels_)):",
+        "if False:",
+        ["explain/test_confidence.py", "gone_or_changed"],
+    ),
     "weighted scatter about a mean that is not the cluster's": (
         "engines/cost_rules/gaussian.py",
         "scaled.scatter + shift)",

@@ -177,7 +177,7 @@ class AnySize:
                 "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
                 "in memory with predict(rows)."
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)
 
 
 class _Meter:

@@ -41,7 +41,7 @@ Tell = Callable[[str, float], None]
 
 
 def silent(doing: str, share: float) -> None:
-    """Tells nobody."""
+    """Reports nothing."""
 
 
 class Path(NamedTuple):
