@@ -317,8 +317,8 @@ MISTAKES = {
         ["native/test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (
-        "search/path/density_dips.py",
-        "own = np.where(inside[rows], weight[rows], 0.0)",
+        "search/path/windows.py",
+        "own = np.where(labels == end, self.weight[rows], 0.0)",
         "own = np.zeros(len(rows))",
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
@@ -543,6 +543,24 @@ MISTAKES = {
         "self.fixed + self.per_weight * weight",
         "self.fixed + self.per_weight * 1000",
         ["estimators/test_online_micro.py", "first_chunk"],
+    ),
+    "groups are sought across clusters": (
+        "estimators/_column_advice.py",
+        "np.unique(rows[labels == cluster], axis=0)",
+        "np.unique(rows, axis=0)",
+        ["estimators/test_advice.py", "no_advice and ten"],
+    ),
+    "halves are drawn from all rows alike": (
+        "search/path/halves.py",
+        'np.argsort(strata[single], kind="stable")',
+        'np.argsort(0 * strata[single], kind="stable")',
+        ["search/test_path_parts.py", "every_stratum"],
+    ),
+    "unimodality is tested for the suggested step alone": (
+        "search/path/verdicts.py",
+        "decisive = {self._merit(score)[1], *self.ranked(score)[:2]}",
+        "decisive = {*self.ranked(score)[:1]}",
+        ["search/test_staircase.py", "asked_only"],
     ),
     "one long axis passes for round": (
         "estimators/_advice.py",

@@ -139,7 +139,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, few rows, a path that was too
+    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
+    angles, few rows, a path that was too
     short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
