@@ -177,7 +177,7 @@ class AnySize:
                 "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
                 "in memory with predict(rows)."
             )
-        return super().__getattr__(name)
+        return super().__getattr__(name)  # type: ignore[misc]  # that of Margins
 
 
 class _Meter:
