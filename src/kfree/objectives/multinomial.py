@@ -72,10 +72,10 @@ class MultinomialModel:
 def log_orders(rows: ArrayOrCSR) -> Floats:
     """log(W!/Πx!) of each row of counts: in how many orders its W events can have come."""
     words = np.asarray(rows.sum(axis=1)).ravel()
-    if sp.issparse(rows):
+    if isinstance(rows, np.ndarray):
+        repeats = gammaln(rows + 1).sum(axis=1)
+    else:
         owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         repeats = np.bincount(owner, gammaln(rows.data + 1), minlength=rows.shape[0])
-    else:
-        repeats = gammaln(rows + 1).sum(axis=1)
     orders: Floats = gammaln(words + 1) - repeats
     return orders

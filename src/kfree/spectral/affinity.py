@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats
 from kfree.engines.kernel.gram import KEPT_BYTES, blocks
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
@@ -207,8 +207,7 @@ class Products(Affinity):
         return Factor(self._X if weight is None else _rows_times(self._X, np.sqrt(weight))), None
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
-        values = X @ self._X.T
-        return np.asarray(values.toarray() if sp.issparse(values) else values)
+        return dense(X @ self._X.T)
 
 
 def _rows_times(X: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 from kfree.spectral.counts import (
@@ -189,8 +189,7 @@ class Factor:
         self._X = X
         self.n_rows = int(X.shape[0])
         wide = X.shape[1] > X.shape[0]
-        gram = X @ X.T if wide else X.T @ X
-        gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
+        gram = dense(X @ X.T if wide else X.T @ X).astype(np.float64, copy=False)
         self.trace = float(gram.trace())
         values, directions = np.linalg.eigh(gram)
         values, directions = values[::-1], directions[:, ::-1]

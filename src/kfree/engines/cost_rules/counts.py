@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.rules import LinearRule
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import CountStats, Floats, Index, Labels, totals
 from kfree.engines.cost_rules.labelled import ROWS_AT_ONCE, LabelledRows, halves_along
 
@@ -60,6 +60,5 @@ class CountRows(LabelledRows[CountStats, LinearRule]):
         return np.asarray(self._counts @ axis - mean @ axis)
 
     def _row(self, place: int) -> Floats:
-        row = self._counts[[place]]
-        dense: Floats = np.asarray(row.toarray() if sp.issparse(row) else row)[0]
-        return dense
+        row: Floats = dense(self._counts[[place]])[0]
+        return row

@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
@@ -173,10 +172,10 @@ class LocalPart(InMemoryPart):
 
     def _hold(self) -> Any:
         X, frame = self.X, self.frame
-        if sp.issparse(X):
-            arrays = X.data, X.indices, X.indptr
-            return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
-        return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
+        if isinstance(X, np.ndarray):
+            return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
+        arrays = X.data, X.indices, X.indptr
+        return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
 
 
 class LocalExchange:
