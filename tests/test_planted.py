@@ -264,8 +264,8 @@ MISTAKES = {
     ),
     "weights do not count in farthest-first": (
         "engines/in_memory/potential.py",
-        "return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist",
-        "return self._sq_dist",
+        "saving = self._part.weight * self._sq_dist",
+        "saving = self._sq_dist",
         ["estimators/test_dp_means.py", "farthest_first"],
     ),
     "weights do not count when clusters open": (
