@@ -45,7 +45,7 @@ Tell = Callable[[str, float], None]
 
 
 def silent(doing: str, share: float) -> None:
-    """Tells nobody."""
+    """Reports nothing."""
 
 
 class Path(NamedTuple):
@@ -109,8 +109,8 @@ def _staircase(
     most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
     strata = sample.sq_distances(centres).argmin(axis=1)
-    judged = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
-    return Staircase(cost, reach, micro.complete, judged)
+    dips = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
+    return Staircase(cost, reach, micro.complete, dips)
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
