@@ -92,6 +92,7 @@ def test_a_refuted_step_does_not_overrule_a_sure_coarser_one():
     assert judged(k2=sure, k3=cut).suggest().k == 2
     assert judged(k2=sure, k3=DensityDips(0.9, 9.0, -1.9, 10, 0)).suggest().k == 3
     assert judged(k2=DensityDips(1.0, 9.0, 1.9), k3=cut).suggest().k == 3
+    assert judged(k2=sure, k3=DensityDips(0.9, 9.0, -np.inf, 10, 0)).suggest().k == 2  # a cluster of one row
     assert judged(k3=sure, k2=cut).suggest().k == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,10 @@ _VERY_WIDE = 2.7
 
 @dataclass(frozen=True)
 class Verdicts:
-    """Per step, as arrays over k = 1, 2, …: the values of :class:`DensityDips`, NaN for steps that were not tested."""
+    """Per step, as arrays over k = 1, 2, …: the values of :class:`DensityDips`, NaN for steps that were not tested.
+
+    ``refuted`` are steps with a pair that has no dip, or with a cluster of so few rows that nobody can say.
+    """
 
     share: Floats
     evidence: Floats
@@ -31,7 +35,7 @@ class Verdicts:
         numbers, refuted = np.full((4, n_steps), np.nan), np.zeros(n_steps, dtype=bool)
         for k, found in judged.items():
             numbers[:, k - 1] = found.share, found.z, found.weakest, found.unimodal_z
-            refuted[k - 1] = found.n_refuted > 0
+            refuted[k - 1] = found.n_refuted > 0 or found.weakest == -math.inf
         share, evidence, weakest, unimodal = numbers
         return cls(share, evidence, weakest, unimodal, refuted)
 
@@ -55,7 +59,7 @@ class Verdicts:
         """Score times share of dips where there is enough evidence, else 0; and the finest step without any doubt."""
         confirmed = self._confirmed(score)
         sure = int(np.flatnonzero(confirmed & (self.weakest >= NO_DOUBT)).max(initial=0))
-        if sure:  # A finer step that splits a cluster at its densest place must not replace it.
+        if sure:  # A finer step that splits a cluster at its densest place, or adds a single row, must not replace it.
             confirmed &= ~(self.refuted & (np.arange(len(score)) > sure))
         return np.multiply(score, self.share, where=confirmed, out=np.zeros(len(score))), sure
 
