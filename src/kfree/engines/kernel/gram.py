@@ -18,8 +18,8 @@ from kfree.engines.contract import generic_direction
 
 # A block of kernel values takes at most this many bytes.
 BLOCK_BYTES = 2**24
-# Kernel values between all rows are kept if they take no more than this, up to 11,585 rows, and half of the memory that
-# is available: a search needs them some hundred times, and computing one takes longer than all else that it is used for.
+# Kernel values between all rows are kept if they take no more than this, up to 11,585 rows, and at most half of the
+# memory that is available: a search needs them some hundred times, and computing them takes most of the time.
 KEPT_BYTES = 2**30
 # Fewer bytes are kept without asking the system.
 _FEW_BYTES = 2**27
