@@ -6,6 +6,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
 from kfree.core.frame import Frame
+from kfree.core.sparse import dense
 from kfree.engines.contract import generic_direction
 from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
@@ -121,12 +122,8 @@ def require_digits(matrix, rows, what):
 
 def _spread(rows):
     """Whether not all rows are equal."""
-    low, high = (_dense(rows.min(axis=0)), _dense(rows.max(axis=0)))
+    low, high = (dense(rows.min(axis=0)), dense(rows.max(axis=0)))
     return bool((low < high).any())
-
-
-def _dense(values):
-    return values.toarray() if sp.issparse(values) else values
 
 
 def _ends_of_spectrum(matrix):
