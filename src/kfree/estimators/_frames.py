@@ -41,7 +41,8 @@ def columns_without_numbers(X):
     names = column_names(X)
     if names is None:
         array = np.asarray(X, dtype=object)
-        names, columns = (range(array.shape[1]), array.T) if array.ndim == 2 else ((), ())
+        columns = list(array.T) if array.ndim == 2 else []
+        names = list(range(len(columns)))
     else:
         columns = [_values(X, j) for j in range(len(names))]
     bad = [repr(name) for name, column in zip(names, columns, strict=True) if not _converts(column)]
