@@ -85,15 +85,15 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     require_sound_array(sample_weight, "sample_weight")
-    weight = np.ascontiguousarray(
-        check_array(
-            sample_weight,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="sample_weight",
-        )
-    )
+    given = getattr(sample_weight, "dtype", None)
+    if getattr(given, "kind", "f") in "USmM":
+        raise ValueError(f"sample_weight holds text or dates ({given}), not numbers; give one number per row of X.")
+    settings = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
+    try:
+        weight = np.ascontiguousarray(check_array(sample_weight, **settings))
+    except TypeError as error:
+        told = f"sample_weight is a {type(sample_weight).__name__} ({error})"
+        raise TypeError(f"{told}; give one number per row of X.") from error
     if weight.ndim != 1:
         raise ValueError(
             f"Sample weights must be 1D array or scalar: sample_weight has {weight.ndim} dimensions; "
