@@ -16,10 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Array
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 
 Fingerprints = NDArray[np.uint64]
@@ -236,10 +238,10 @@ class Engine(Protocol):
         one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
         """
 
-    def labels(self, assignment: Assignment) -> Any:
+    def labels(self, assignment: Assignment) -> Array:
         """The labels, one per row, for publishing."""
 
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         """The squared distance of each row to its centre, for publishing."""
 
 
@@ -250,6 +252,9 @@ class SampleEngine(Engine, Protocol):
 
     def rows(self, index: Index) -> Floats:
         """Coordinates of some rows."""
+
+    def given(self) -> ArrayOrCSR:
+        """All rows as they were given, not in coordinates of the frame; of a kernel, the numbers of its rows."""
 
     def among(self, index: Index) -> SampleEngine:
         """An engine that holds copies of these rows, with their weights and in the same frame."""

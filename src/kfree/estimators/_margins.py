@@ -1,7 +1,11 @@
 """How certain labels are: distances to the two nearest clusters, of any rows or of those of the fit."""
 
+from __future__ import annotations
+
+import contextlib
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,22 +21,17 @@ class RowsOfFit:
     """
 
     def __init__(self, X=None):
-        try:
+        self._reference: weakref.ref[Any] | None = None
+        with contextlib.suppress(TypeError):  # None, and lists, which cannot be referred to
             self._reference = weakref.ref(X)
-        except TypeError:  # None, and lists, which cannot be referred to
-            self._reference = _gone
         self.confidence = None
 
     @property
     def rows(self):
-        return self._reference()
+        return None if self._reference is None else self._reference()
 
     def __reduce__(self):
         return RowsOfFit, ()
-
-
-def _gone():
-    return None
 
 
 class Margins:

@@ -1,6 +1,9 @@
 """Labels and outliers of rows under the posterior of Bayesian clusters."""
 
+from collections.abc import Callable
+
 import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
@@ -9,8 +12,13 @@ from kfree.estimators._model_distances import distances_of_models
 from kfree.explain.spread import Shapes
 
 
-class ByPosterior(Judging):
+class ByPosterior(Judging, ClusterMixin, BaseEstimator):
     """For estimators whose ``model`` is one of ``DATA``, with fitted attributes that ``_keep_posterior`` sets."""
+
+    model: str
+    engine: str
+    n_threads: int | None
+    _check_parameters: Callable[[], None]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -39,7 +47,7 @@ class ByPosterior(Judging):
         of all labels that raises the free energy.
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        found = engine.assign(self._rule_)[0]
+        found = engine.labels(engine.assign(self._rule_)[0])
         return self._or_new(self._rank_[found], X, allow_new)
 
     def _fitted_data(self, X):

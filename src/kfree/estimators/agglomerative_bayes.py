@@ -1,7 +1,7 @@
 """AgglomerativeBayes: a full tree of clusters, cut where the evidence is highest (Kurihara & Welling 2009, §7)."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
@@ -21,7 +21,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(ByPosterior):
     """Bayesian agglomerative clustering: a tree from single rows to one cluster, cut where the evidence is highest.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. The tree is cut
@@ -239,7 +239,7 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     def _publish(self, X, data, engine, objective, tree):
         """Set the fitted attributes."""
         labels = self._numbered(tree, tree.best_k)
-        stats = engine.stats_of(labels, tree.best_k)
+        stats = engine.stats_of(engine.assignment(labels, tree.best_k))
         posterior = self._posterior_of(data, objective, stats, labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._keep_posterior(

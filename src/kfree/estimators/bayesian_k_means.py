@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +25,7 @@ from kfree.search.evidence.hard_labels import relabelled
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
     """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``
@@ -182,7 +182,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
             descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
         descent.stop_reason = self._stop_reason(descent, watch)
         if spanned is not None:
-            descent.state = relabelled(descent.state, engine, objective)
+            descent.state = relabelled(descent.state, spanned[0], engine, objective)
             descent.cost_history = ended(descent.cost_history, descent.state.cost)
             engine.n_evaluations += spanned[0].n_evaluations
         return descent
@@ -211,7 +211,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
             )
-        state, found = descent.state, engine.outward(descent.state.labels)
+        state, found = descent.state, engine.labels(descent.state.assignment)
         order = published_order(self.label_order, found, state.stats.n)
         stats, rank = state.stats.take(order), ranks(order)
         # The rule keeps the order of the search, on which ties depend.

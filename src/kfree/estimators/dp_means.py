@@ -1,5 +1,7 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kfree.core.frame import Frame
@@ -7,7 +9,7 @@ from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.estimators._advice import advise
 from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
@@ -137,7 +139,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, few rows, a path that was too
+    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
+    angles, few rows, a path that was too
     short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
@@ -242,12 +245,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         """The result of a search on these rows."""
         engine = self._engine_of(rows, weight)
         where = self._in_span(rows, weight, engine)
-        lam, path, kept = self._penalty(where, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(where, OBJECTIVES[self.metric](lam), path, kept)
-        if where is not engine:
-            state = lifted(state, where, engine, objective)
-            descent.cost_history = ended(descent.cost_history, state.cost)
-        return Found(engine, objective, state, descent, path)
+        found = self._search(where, OBJECTIVES[self.metric](0.0))
+        if where is engine:
+            return found
+        state = lifted(found.state, where, engine, found.objective)
+        found.descent.cost_history = ended(found.descent.cost_history, state.cost)
+        return replace(found, engine=engine, state=state)
 
     def _require_streamable(self):
         """Raise unless the parameters are those of a fit on streamed rows."""
@@ -264,12 +267,10 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         return summarised(engine, objective, plan, n_clusters, seed, self.n_threads)
 
     def _located(self, summary, watch):
-        lam, path, kept = self._penalty(summary.engine, OBJECTIVES[self.metric](0.0))
-        objective = OBJECTIVES[self.metric](lam)
-        objective, descent, state = self._searched_under(watch, summary.engine, objective, path, kept)
+        found = self._search(summary.engine, OBJECTIVES[self.metric](0.0), watch)
         # A number of clusters that was asked for stays; a penalty that was given decides about merging.
         step = merged_means if is_positive_number(self.lam) else occupied_means
-        return Located(state.sites, objective, descent, step, path)
+        return Located(found.state.sites, found.objective, found.descent, step, found.path)
 
     def _publish_search(self, located, found, sampled, labels):
         self.lam_, self.path_ = located.objective.lam, located.path

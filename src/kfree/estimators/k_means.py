@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.sites import Sites
 from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._found import Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import random_generator, require, require_count
 from kfree.estimators._warnings import warn
@@ -262,10 +263,12 @@ class KMeans(AnySize, Watched, CentreClusterer):
         if self.tol == 0:
             return None
         spread = engine.nearest(one_cluster(engine, objective)).stats
-        limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
+        with np.errstate(over="ignore"):
+            limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
 
         def near_enough(old, new):
-            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+            with np.errstate(over="ignore"):
+                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
             return moved <= limit or old.same_partition(new)
 
         return near_enough

@@ -179,10 +179,9 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
-        lam, path, kept = self._penalty(engine, DPMeansObjective(0.0, space=DUAL))
-        objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL), path, kept)
-        self._publish(X, rows, weight, kernel, engine, state, descent)
-        self.lam_, self.path_ = objective.lam, path
+        found = self._search(engine, DPMeansObjective(0.0, space=DUAL))
+        self._publish(X, rows, weight, kernel, engine, found.state, found.descent)
+        self.lam_, self.path_ = found.objective.lam, found.path
         return self._remember(X)
 
     def _validated(self, X, sample_weight):

@@ -83,7 +83,7 @@ def fitted_spreads(
     return Spreads(shape, scale)
 
 
-def _of_outliers(size: Labels, median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:
+def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:
     """Which clusters consist of outliers, (k,); ``median`` (k,) are the distances of their rows.
 
     These hold less than a tenth of the rows and are more than twice as wide as the cluster of a typical row. A Gaussian
@@ -96,10 +96,11 @@ def _of_outliers(size: Labels, median: Floats, shapes: Shapes | None) -> NDArray
     usual = np.median(np.repeat(width[judged], size[judged]))
     found = (size < _SMALL * size.sum()) & (width > _WIDE * usual)
     if shapes is None:
-        return found
+        return np.asarray(found)
     rest = size.sum() - size
     inside = (size[:, None] * (shapes.between <= median)).sum(axis=0) - size  # a centre is nearest to its own cluster
-    return found | ((size < _BACKGROUND * size.sum()) & (width > _WIDER * usual) & (inside > rest / 2))
+    is_background = (size < _BACKGROUND * size.sum()) & (width > _WIDER * usual) & (inside > rest / 2)
+    return np.asarray(found | is_background)
 
 
 @dataclass(frozen=True)

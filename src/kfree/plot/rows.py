@@ -9,6 +9,8 @@ from kfree.plot.look import MARKERS, NOISE, colours, given_or_new, ink, number_a
 _MOST_POINTS = 20_000
 # More clusters than this are not listed in the legend.
 _MOST_LISTED = 12
+# Sparse rows of fewer values than this are drawn as dense ones.
+_SMALL = 1 << 22
 # The smallest and the largest area of a point, and its area in the legend, in square points.
 _SIZES, _SIZE_IN_LEGEND = (5.0, 26.0), 26.0
 # Points along each side of the grid that shows which cluster a place belongs to.
@@ -143,6 +145,10 @@ def _places(view, feature_names):
     from sklearn.decomposition import PCA
 
     sparse = hasattr(columns, "toarray")
+    if sparse and columns.shape[0] * n_columns <= _SMALL:  # ARPACK needs some variance, and more than two columns
+        columns, sparse = columns.toarray(), False
+    if columns.shape[0] == 1:
+        return np.zeros((1, 2)), ["component 1", "component 2"]
     components = PCA(2, svd_solver="arpack" if sparse else "auto", random_state=0).fit(columns)
     told = [
         f"component {j + 1} ({share:.0%} of the variance)"

@@ -65,7 +65,6 @@ PLACES = {
     "QuadraticRule": "kfree.core.rules:QuadraticRule",
     "RatioCut": "kfree.objectives.cut:RatioCut",
     "RowStream": "kfree.engines.local.stream:RowStream",
-    "SharedSites": "kfree.engines.local.grouped:SharedSites",
     "Sites": "kfree.core.sites:Sites",
     "Stats": "kfree.core.stats:Stats",
     "Spreads": "kfree.explain.spread:Spreads",

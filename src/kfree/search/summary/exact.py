@@ -18,13 +18,13 @@ LEAST_SHARE = 1e-4
 MOST_PASSES = 22
 
 # From a state to the sites of the next pass.
-Step = Callable[[State, Objective], Sites]
+Step = Callable[[State, SplitMergeObjective], Sites]
 
 
 def descended(
     engine: Engine,
     sites: Sites,
-    objective: Objective,
+    objective: SplitMergeObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
     in_time: Clock = always,
