@@ -59,7 +59,7 @@ def validated_rows(X, estimator):
             raise
         raise ValueError(
             f"X holds values that are not numbers{_text_columns(X)} ({error}); encode or drop such columns, for "
-            "example with sklearn.preprocessing.OrdinalEncoder."
+            "example with kfree.TableEncoder()."
         ) from error
     if given_format in ("lil", "dok"):
         require_structure(X, "X")
