@@ -120,7 +120,8 @@ class AnySize:
                     f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
                 )
             rows, weight = self._opened(X, sample_weight)
-            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
+            asked = "memory" if self.memory is not None else "checkpoint"
+            require(not sp.issparse(rows), asked, getattr(self, asked), "None for sparse rows")
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)
@@ -176,7 +177,7 @@ class AnySize:
                 "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
                 "in memory with predict(rows)."
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)  # type: ignore[misc]  # that of Margins
 
 
 class _Meter:

@@ -172,7 +172,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self._order_, self._rank_ = order, ranks(order)
         self.labels_, self._spread_sample_ = labels, sample
-        for stale in ("_spreads_", "n_passes_", "summary_cost_"):
+        for stale in ("_spreads_", "n_passes_", "summary_cost_", "_rows_of_fit_"):
             self.__dict__.pop(stale, None)
         self.cluster_centers_ = engine.frame.outward(centres[order])
         self.n_clusters_ = len(order)

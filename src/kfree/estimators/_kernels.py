@@ -54,6 +54,8 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
 def scale_of(rows, weight):
     """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
     weight = np.ones(rows.shape[0]) if weight is None else weight
+    if not (weight > 0).all():  # rows of no weight may be infinitely far
+        rows, weight = rows[weight > 0], weight[weight > 0]
     weight = weight / weight.sum()
     mean = weight @ rows
     with np.errstate(over="ignore"):

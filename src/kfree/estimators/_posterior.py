@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._explained import Judging, spreads_by
 from kfree.estimators._model_distances import distances_of_models
+from kfree.explain.spread import Shapes
 
 
 class ByPosterior(Judging, ClusterMixin, BaseEstimator):
@@ -66,7 +67,7 @@ class ByPosterior(Judging, ClusterMixin, BaseEstimator):
         centres = data.centres(objective.model, stats)
         covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
         distances = distances_of_models(self.model, _in_units_of_the_user(data), centres, covariances)
-        return centres, covariances, spreads_by(distances, labels, None, _widths(covariances))
+        return centres, covariances, spreads_by(distances, labels, None, _shapes(centres, covariances))
 
     def _keep_posterior(self, data, objective, stats, rule, rank, posterior):
         """Set the fitted attributes that predictions need; ``rank`` are public labels of the clusters of ``rule``."""
@@ -81,8 +82,10 @@ def _in_units_of_the_user(data):
     return data.rows if data.frame is None else data.frame.outward(data.rows)
 
 
-def _widths(covariances):
-    """The geometric mean of the standard deviations of each cluster, which Mahalanobis distances do not show."""
+def _shapes(centres, covariances):
+    """What Mahalanobis distances do not show: geometric means of standard deviations, and how clusters lie."""
     if covariances is None:
         return None
-    return np.exp(np.linalg.slogdet(covariances)[1] / (2 * covariances.shape[-1]))
+    widths = np.exp(np.linalg.slogdet(covariances)[1] / (2 * covariances.shape[-1]))
+    parts = distances_of_models("gaussian", centres, centres, covariances)
+    return Shapes(widths, np.concatenate([distances for _, distances in parts]))

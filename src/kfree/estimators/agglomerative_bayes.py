@@ -57,6 +57,8 @@ class AgglomerativeBayes(ByPosterior):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         Clusters where the free energy is lowest.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats.
@@ -140,7 +142,7 @@ class AgglomerativeBayes(ByPosterior):
         tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
         self._publish(X, data, engine, objective, tree)
         self.prior_ = data.prior_of(model, phi0)
-        return self
+        return self._remember(X)
 
     def cut(self, n_clusters=None, *, free_energy=None):
         """Labels of the rows where the tree is cut.

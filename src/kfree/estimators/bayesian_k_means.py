@@ -71,6 +71,8 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
@@ -168,10 +170,10 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
         descent = self._searched(data, engine, objective)
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
-        return self
+        return self._remember(X)
 
     def _searched(self, data, engine, objective):
-        """Where a search ends: in the span of few rows that have many columns, then put right in all columns."""
+        """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""
         narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))

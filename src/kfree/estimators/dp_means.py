@@ -98,6 +98,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         A Dask array if X is a Dask collection; none if X is rows of files.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
@@ -137,7 +139,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, few rows, a path that was too
+    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
+    angles, few rows, a path that was too
     short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
@@ -221,7 +224,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self._check_parameters()
         if self._has_any_size(X):
             return self._fit_any_size(X, sample_weight)
-        return self._fit_arrays(X, *self._opened(X, sample_weight))
+        return self._fit_arrays(X, *self._opened(X, sample_weight))._remember(X)
 
     def _fit_arrays(self, X, rows, weight):
         """The fit on validated rows in memory."""

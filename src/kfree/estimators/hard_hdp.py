@@ -69,6 +69,8 @@ class HardHDP(SharedSearch, SharedClusterer):
         The global cluster of each row; after ``partial_fit``, of each row of the last groups.
     local_labels_ : ndarray of shape (n_samples,), int32
         The same, numbered from 0 within each group.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups in order of their first rows; a list of arrays has 0, 1, …
     n_global_clusters_, n_clusters_ : int
@@ -196,7 +198,7 @@ class HardHDP(SharedSearch, SharedClusterer):
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
         self._used_, self._weights_ = found.state.stats.used, found.state.stats.n
         self._describe(group)
-        return self
+        return self._remember(X)
 
     def partial_fit(self, X, y=None, groups=None, sample_weight=None):
         """Add further groups, with the penalties of the first ones. Old clusters may move and merge, and new ones may
@@ -238,4 +240,4 @@ class HardHDP(SharedSearch, SharedClusterer):
         self._publish_further(rows, engine, found.state, found.descent)
         self.groups_ = np.concatenate([self.groups_, distinct])
         self._describe(group)
-        return self
+        return self._remember(X)

@@ -68,6 +68,8 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
     n_clusters_ : int
@@ -180,7 +182,7 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         found = self._search(engine, DPMeansObjective(0.0, space=DUAL))
         self._publish(X, rows, weight, kernel, engine, found.state, found.descent)
         self.lam_, self.path_ = found.objective.lam, found.path
-        return self
+        return self._remember(X)
 
     def _validated(self, X, sample_weight):
         """Rows, weights and kernel of a fit, in the form that engines take."""

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "core/exact.hpp"
 #include "core/parallel.hpp"
 #include "core/partners.hpp"
+#include "rows/site_tree.hpp"
 
 namespace kfree {
 namespace {
@@ -16,6 +18,7 @@ class Pairs {
   Pairs(Sites sites, std::vector<double> weight, const std::function<bool()>& go_on)
       : sites_(std::move(sites)), weight_(std::move(weight)), lightest_(*std::ranges::min_element(weight_)),
         go_on_(go_on), alive_(sites_.k, true), partners_(sites_.k) {
+    if (SiteTree::pays(sites_.k, sites_.d)) tree_.emplace(sites_, 0, sites_.k);
     for (int64_t a = 0; a < sites_.k; ++a) find_partner(a);
   }
 
@@ -29,6 +32,7 @@ class Pairs {
     std::vector<double> centre(sites_[into], sites_[into] + sites_.d);
     move_towards(centre.data(), sites_[from], share, sites_.d);
     sites_.place(into, centre.data());
+    if (tree_) tree_->move(sites_, into);
     weight_[into] = both;
     alive_[from] = false;
     partners_.remove(from);
@@ -55,25 +59,43 @@ class Pairs {
     return pair_cost(a, b, sum);
   }
 
-  void find_partner(int64_t a) {
-    if (!go_on_()) throw Interrupted();
-    MergePair best;
+  // The younger cluster that is cheapest to merge with, among those visited.
+  struct Partner {
+    const Pairs& pairs;
+    const int64_t a;
     // No pair costs less than half the lighter weight, a little less for roundings, times the squared distance: most
     // are dismissed without a division.
-    const double at_least = 0.499 * std::min(weight_[a], lightest_);
-    for (int64_t p = (a + 1) / PANEL; p * PANEL < sites_.k; ++p) {
-      double sq_dist[PANEL];
-      exact::sq_dist_panel(sites_[a], sites_.panel(p), sites_.d, sq_dist);
-      for (int64_t b = std::max(a + 1, p * PANEL); b < std::min(sites_.k, (p + 1) * PANEL); ++b) {
-        const double gap = sq_dist[b - p * PANEL];
-        if (!(at_least * gap <= best.cost) || !alive_[b]) continue;
-        if (const MergePair pair{a, b, pair_cost(a, b, gap)}; pair.before(best)) best = pair;
-      }
+    const double at_least = 0.499 * std::min(pairs.weight_[a], pairs.lightest_);
+    MergePair best = {};
+
+    bool skips(double sq_dist, int32_t) const { return at_least * sq_dist > best.cost; }
+    void visit(int32_t b, double sq_dist) {
+      if (b <= a || !pairs.alive_[b]) return;
+      if (const MergePair pair{a, b, pairs.pair_cost(a, b, sq_dist)}; pair.before(best)) best = pair;
     }
-    partners_.set(a, best);
+  };
+
+  void find_partner(int64_t a) {
+    if (!go_on_()) throw Interrupted();
+    Partner partner{*this, a};
+    if (tree_)
+      tree_->search(sites_[a], partner);
+    else
+      look_at_all(partner);
+    partners_.set(a, partner.best);
+  }
+
+  void look_at_all(Partner& partner) const {
+    for (int64_t p = (partner.a + 1) / PANEL; p * PANEL < sites_.k; ++p) {
+      double sq_dist[PANEL];
+      exact::sq_dist_panel(sites_[partner.a], sites_.panel(p), sites_.d, sq_dist);
+      for (int64_t b = p * PANEL; b < std::min(sites_.k, (p + 1) * PANEL); ++b)
+        if (!partner.skips(sq_dist[b - p * PANEL], b)) partner.visit(b, sq_dist[b - p * PANEL]);
+    }
   }
 
   Sites sites_;
+  std::optional<SiteTree> tree_;
   std::vector<double> weight_;
   const double lightest_;
   const std::function<bool()>& go_on_;

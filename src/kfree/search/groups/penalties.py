@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kfree.core.stats import Floats
+from kfree.engines.contract import SampleEngine
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
@@ -98,8 +99,8 @@ class _Walk:
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         if not several:
             return DensityDips(1.0, np.inf)
-        found = density_dips([Trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
-        return found if found.n_pairs else density_dips([Trial(self._engine, centres)])
+        found = density_dips([_trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else density_dips([_trial(self._engine, centres)])
 
     def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these penalties."""
@@ -153,6 +154,11 @@ class _Walk:
     def _local_sizes(self, state: State) -> Floats:
         """Weights of all local clusters."""
         return self._engine.local_clusters(state.assignment).stats.n
+
+
+def _trial(rows: SampleEngine, centres: Floats) -> Trial:
+    """Centres that were found with these very rows."""
+    return Trial(rows, centres, rows)
 
 
 def _clear(found: DensityDips) -> bool:
