@@ -10,7 +10,7 @@ from kfree.engines.contract import Assignment
 # What is one number per row is asked for when it is published, never during a search.
 PUBLISHED = {"labels", "sq_dists"}
 # A sample is copied to memory by agreement.
-MAY_CROSS = {*PUBLISHED, "sample"}
+MAY_CROSS = {*PUBLISHED, "sample", "nearest_drawing"}
 
 
 class RowsCrossed(AssertionError):

@@ -13,7 +13,7 @@ from kfree.files import open_rows
 from kfree.native import _core
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.summary.exact import descended, merged_means
+from kfree.search.summary.exact import descended, merged_means, started
 from kfree.search.summary.micro import summarised
 from kfree.search.summary.plan import Plan
 
@@ -98,6 +98,6 @@ def test_nothing_as_long_as_the_rows_crosses(rng):
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
     found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))
-    descended(metered, found.state.sites, objective, merged_means)
+    descended(metered, started(metered, found.state.sites, objective), objective, merged_means)
     assert metered.largest["sweep"] < len(X) / 2
     assert metered.largest["nearest"] < 1000

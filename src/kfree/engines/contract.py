@@ -21,6 +21,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.engines.drawing import Region
 
 Fingerprints = NDArray[np.uint64]
 
@@ -259,6 +260,13 @@ class SampleEngine(Engine, Protocol):
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
+
+
+class DrawingEngine(Engine, Protocol):
+    """An engine that may copy rows to memory in the pass that assigns them."""
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, SampleEngine | None, bool]:
+        """``nearest``, the rows of a region in the order of their numbers (None without any), and if these are all."""
 
 
 def row_weights(engine: SampleEngine) -> Floats:

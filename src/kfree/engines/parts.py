@@ -20,6 +20,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.core.sum_tree import Node, join
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
+from kfree.engines.drawing import Region, RegionRows
 
 Handle = Any
 
@@ -153,6 +154,12 @@ class PartPotential(Protocol):
         """Σ weight·min(squared distance so far, squared distance to it) for every candidate."""
 
     def farthest(self) -> tuple[float, Floats]: ...
+
+
+class DrawingPart(Protocol):
+    """A part that may draw rows in a pass; see ``engines.contract.DrawingEngine``."""
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Handle, Partial, RegionRows]: ...
 
 
 class Part(Protocol):
