@@ -16,6 +16,7 @@ MEMORY, N_ROWS = "3MB", 16_000
 FITS = {
     "automatic k": lambda: DPMeans(memory=MEMORY),
     "a penalty": lambda: DPMeans(lam=900.0, memory=MEMORY),
+    "a small penalty": lambda: DPMeans(lam=15.0, memory=MEMORY),
     "a number to aim at": lambda: DPMeans(target_k=5, memory=MEMORY),
     "centres to start from": lambda: DPMeans(lam=900.0, init=np.eye(3), memory=MEMORY),
     "k-means": lambda: KMeans(7, random_state=0, memory=MEMORY),

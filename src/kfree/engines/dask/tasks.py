@@ -19,6 +19,9 @@ from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
 from kfree.engines.parts import NodeSums, joined
 
+# A worker may run so many tasks of a pass at the same time, if it has the threads.
+TASKS_AT_ONCE = 2
+
 
 @dataclass(frozen=True)
 class Held:
@@ -59,12 +62,12 @@ class Query(NamedTuple):
 
 
 def threads_per_task() -> int:
-    """The threads of a worker, divided among the two tasks that it may run at the same time."""
+    """The threads of a worker, divided among the tasks that it may run at the same time."""
     try:
         n_threads = import_module("distributed").get_worker().state.nthreads
     except ValueError:  # not on a worker
         return 1
-    return max(1, (int(n_threads) + 1) // 2)
+    return max(1, -(-int(n_threads) // TASKS_AT_ONCE))
 
 
 def merged(found: Sequence[NodeSums]) -> NodeSums:

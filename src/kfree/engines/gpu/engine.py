@@ -12,8 +12,8 @@ import torch
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, first_row_that_counts
-from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.chunked.drawing import nearest_drawing
+from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import Pass, generic_direction
 from kfree.engines.drawing import Region
 from kfree.engines.gpu.device import require_room

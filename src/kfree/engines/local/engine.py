@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, first_row_that_counts
-from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.chunked.drawing import nearest_drawing
+from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import Pass, generic_direction
 from kfree.engines.drawing import Region
 from kfree.engines.local.part import LocalPart

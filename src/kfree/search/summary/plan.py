@@ -1,4 +1,4 @@
-"""How a limit of memory is divided: chunks that are read, a sample of the rows, micro-clusters, and rows of a region."""
+"""How a limit of memory is divided: chunks that are read, a sample of the rows, micro-clusters, rows of a region."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
 
 @dataclass(frozen=True)
 class Plan:
-    """The rows of a chunk, of the sample, and of a region or a sample of it, and the most micro-clusters, for ``n_features`` columns."""
+    """The rows of a chunk, of the sample and of a region, and the most micro-clusters, for ``n_features`` columns.
+
+    ``region_sample`` are the rows that are drawn of a region with more than ``region_rows``.
+    """
 
     memory: int
     n_features: int
