@@ -86,9 +86,8 @@ def first_draw(seed):
 def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
     X, weight, unit = rows_of_all_kinds(rng)[kind]
     engine = open_engine("native", X, weight=weight, unit=unit, n_threads=1)
-    sites = Sites.of(
-        engine.sample(9, np.random.RandomState(SEED), Sites.of(engine.first_point()[None, :])).rows(np.arange(9))
-    )
+    start = Sites.of(engine.first_point()[None, :])
+    sites = Sites.of(engine.sample(9, np.random.RandomState(SEED), start).rows(np.arange(9)))
     labels, counts = engine.labels(engine.nearest(sites).assignment), np.ones(len(X)) if weight is None else weight
     found = dict(drawn(engine, sites))
     inside = np.flatnonzero((labels % 3 == 0) & (counts > 0))
