@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
@@ -34,7 +35,7 @@ _MARGIN = 1.1
 # Rows that are shifted at a time.
 _AT_ONCE = 1 << 14
 # So many passes are left for Lloyd's iterations, which follow.
-_LEFT_FOR_LLOYD = 3
+_LEFT_FOR_LLOYD = 2
 
 # The search of a fit in memory: from rows, an objective, sites and the room for more clusters to a state.
 Search = Callable[[SampleEngine, SplitMergeObjective, Sites, int | None], State]
@@ -169,7 +170,7 @@ def _proposed(
     if rows is None or not inside.any():
         return Proposal(means, weight)
     if not is_all:
-        rows = _matched(rows, state, occupied, inside, objective)
+        rows = _matched(rows, state, occupied, inside)
     room = None if max_clusters is None else max_clusters - int((~inside).sum())
     found = search(rows, objective, means.kept(inside), room)
     new = recentred(found, objective)
@@ -181,9 +182,7 @@ def _proposed(
     return Proposal(sites, np.concatenate([weight[~inside], found_weight])[order])
 
 
-def _matched(
-    rows: SampleEngine, state: State, occupied: np.ndarray, inside: np.ndarray, objective: SplitMergeObjective
-) -> SampleEngine:
+def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> SampleEngine:
     """The same rows, weighted and shifted so that every cluster has the weight and the mean that all its rows have.
 
     So a cluster has the centre here that it has among all rows. One without any of the rows is a row at its mean.
