@@ -28,8 +28,8 @@ N_PASSES = 10
 
 def passes(engine, rule):
     for _ in range(N_PASSES):
-        labels, _ = engine.assign(rule)
-    return engine.outward(labels)
+        assignment, _ = engine.assign(rule)
+    return engine.labels(assignment)
 
 
 def measured(case, rounds):

@@ -32,10 +32,23 @@ def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
 
 
+def test_no_block_escapes_the_tests():
+    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    fences = {fence for page in pages for fence in re.findall(r"^ *```(\S+)", page.read_text(), flags=re.MULTILINE)}
+    assert fences <= {"python", "sh", "{toctree}", "{eval-rst}", "{autodoc2-object}"}, fences
+
+
+def _has_a_gpu():
+    torch = pytest.importorskip("torch")
+    return torch.cuda.is_available()
+
+
 # On a machine that is busy with other things, what takes half a second may take more than one.
 @pytest.mark.filterwarnings("ignore:DPMeans did not converge within time_budget")
 @pytest.mark.parametrize("page", [ROOT / "README.md", *GUIDES], ids=lambda page: page.name)
 def test_examples_of_a_page(page):
+    if page.name == "gpu.md" and not _has_a_gpu():
+        pytest.skip("its code needs a CUDA device")
     text = page.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names = {}

@@ -1,18 +1,12 @@
 """Tests that cannot fail prove nothing: each mistake planted here must make the named tests fail."""
 
-import os
-import shutil
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import kfree
 from kfree.native.processor import available_cpus
-
-TESTS = Path(__file__).parent
+from tests import spoiled
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
@@ -141,6 +135,18 @@ MISTAKES = {
         "(size < _SMALL * size.sum()) & ",
         "",
         ["explain/test_outliers.py", "account"],
+    ),
+    "a wide Gaussian beside the others is a background": (
+        "explain/spread.py",
+        " & (inside > rest / 2)",
+        "",
+        ["explain/test_outliers.py", "is_a_background"],
+    ),
+    "rows that were changed since the fit have a confidence": (
+        "estimators/_margins.py",
+        "if not np.array_equal(view.labels, in_memory(self.labels_)):",
+        "if False:",
+        ["explain/test_confidence.py", "gone_or_changed"],
     ),
     "weighted scatter about a mean that is not the cluster's": (
         "engines/cost_rules/gaussian.py",
@@ -282,8 +288,8 @@ MISTAKES = {
     ),
     "weights do not count in farthest-first": (
         "engines/in_memory/potential.py",
-        "return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist",
-        "return self._sq_dist",
+        "saving = self._part.weight * self._sq_dist",
+        "saving = self._sq_dist",
         ["estimators/test_dp_means.py", "farthest_first"],
     ),
     "weights do not count when clusters open": (
@@ -310,6 +316,12 @@ MISTAKES = {
         "order = self.arrays.argsort(sq_dist)[:size]",
         ["estimators/test_k_means.py", "relocated"],
     ),
+    "a merge under a free energy asks for labels": (
+        "search/evidence/bayesian.py",
+        "engine.renumbered(state.assignment, numbers, state.n_clusters)",
+        "engine.assignment(numbers[engine.labels(state.assignment)], state.n_clusters)",
+        ["engines/test_cost_rules.py", "no_labels_cross and brute"],
+    ),
     "a merged cluster is not offered to the others": (
         "search/agglomerate.py",
         "better & self._alive[earlier]",
@@ -329,8 +341,8 @@ MISTAKES = {
         ["native/test_agglomerate.py", "recomputed_cost and euclidean"],
     ),
     "a row draws the window to itself": (
-        "search/path/density_dips.py",
-        "own = np.where(inside[rows], weight[rows], 0.0)",
+        "search/path/windows.py",
+        "own = np.where(labels == end, self.weight[rows], 0.0)",
         "own = np.zeros(len(rows))",
         ["search/test_lambda_path.py", "dips_are_those"],
     ),
@@ -556,6 +568,24 @@ MISTAKES = {
         "self.fixed + self.per_weight * 1000",
         ["estimators/test_online_micro.py", "first_chunk"],
     ),
+    "groups are sought across clusters": (
+        "estimators/_column_advice.py",
+        "np.unique(rows[labels == cluster], axis=0)",
+        "np.unique(rows, axis=0)",
+        ["estimators/test_advice.py", "no_advice and ten"],
+    ),
+    "halves are drawn from all rows alike": (
+        "search/path/halves.py",
+        'np.argsort(strata[single], kind="stable")',
+        'np.argsort(0 * strata[single], kind="stable")',
+        ["search/test_path_parts.py", "every_stratum"],
+    ),
+    "unimodality is tested for the suggested step alone": (
+        "search/path/verdicts.py",
+        "decisive = {self._merit(score)[1], *self.ranked(score)[:2]}",
+        "decisive = {*self.ranked(score)[:1]}",
+        ["search/test_staircase.py", "asked_only"],
+    ),
     "one long axis passes for round": (
         "estimators/_advice.py",
         "rest = variance[1:].sum() / (n_features - 1)",
@@ -565,35 +595,18 @@ MISTAKES = {
 }
 
 
-def outcome(mistake, folder):
-    """What pytest says about a copy of the package with the mistake in it: file, right and wrong text, tests."""
-    file, right, wrong, (tests, selection) = mistake
-    package = folder / "kfree"
-    shutil.copytree(Path(kfree.__file__).parent, package)
-    source = (package / file).read_text()
-    assert source.count(right) == 1, "the line to spoil has changed: spoil its successor"
-    (package / file).write_text(source.replace(right, wrong))
-    # Not the options of the outer run: under xdist, -x ends with another exit code.
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", TESTS / tests, "-k", selection],
-        env=inherited | {"PYTHONPATH": str(folder)},
-        cwd=TESTS.parent,
-        capture_output=True,
-        text=True,
-    )
-
-
 @pytest.fixture(scope="module")
 def outcomes(request, tmp_path_factory):
     """All mistakes that were asked for, as many at a time as there are processors."""
     wanted = [item.callspec.params["mistake"] for item in request.session.items if item.path == Path(__file__)]
-    with ThreadPoolExecutor(available_cpus()) as pool:
-        folder = tmp_path_factory.mktemp
-        yield {mistake: pool.submit(outcome, MISTAKES[mistake], folder("spoiled")) for mistake in wanted}
+    package, folder = Path(kfree.__file__).parent, tmp_path_factory.mktemp
+    with spoiled.processes(available_cpus()) as pool:
+        yield {
+            mistake: pool.submit(spoiled.outcome, package, MISTAKES[mistake], folder("spoiled")) for mistake in wanted
+        }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_planted_mistake_is_noticed(mistake, outcomes):
-    done = outcomes[mistake].result()
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
+    code, printed = outcomes[mistake].result()
+    assert code == pytest.ExitCode.TESTS_FAILED, printed[-2000:]

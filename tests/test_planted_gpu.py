@@ -1,9 +1,12 @@
 """Mistakes planted in the kernels of the GPU engine, one at a time, in a copy of the package: each must be noticed."""
 
 import os
+from pathlib import Path
 
 import pytest
-from test_planted import outcome
+
+import kfree
+from tests import spoiled
 
 pytest.importorskip("triton")
 if os.environ.get("TRITON_INTERPRET") != "1":
@@ -34,5 +37,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_planted_mistake_is_noticed(mistake, tmp_path):
-    done = outcome(MISTAKES[mistake], tmp_path)
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:]
+    with spoiled.processes(1) as pool:
+        done = pool.submit(spoiled.outcome, Path(kfree.__file__).parent, MISTAKES[mistake], tmp_path)
+        code, printed = done.result()
+    assert code == pytest.ExitCode.TESTS_FAILED, printed[-2000:]

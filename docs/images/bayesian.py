@@ -4,16 +4,16 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from kfree import BayesianKMeans, datasets, plot
+from kfree import BayesianKMeans, datasets
 
 
 def main():
-    panels = Figure(figsize=(12, 4.2), layout="constrained").subplots(1, 3)
+    panels = Figure(figsize=(12, 3.8), layout="constrained").subplots(1, 3)
     for seed, (separation, ax) in enumerate(zip([0.1, 0.5, 2.0], panels, strict=True)):
         X, _ = datasets.make_gaussians(5000, separation=separation, random_state=seed)
         model = BayesianKMeans().fit(X)
-        plot.clusters(X, model, ax)
-        ax.set(title=f"τ = {separation:g}: {model.n_clusters_} clusters", xticks=[], yticks=[])
+        model.plot(X, ax=ax)
+        ax.set(title=f"τ = {separation:g}: {model.n_clusters_} clusters", xlabel="", ylabel="", xticks=[], yticks=[])
     panels[0].figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kfree import AgglomerativeBayes
-from kfree.plot import colours
 
 
 def shapes(random_state=0):
@@ -22,10 +21,8 @@ def main():
     tree = AgglomerativeBayes().fit(X)
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     rows, branches = figure.subplots(1, 2, width_ratios=[1, 1.3])
-    tree.plot_dendrogram(ax=branches)
-    rows.scatter(*X.T, c=colours(tree.n_clusters_)[tree.labels_], s=9, linewidths=0)
-    rows.set_aspect("equal", adjustable="datalim")
-    rows.spines[["top", "right"]].set_visible(False)
+    tree.plot(X, kind="scatter", ax=rows)
+    tree.plot(ax=branches)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
 
 

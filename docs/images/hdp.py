@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from kfree import DPMeans, HardHDP, plot
+from kfree.plot.look import MARKERS
 
 N_GROUPS, N_SHOWN = 30, 3
 
@@ -18,20 +19,24 @@ def shops(seed=1):
     return centres[y] + 0.55 * rng.normal(size=(len(y), 2)), np.repeat(np.arange(N_GROUPS), 15)
 
 
+def draw(ax, model, X, labels, size):
+    """Rows by cluster, and the centres of these clusters."""
+    colours = plot.colours(model.n_global_clusters_)
+    for c in np.unique(labels):
+        ax.scatter(*X[labels == c].T, color=colours[c], marker=MARKERS[c % len(MARKERS)], s=size, linewidths=0)
+        ax.scatter(*model.cluster_centers_[c], c="black", marker="+", s=70, linewidths=1.4)
+
+
 def main():
     X, group = shops()
     model = HardHDP().fit(X, groups=group)
     axes = Figure(figsize=(12, 3.7), layout="constrained").subplots(1, N_SHOWN + 1, sharex=True, sharey=True)
-    colours = plot.colours(model.n_global_clusters_)
     for shown, ax in enumerate(axes[:-1]):
         rows = group == shown
-        used = np.unique(model.labels_[rows])
-        ax.scatter(*X[rows].T, c=colours[model.labels_[rows]], s=28, linewidths=0)
-        ax.scatter(*model.cluster_centers_[used].T, c="black", marker="+", s=70, linewidths=1.4)
+        draw(ax, model, X[rows], model.labels_[rows], size=28)
         alone = DPMeans().fit(X[rows]).n_clusters_
-        ax.set_title(f"group {shown}: uses {len(used)} (alone: {alone})", fontsize=10)
-    axes[-1].scatter(*X.T, c=colours[model.labels_], s=7, linewidths=0)
-    axes[-1].scatter(*model.cluster_centers_.T, c="black", marker="+", s=70, linewidths=1.4)
+        ax.set_title(f"group {shown}: {model.n_local_clusters_[shown]} clusters (alone: {alone})", fontsize=10)
+    draw(axes[-1], model, X, model.labels_, size=9)
     axes[-1].set_title(f"all {N_GROUPS} groups: {model.n_global_clusters_} clusters", fontsize=10)
     for ax in axes:
         ax.set_aspect("equal")

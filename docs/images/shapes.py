@@ -1,4 +1,4 @@
-"""Draws docs/images/shapes.png: moons, circles and spirals, clustered by SpectralDPMeans without being told k."""
+"""Draws docs/images/shapes.png: moons, circles and spirals, clustered by SpectralDPMeans; k is not specified."""
 
 from pathlib import Path
 
@@ -7,8 +7,6 @@ from matplotlib.figure import Figure
 from sklearn.datasets import make_circles, make_moons
 
 from kfree import SpectralDPMeans
-
-COLOURS = np.array(["#c4472f", "#2f7bc4", "#3a9a55", "#8a5fbf"])
 
 
 def spirals(n=1000, noise=0.1, seed=0):
@@ -29,8 +27,8 @@ def main():
     figure = Figure(figsize=(11, 3.8), layout="constrained")
     for ax, (name, X) in zip(figure.subplots(1, 3), shapes.items(), strict=True):
         model = SpectralDPMeans().fit(X)
-        ax.scatter(X[:, 0], X[:, 1], c=COLOURS[model.labels_ % len(COLOURS)], s=6, linewidths=0)
-        ax.set(title=f"{name}: {model.n_clusters_} clusters", xticks=[], yticks=[])
+        model.plot(X, ax=ax)
+        ax.set(title=f"{name}: {model.n_clusters_} clusters", xlabel="", ylabel="", xticks=[], yticks=[])
         ax.set_aspect("equal", adjustable="datalim")
         ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from kfree import KMeans, datasets, lambda_path, plot
+from kfree import KMeans, datasets, lambda_path
 
 
 def main():
@@ -13,8 +13,7 @@ def main():
     model = KMeans(path.suggest().k, n_init=10, random_state=0).fit(X)
     left, right = Figure(figsize=(11, 4.2), layout="constrained").subplots(1, 2)
     path.plot(left)
-    plot.clusters(X, model, right)
-    right.set(xlabel="east (km)", ylabel="north (km)")
+    model.plot(X, ax=right, feature_names=["east (km)", "north (km)"])
     left.figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)
 
 

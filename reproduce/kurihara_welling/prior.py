@@ -15,7 +15,7 @@ from kfree import BayesianKMeans, DPMeans
 from kfree.datasets import make_gaussians
 from kfree.estimators._bayesian import GaussianData
 from kfree.objectives.priors import by_neighbours, smallest_distance
-from kfree.search.evidence.hard_labels import Update, clustering_of
+from kfree.search.evidence.hard_labels import Update, clustering_by
 from reproduce.cells import Cells, several
 from reproduce.kurihara_welling.table1 import FIRST_SEED, N_CLUSTERS, name
 from reproduce.result import Result
@@ -114,5 +114,5 @@ def free_energy_of(model, X, y):
     """Of given classes under a fitted model's prior, labels updated until nothing changes."""
     engine = GaussianData(X, model, model._frame_).open("auto", "brute", 1)
     labels = np.unique(y, return_inverse=True)[1].astype(np.int32)
-    start = clustering_of(labels, engine.stats_of(labels, labels.max() + 1), model._objective_)
+    start = clustering_by(engine.assignment(labels, labels.max() + 1), engine, model._objective_)
     return Update()(start, engine, model._objective_).cost

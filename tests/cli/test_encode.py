@@ -77,3 +77,25 @@ def test_means_are_in_the_units_of_the_table(here, rng, capsys):
     shown = next(step for step in data["steps"] if step["own"])
     place = data["features"].index("plan=z")
     assert sorted(row[place] for row in shown["means"]) == pytest.approx([0.0, 1.0])
+
+
+def test_advice_fits_a_table_that_is_encoded(here, rng, capsys):
+    kind = rng.integers(3, size=200)
+    ages = np.array([24, 42, 67])[kind] + 4 * rng.normal(size=200)
+    rows = [f"{i},{age:.1f},{'abc'[k]}" for i, (age, k) in enumerate(zip(ages, kind, strict=True))]
+    (here / "t.csv").write_text("\n".join(["id,age,plan", *rows]) + "\n")
+    err = outcome(["cluster", "t.csv", "--encode", "--drop", "id"], capsys)[2]
+    assert "Leave such columns out with --drop, or use" in err
+    assert "with --encode" not in err
+    err = outcome(["cluster", "t.csv"], capsys)[2]
+    assert err.count("whole number in every row") == 1  # not once more by the estimator
+    assert "--drop id" in err
+
+
+def test_a_column_of_names_is_left_out_by_an_option(here, rng, capsys):
+    rows = [f"person {i},{value}" for i, value in enumerate(rng.normal(size=60))]
+    (here / "t.csv").write_text("\n".join(["name,x", *rows]) + "\n")
+    status, _, err = outcome(["cluster", "t.csv", "--encode"], capsys)
+    assert status == 1
+    assert "column 'name' holds text" in err
+    assert "On the command line: --drop name." in err

@@ -89,7 +89,7 @@ def test_a_directory_that_is_not_there_is_an_error(blobs_csv, capsys):
     for option in ("--output", "--save", "--report", "--plot"):
         status, _, err = outcome(["cluster", "data.csv", "--lam", "60", option, "no/such/file.png"], capsys)
         assert status == 1
-        assert "no/such/file.png could not be written: No such file or directory" in err
+        assert "no/such/file.png could not be written: No such file or directory. Nothing was written." in err
 
 
 @pytest.mark.parametrize("option", ["--output", "--save", "--report"])
@@ -102,7 +102,7 @@ def test_a_full_disk_keeps_the_old_file(option, blobs_csv, here):
     with open("/dev/null", "w") as nowhere:
         done = subprocess.run(command, stdout=nowhere, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
     assert done.returncode == 1
-    assert "out could not be written: File too large. An older file is kept." in done.stderr
+    assert "out could not be written: File too large. The older file is kept." in done.stderr
     assert (here / "out").read_text() == "old"
     assert sorted(path.name for path in here.iterdir()) == ["data.csv", "out"]
 

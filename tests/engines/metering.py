@@ -9,6 +9,8 @@ from kfree.engines.contract import Assignment
 
 # What is one number per row is asked for when it is published, never during a search.
 PUBLISHED = {"labels", "sq_dists"}
+# Objects of the contract that live as long as a search.
+LIVE_ON = {"bisection", "closings", "potential", "members", "alone"}
 # A sample is copied to memory by agreement.
 MAY_CROSS = {*PUBLISHED, "sample", "nearest_drawing"}
 
@@ -50,7 +52,7 @@ class Metered:
 
     def _wrapped(self, name, found):
         """Objects of the contract that live as long as a search are watched as well."""
-        return Metered(found, self._n_rows, self.largest) if name in {"bisection", "closings", "potential"} else found
+        return Metered(found, self._n_rows, self.largest) if name in LIVE_ON else found
 
     def _look(self, name, value):
         size = largest_array(value)

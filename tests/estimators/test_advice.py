@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.datasets import make_customers
 from kfree.estimators._advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
+from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.exceptions import DataAdvice
 
 
@@ -27,7 +28,14 @@ def noted(X, labels):
     centres = np.array([X[labels == j].mean(axis=0) for j in range(labels.max() + 1)])
     names = named(X.shape[1])
     columns = unlike_scales(X, names) + row_numbers(X, names) + lattices(X, names, labels)
+    columns += angles(X, names, labels.max() + 1) + hidden_groups(X, names, labels)
     return columns + long_clusters(X, labels, centres)
+
+
+def hours(rng):
+    """Hours of the day as sine and cosine, beside another column."""
+    angle = rng.integers(24, size=500) * 2 * np.pi / 24
+    return np.c_[np.sin(angle), np.cos(angle), rng.normal(size=500)]
 
 
 CLEAN = {
@@ -42,6 +50,11 @@ CLEAN = {
         np.zeros(500, dtype=int),
     ),
     "twice as long as wide": lambda rng: (blobs(rng)[0] * [2.0, 1.0], blobs(rng)[1]),
+    "a skewed column and rows five times": lambda rng: (
+        np.repeat(rng.lognormal(size=(200, 6)), 5, axis=0),
+        np.zeros(1000, dtype=int),
+    ),
+    "an angle in one cluster": lambda rng: (hours(rng), np.zeros(500, dtype=int)),
     "scales within a hundred": lambda rng: (rng.normal(size=(500, 3)) * [1, 30, 90], np.zeros(500, dtype=int)),
     "large whole numbers, all different": lambda rng: (
         np.c_[rng.lognormal(12, 1, 500).round(), rng.lognormal(12, 1, 500)],
@@ -80,6 +93,17 @@ ADVISED = {
     "clusters that are years": (
         lambda rng: ((age := rng.normal(45, 12, 800).round())[:, None], np.unique(age, return_inverse=True)[1]),
         "column 0 take.s. few values",
+    ),
+    "an angle": (
+        lambda rng: ((X := hours(rng)), (X[:, 0] > 0).astype(int)),
+        "column 0 and column 1 are a point on a circl",
+    ),
+    "groups in one of six columns": (
+        lambda rng: (
+            np.c_[5 * rng.normal(size=(500, 3)), blobs(rng, n=500, d=1)[0], 5 * rng.normal(size=(500, 2))],
+            np.arange(500) % 2,
+        ),
+        r"column 3 fall.s. into groups within clusters.*X\[:, \[3\]\]",
     ),
     "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans for elliptic clusters"),
     "strips in pieces": (lambda rng: strips(rng, 8), "without a gap to their neighbours.*BayesianKMeans"),

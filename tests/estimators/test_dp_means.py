@@ -64,6 +64,13 @@ def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
     assert capped.n_clusters_ <= 4
 
 
+def test_the_recursion_of_the_oracle_is_the_minimum_over_all_partitions(rng):
+    for n in range(1, 7):
+        X, w = rng.normal(size=(n, 2)), rng.integers(1, 4, n)
+        every = [oracles.partition_cost(X, labels, 0.7, w) for labels in oracles.all_partitions(n)]
+        assert oracles.lowest_cost(X, 0.7, w) == pytest.approx(min(every), rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_never_below_the_minimum_over_all_partitions(seed):
     rng = np.random.default_rng(seed)

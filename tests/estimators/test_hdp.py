@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import DPMeans, HardHDP
 from kfree.core.sites import Sites
-from kfree.engines.local.grouped import GroupedEngine, SharedSites
+from kfree.engines.local.grouped import GroupedEngine
 from kfree.engines.registry import open_engine
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.bisection import halve
@@ -32,10 +32,9 @@ def grouped(rng, n_groups=6, n_rows=8, d=2, k=5, spread=3.0, weighted=False):
 def some_state(rng, lam_local=1.0, lam_global=3.0, n_sites=6, weighted=True, engine="native"):
     """An engine, an objective and a state of rows held against a few of them."""
     X, group, weight = grouped(rng, weighted=weighted)
-    held = GroupedEngine.open(engine, X, group, weight=weight, n_threads=1).penalised(lam_local)
     objective = HDPObjective(lam_global, lam_local)
+    held = GroupedEngine.open(engine, X, group, weight=weight, n_threads=1).penalised(objective)
     sites = Sites.of(held.rows(rng.choice(len(X), n_sites, replace=False)))
-    sites = SharedSites.used_by(sites, np.zeros((n_sites, held.n_groups), dtype=bool))
     return settle(state_of(sites, held.nearest(sites), objective), held, objective), held, objective
 
 
@@ -81,9 +80,9 @@ def test_one_group_is_dp_means(engine, rng):
     """Step 4 is DP-means' sweep with the sum of the penalties; the objective is DP-means' throughout."""
     X, _, weight = grouped(rng, weighted=True)
     one = np.zeros(len(X), dtype=int)
-    held = GroupedEngine.open(engine, X, one, weight=weight).penalised(1.5)
-    plain_engine = open_engine(engine, X, weight=weight, frame=held.frame)
     objective = HDPObjective(2.5, 1.5)
+    held = GroupedEngine.open(engine, X, one, weight=weight).penalised(objective)
+    plain_engine = open_engine(engine, X, weight=weight, frame=held.frame)
     sites = shared_by_all(held, objective)
     for _ in range(3):
         ours, theirs = held.visit(sites, 2.5), plain_engine.sweep(Sites.of(sites.centres), 4.0, None, len(X))
@@ -138,13 +137,22 @@ def test_choices_of_groups(engine, rng):
     assert n_missed <= 1
 
 
+@pytest.mark.parametrize("search", ["split-merge", "sweep"])
+def test_distances_of_a_search_are_counted(search, rng):
+    """Every pass compares each row with one site at least, and a search takes two passes or more."""
+    X, group, _ = grouped(rng)
+    model = HardHDP(1.0, 3.0, search=search).fit(X, groups=group)
+    assert model.n_distances_ >= 2 * len(X) * model.n_clusters_
+
+
 def test_native_passes_equal_their_twins(rng):
     for weighted in (False, True):
         X, group, weight = grouped(rng, n_groups=9, n_rows=7, weighted=weighted)
         if weighted:
             weight[group == 3], weight[::5] = 0.0, 0.0
-        twins = [GroupedEngine.open(engine, X, group, weight=weight, n_threads=2).penalised(1.0) for engine in ENGINES]
-        start = SharedSites.used_by(Sites.of(twins[0].rows(np.arange(0, 40, 5))), rng.random((8, 9)) < 0.3)
+        opened = [GroupedEngine.open(engine, X, group, weight=weight, n_threads=2) for engine in ENGINES]
+        twins = [one.penalised(HDPObjective(3.0, 1.0)) for one in opened]
+        start = Sites.of(twins[0].rows(np.arange(0, 40, 5))).used_by(rng.random((8, 9)) < 0.3)
         passes = [[e.nearest(start), e.visit(start, 3.0)] for e in twins]
         for ours, theirs in zip(*passes, strict=True):
             np.testing.assert_array_equal(twins[0].labels(ours.assignment), twins[1].labels(theirs.assignment))

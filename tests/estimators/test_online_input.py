@@ -109,12 +109,19 @@ def test_a_stream_of_identical_rows(value, settings):
     assert model.lam_ == 1e-6
 
 
-def test_distances_that_overflow():
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_distances_that_overflow(engine, tmp_path):
     X = [[1e200], [-1e200], [0.0], [5e199]]
-    assert OnlineDPMeans(30.0).fit(X).n_clusters_ == 4  # infinitely far is farther than lam
-    limited = OnlineDPMeans(30.0, max_clusters=2).fit(X)
+    with np.errstate(over="ignore"):
+        assert OnlineDPMeans(30.0, engine=engine).fit(X).n_clusters_ == 4  # infinitely far is farther than lam
+        limited = OnlineDPMeans(30.0, max_clusters=2, engine=engine).fit(X)
     assert limited.n_clusters_ == 2
     assert np.isfinite(limited.cluster_centers_).all()
+    # The penalty doubles while rows are too far, and remains a number: a stream without one cannot be read back.
+    assert np.isfinite(limited.lam_)
+    if engine == "native":
+        limited.save(tmp_path / "stream")
+        same_bits(kfree.load(tmp_path / "stream"), limited)
 
 
 def test_a_large_offset_changes_nothing(rng):

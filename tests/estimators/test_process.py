@@ -88,9 +88,11 @@ def test_threads_of_python_share_the_threads_of_the_core_and_may_fork_meanwhile(
     """Every call goes on with the helpers it gets, and a child forked in the midst of a fit starts its own."""
     run(
         """
-        import os, threading
+        import os, threading, warnings
         import numpy as np
         from kfree import KMeans
+        # A child forked while a thread prints a warning would wait for the lock of stderr.
+        warnings.simplefilter("ignore")
         X = np.random.default_rng(0).normal(size=(20_000, 3))
         fit = lambda: KMeans(40, init=X[:40], max_iter=15, tol=0, n_threads=3).fit(X).labels_
         expected, found = fit(), []

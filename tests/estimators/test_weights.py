@@ -189,3 +189,8 @@ def test_neighbour_graphs_take_no_weights(rng):
         ValueError, match="sample_weight=.* is not allowed; give None with affinity='nearest_neighbors'"
     ):
         SpectralDPMeans(affinity="nearest_neighbors").fit(X, sample_weight=np.ones(30))
+
+
+def test_a_row_of_no_weight_may_be_infinitely_far(rng):
+    X, w = np.vstack([rng.normal(size=(20, 2)), [[1e300, 0.0]]]), np.append(np.ones(20), 0.0)
+    assert farthest_first_lambda(X, 3, sample_weight=w) == farthest_first_lambda(X[:20], 3)

@@ -18,7 +18,7 @@ from kfree import (
     OnlineDPMeans,
     SpectralDPMeans,
 )
-from kfree.explain.spread import fitted_spreads, neighbour_spreads, outlier_scores
+from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
 
 CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
 BY_SPREAD = {
@@ -118,6 +118,42 @@ def test_a_wide_gaussian_of_far_rows_is_no_cluster(make, rng):
     found = model.predict(np.vstack([X, far]), allow_new=True) == -1
     assert found[400:].all()
     assert found[:400].mean() < 0.02
+
+
+@pytest.mark.parametrize("make", [BayesianKMeans, AgglomerativeBayes])
+@pytest.mark.parametrize("share", [0.1, 0.2])
+def test_a_gaussian_of_many_far_rows_around_the_others_is_no_cluster(share, make, rng):
+    X, _ = blobs(rng, 300)
+    far = rng.uniform(-40, 60, size=(1000, 2))
+    far = far[np.linalg.norm(far[:, None] - CENTRES, axis=2).min(axis=1) > 8][: int(share * 300 / (1 - share))]
+    model = make().fit(np.vstack([X, far]))
+    found = model.predict(np.vstack([X, far]), allow_new=True) == -1
+    assert found[300:].mean() > 0.95
+    assert found[:300].mean() < 0.02
+
+
+def test_a_wide_gaussian_beside_the_others_is_a_cluster(rng):
+    X = np.vstack([blobs(rng, 400)[0], 6 * rng.normal(size=(70, 2)) + 70.0])
+    assert (BayesianKMeans().fit(X).predict(X, allow_new=True) == -1).mean() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("sizes", "widths", "between", "expected"),
+    [
+        ([400, 400, 200], [1.0, 1.0, 4.0], 0.5, [False, False, True]),
+        ([400, 400, 200], [1.0, 1.0, 2.9], 0.5, [False, False, False]),  # not wide enough
+        ([400, 400, 200], [1.0, 1.0, 4.0], 2.0, [False, False, False]),  # beside the others
+        ([350, 350, 300], [1.0, 1.0, 4.0], 0.5, [False, False, False]),  # too many rows
+    ],
+)
+def test_which_gaussian_is_a_background(sizes, widths, between, expected, rng):
+    labels = np.repeat(np.arange(3, dtype=np.int32), sizes)
+    dist = np.abs(rng.normal(size=len(labels)))  # Mahalanobis distances, with a median of 0.67
+    gaps = np.full((3, 3), 9.0)
+    gaps[:2, 2] = between
+    np.fill_diagonal(gaps, 0.0)
+    limits = fitted_spreads(labels, dist, 3, None, Shapes(np.array(widths), gaps)).limits()
+    assert np.isnan(limits).tolist() == expected
 
 
 def blocks_of_links(rng, sizes, inside, between):

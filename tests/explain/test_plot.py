@@ -98,6 +98,33 @@ def test_regions_are_predictions(X, ax):
         np.testing.assert_allclose(colour[i, j], plot.colours(3)[label])
 
 
+@pytest.mark.parametrize("n_rows", [1_000, 20_000])
+def test_the_rows_of_every_cluster_can_be_seen(n_rows, rng):
+    backend = pytest.importorskip("matplotlib.backends.backend_agg")
+    y = np.arange(n_rows) % 10  # as many clusters as there are markers
+    X = rng.normal(size=(n_rows, 2)) + 30.0 * np.column_stack([y % 5, y // 5])
+    model = KMeans(10, init=30.0 * np.column_stack([np.arange(10) % 5, np.arange(10) // 5])).fit(X)
+    ax = figure.Figure(figsize=(5, 4)).add_subplot()
+    canvas = backend.FigureCanvasAgg(ax.figure)
+    model.plot(X, ax=ax)
+    for drawn in (*ax.texts, ax.get_legend()):  # numbers and legend have the colours of the rows
+        drawn.remove()
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3].reshape(-1, 3) / 255
+    for colour in plot.colours(10):
+        seen = np.abs(pixels - (0.8 * colour + 0.2)).max(axis=1) < 0.1
+        assert seen.sum() > 40
+
+
+def test_borders_are_drawn_once(X, ax):
+    model = DPMeans(lam=1.0).fit(X[:, :2])
+    assert model.n_clusters_ > 5
+    model.plot(X[:, :2], kind="voronoi", ax=ax)
+    lines = [drawn for drawn in ax.collections if hasattr(drawn, "levels")]
+    assert len(lines) == len(np.unique(model.labels_)) - 1
+    assert {len(line.levels) for line in lines} == {1}
+
+
 def test_rows_left_out_are_drawn_apart(X, ax):
     model = KMeans(3, noise=0.1, random_state=0).fit(X)
     model.plot(X, ax=ax)

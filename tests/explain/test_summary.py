@@ -182,3 +182,11 @@ def test_effect_sizes_of_huge_values_do_not_overflow(kind):
     expected, huge = (effect_sizes(kind(rows * scale), labels, 2) for scale in (1.0, 1e300))
     assert huge[0] == pytest.approx(expected[0])
     assert huge[1] / 1e300 == pytest.approx(expected[1])
+
+
+def test_a_single_cluster_is_set_apart_by_nothing(rng):
+    X = rng.normal(size=(40, 2))
+    summary = KMeans(1).fit(X).summary(X)
+    assert "+0.00" not in str(summary)
+    assert summary.to_frame()["set_apart_by"].tolist() == [""]
+    assert [name for name, _, _ in summary.clusters[0].features] == ["x0", "x1"]

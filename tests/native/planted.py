@@ -17,6 +17,30 @@ SAME_TREE = "same_tree"
 
 # file, what is right, the mistake, the test file and the tests that must notice
 MISTAKES = {
+    "a box that does not grow with its sites": (
+        "rows/site_tree.cpp",
+        "    if (nodes_[n].n_panels == 1) break;\n",
+        "    break;\n",
+        ("native/test_site_tree.py", "streams"),
+    ),
+    "a tie between boxes that goes to the first found": (
+        "rows/site_tree.hpp",
+        "(at_least == sq_dist && first >= label)",
+        "(at_least == sq_dist)",
+        ("native/test_site_tree.py", "second_nearest and grid"),
+    ),
+    "a limit below the penalty": (
+        "assign/births.cpp",
+        "2.0 * (lam_ / rows_.weight(far[i])) + 1e-300",
+        "lam_",
+        ("native/test_site_tree.py", "births"),
+    ),
+    "rows that join what was born after them": (
+        "rows/site_tree.hpp",
+        "if (j == own || j >= n_sites ||",
+        "if (j == own ||",
+        ("native/test_site_tree.py", "came_before"),
+    ),
     "a stale bound": (
         "assign/bounds.cpp",
         "drift[j] = up_ * dist_between(now, before, sites.d);",

@@ -56,7 +56,7 @@ def grow_trees(rng):
 
 def exercise_tree(rng):
     """Quadratic costs of all rows and of the boxes of a tree."""
-    X = rng.normal(size=(12_000, 3))
+    X = rng.normal(size=(6_000, 3))
     rule = QuadraticRule(X[:20].copy(), np.tile(np.eye(3), (20, 1, 1)), np.zeros(20))
     for algorithm in ["brute", "kd-tree"]:
         GaussianRows(_core, X, algorithm, N_THREADS).assign(rule)
@@ -66,8 +66,8 @@ def main():
     if "libtsan" not in os.environ.get("LD_PRELOAD", ""):
         raise SystemExit("this proves nothing without ThreadSanitizer: run .ci/race")
     rng = np.random.default_rng(0)
-    for d, k in [(2, 150), (16, 300), (200, 80)]:
-        X = rng.normal(size=(12_000, d)).astype(np.float32)
+    for d, k in [(2, 150), (16, 200), (200, 40)]:
+        X = rng.normal(size=(6_000, d)).astype(np.float32)
         exercise(X, k, rng)
         exercise(sp.csr_array(X * (X > 1)), min(k, 80), rng)
     share_clusters(rng)

@@ -114,8 +114,7 @@ def test_nearest(case):
             case.same(a, b)
 
 
-@pytest.mark.parametrize("order", ["given", "random"])
-@pytest.mark.parametrize("room", [1000, 3])
+@pytest.mark.parametrize(("order", "room"), [("random", 1000), ("given", 3)])
 def test_found_and_adopt(case, order, room, rng):
     order = rng.permutation(N_ROWS) if order == "random" else None
     lam, k = 0.4 if len(case.twin.lengths) else 1.5, 4

@@ -81,9 +81,30 @@ def all_partitions(n):
             yield [*head, label]
 
 
+def lowest_sum(n, cost):
+    """The least Σ cost(cluster) over all partitions of n things; a cluster is a list of things.
+
+    The cluster of the first thing may hold any of the others, and what is left is parted at the least cost.
+    """
+    lowest = {0: 0.0}
+    of_cluster = {s: cost([i for i in range(n) if s >> i & 1]) for s in range(1, 1 << n)}
+    for wanted in range(1, 1 << n):
+        first = wanted & -wanted
+        rest = others = wanted ^ first
+        candidates = []
+        while True:
+            candidates.append(of_cluster[first | others] + lowest[rest ^ others])
+            if others == 0:
+                break
+            others = (others - 1) & rest
+        lowest[wanted] = min(candidates)
+    return lowest[(1 << n) - 1]
+
+
 def lowest_cost(X, lam, weight=None):
-    """The true minimum of J, by trying every partition."""
-    return min(partition_cost(X, labels, lam, weight) for labels in all_partitions(len(X)))
+    """The true minimum of J over all partitions."""
+    X, w = np.asarray(X, dtype=np.float64), np.ones(len(X)) if weight is None else np.asarray(weight)
+    return lowest_sum(len(X), lambda rows: partition_cost(X[rows], [0] * len(rows), lam, w[rows]))
 
 
 def farthest_first(X, k, weight=None):

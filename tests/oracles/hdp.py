@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from oracles.centres import all_partitions, sq_dist, weighted_mean
+from oracles.centres import lowest_sum, sq_dist, weighted_mean
 
 
 def serial_hard_hdp(Z, group, lam_local, lam_global, weight=None, with_step_5=True):
@@ -69,8 +69,14 @@ def partition_cost(X, group, labels, lam_local, lam_global, weight=None):
 
 
 def lowest_cost(X, group, lam_local, lam_global, weight=None):
-    """The true minimum of J, by trying every partition."""
-    return min(partition_cost(X, group, p, lam_local, lam_global, weight) for p in all_partitions(len(X)))
+    """The true minimum of J over all partitions."""
+    X, group = np.asarray(X, dtype=np.float64), np.asarray(group)
+    w = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
+
+    def cost(rows):
+        return partition_cost(X[rows], group[rows], [0] * len(rows), lam_local, lam_global, w[rows])
+
+    return lowest_sum(len(X), cost)
 
 
 def best_choice(gaps, weight, penalty):

@@ -189,3 +189,23 @@ def test_gaussians_are_as_far_apart_as_wished():
     np.testing.assert_array_equal(X, again)
     assert X.shape == (2000, 3)
     assert set(y) == set(range(4))
+
+
+BAD_SETTINGS = {
+    "no rows": (datasets.make_three_gaussians, {"n_rows": 0}, "n_rows == 0"),
+    "rows that are no number": (datasets.make_two_groups, {"n_rows": True}, "n_rows=True must be a whole number"),
+    "rows beyond 64 bits": (datasets.make_customers, {"n_rows": 2**70}, "n_rows == "),
+    "half a column": (datasets.make_gaussians, {"n_features": 0.5}, "n_features must be an instance of"),
+    "clusters that never fit": (datasets.make_gaussians, {"separation": np.inf}, "separation == inf"),
+    "separation that is no number": (datasets.make_gaussians, {"separation": np.nan}, "separation == nan"),
+    "more missing than there is": (datasets.make_customers, {"missing": 1.5}, "missing == 1.5"),
+    "shuffled by a text": (datasets.make_customers, {"shuffled": "no"}, "shuffled='no' must be"),
+    "a seed below zero": (datasets.make_customers, {"random_state": -1}, "random_state=-1 is no seed"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_SETTINGS)
+def test_bad_settings_of_generators_are_named(bad):
+    make, settings, message = BAD_SETTINGS[bad]
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(**settings)

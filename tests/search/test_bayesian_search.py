@@ -16,10 +16,10 @@ from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import informed_by_data
 from kfree.search.evidence import bayesian
 from kfree.search.evidence.bayesian import Merge, SplitWithin
-from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster, updated
+from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
 from kfree.search.evidence.overlap import criteria
 from kfree.search.evidence.oversplit import Oversplit, merged_back
-from kfree.search.evidence.splits import Halves, divided, outer_half, penalty_of_another
+from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 
 
 @pytest.fixture(params=MIXTURES)
@@ -34,7 +34,7 @@ def problem(request, rng):
 def labelled(problem, labels):
     engine, objective, _ = problem
     labels = np.asarray(labels, dtype=np.int32)
-    return clustering_of(labels, engine.stats_of(labels, labels.max() + 1), objective)
+    return clustering_by(engine.assignment(labels, labels.max() + 1), engine, objective)
 
 
 def test_criteria_are_those_of_the_appendix(problem, rng):
@@ -56,12 +56,12 @@ def test_criteria_are_those_of_the_appendix(problem, rng):
 def test_cuts_save_what_they_say(problem):
     engine, objective, _ = problem
     state = one_cluster(engine, objective)
-    [(c, rows, half)] = Halves().of(state, engine, objective)
-    new = divided(state, c, rows, half, objective)
+    [(c, members, half)] = Halves().of(state, engine, objective)
+    new = divided(state, c, members, half, engine, objective)
     expected = state.cost - half.saving + penalty_of_another(state, objective)
     assert new.cost == pytest.approx(expected, rel=1e-10)
-    np.testing.assert_array_equal(engine.stats_of(new.labels, 2).n, new.stats.n)
-    np.testing.assert_allclose(engine.stats_of(new.labels, 2).scatter, new.stats.scatter, rtol=1e-9)
+    np.testing.assert_array_equal(engine.stats_of(new.assignment).n, new.stats.n)
+    np.testing.assert_allclose(engine.stats_of(new.assignment).scatter, new.stats.scatter, rtol=1e-9)
 
 
 def test_the_outer_half_lies_around_the_inner_one(problem):
@@ -70,7 +70,7 @@ def test_the_outer_half_lies_around_the_inner_one(problem):
     whole = one_cluster(engine, objective)
     gap = X - X.mean(axis=0)
     distance = np.einsum("ij,jk,ik->i", gap, np.linalg.inv(np.cov(gap.T)), gap)
-    outer = outer_half(whole, engine, objective) == 1
+    outer = engine.labels(engine.outer_half(objective.labelling(whole.stats))) == 1
     assert distance[outer].min() >= 0.9 * distance[~outer].max()
     assert outer.sum() == len(X) // 2
 
@@ -81,17 +81,17 @@ def test_a_narrow_gaussian_within_a_wide_one_is_found(tau, seed):
     X, y = make_gaussians(5000, 2, 10, separation=tau, random_state=seed)
     model = BayesianKMeans(n_threads=1).fit(X)
     engine = GaussianData(X, model, model._frame_).open("auto", "brute", 1)
-    truth = clustering_of(y.astype(np.int32), engine.stats_of(y.astype(np.int32), 10), model._objective_)
+    truth = clustering_by(engine.assignment(y, 10), engine, model._objective_)
     assert model.free_energy_ <= Update()(truth, engine, model._objective_).cost + 1e-6
 
 
 def test_the_first_cut_is_across_the_longest_axis(rng):
     X = rng.normal(size=(100, 2)) @ np.array([[5.0, 5.0], [0.0, 0.1]])
     X -= X.mean(axis=0)
-    side = GaussianRows(_core, X, "brute", 1).halved()
+    side = GaussianRows(_core, X, "brute", 1).sides()
     assert set(side[X.sum(axis=1) > 0.5]) != set(side[X.sum(axis=1) < -0.5])
     counts = np.repeat([[9.0, 0.0, 1.0], [0.0, 9.0, 1.0]], 10, axis=0)
-    assert np.ptp(CountRows(counts, np.zeros(20)).halved()[:10]) == 0
+    assert np.ptp(CountRows(counts, np.zeros(20)).sides()[:10]) == 0
 
 
 def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
@@ -102,7 +102,7 @@ def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
         for move in [Update(), SplitWithin(halves), Merge(), SplitWithin(Halves(patient=True)), Oversplit(halves)]:
             new = move(state, engine, objective)
             assert new.cost <= state.cost
-            again = clustering_of(new.labels, engine.stats_of(new.labels, new.n_clusters), objective)
+            again = clustering_by(new.assignment, engine, objective)
             assert new.cost == pytest.approx(again.cost, rel=1e-9)
 
 
@@ -115,7 +115,7 @@ def test_a_step_that_costs_more_is_undone():
         engine = GaussianRows(_core, X, "brute", 1)
         objective = FreeEnergy(informed_by_data(X, np.random.RandomState(0))[0], MIXTURES["dirichlet-process"](8.0))
         labels = np.append(rng.integers(2, size=9), [0, 1, 2]).astype(np.int32)
-        state = clustering_of(labels, engine.stats_of(labels, 3), objective)
+        state = clustering_by(engine.assignment(labels, 3), engine, objective)
         n_undone += updated(state, engine, objective).cost > state.cost
         assert Update()(state, engine, objective).cost <= state.cost
     assert n_undone > 0

@@ -111,16 +111,19 @@ def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
 def test_a_copied_row_is_in_one_half_and_only_once(rng):
     distinct = rng.normal(size=(40, 3))
     number = rng.permutation(np.concatenate([np.repeat(np.arange(39), 3), np.full(60, 39)]))
-    first, second = (number[half].tolist() for half in halves(local(distinct[number])))
+    first, second = (number[half].tolist() for half in halves(local(distinct[number]), np.zeros(177, int)))
     assert sorted(set(first) | set(second)) == list(range(40))
     assert set(first) & set(second) == {39}  # a point mass, of which both have a half
     assert (first.count(39), second.count(39)) == (30, 30)
-    assert (len(first), len(second)) == (49, 50)
+    assert (len(first), len(second)) == (50, 49)
 
 
-def test_halves_of_distinct_rows_are_the_first_and_the_last_ones(rng):
-    first, second = halves(local(rng.normal(size=(9, 2))))
-    assert (first.tolist(), second.tolist()) == ([0, 1, 2, 3], [4, 5, 6, 7, 8])
+def test_halves_have_equal_parts_of_every_stratum(rng):
+    strata = rng.permutation(np.repeat([0, 1, 2], [20, 7, 3]))
+    first, second = halves(local(rng.normal(size=(30, 2))), strata)
+    assert sorted([*first, *second]) == list(range(30))
+    assert np.abs(np.bincount(strata[first]) - np.bincount(strata[second])).max() <= 1
+    assert abs(len(first) - len(second)) <= 1
 
 
 def test_far_rows_are_those_without_neighbours(rng):

@@ -1,10 +1,13 @@
 """The staircase: steps by hand, and against the best k for each penalty straight from the costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from kfree.search.path.density_dips import DensityDips
 from kfree.search.path.staircase import Staircase
+from kfree.search.path.verdicts import Verdicts
 
 
 def test_steps_by_hand():
@@ -95,6 +98,24 @@ def test_a_refuted_step_does_not_overrule_a_sure_coarser_one():
 def test_dips_that_a_unimodal_density_may_have_are_no_evidence():
     assert judged(k3=DensityDips(1.0, 9.0, 5.0, unimodal_z=-0.1)).suggest().k == 1
     assert judged(k3=DensityDips(1.0, 9.0, 5.0, unimodal_z=0.1)).suggest().k == 3
+
+
+def test_unimodality_is_asked_only_where_the_first_two_steps_depend_on_it(rng):
+    """Asking step by step gives the suggestion and the runner-up of asking all steps."""
+    n_asked = 0
+    for _ in range(300):
+        score, gates = np.append(0.0, rng.uniform(0.1, 3.5, size=11)), rng.choice([-1.0, 1.0], size=12)
+        dips = {
+            k: DensityDips(rng.uniform(0.5, 1), rng.uniform(1, 9), rng.uniform(-4, 4), 5, int(rng.integers(2)))
+            for k in range(2, 13)
+        }
+        everything = {k: replace(one, unimodal_z=gates[k - 1]) for k, one in dips.items()}
+        expected = Verdicts.of(everything, 12).ranked(score)[:2]
+        while steps := Verdicts.of(dips, 12).open_steps(score):
+            n_asked += len(steps)
+            dips |= {j + 1: everything[j + 1] for j in steps}
+        assert Verdicts.of(dips, 12).ranked(score)[:2] == expected
+    assert n_asked < 300 * 5
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from sklearn.utils.validation import validate_data
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 
+# Beyond this log Γ and its differences are no numbers.
+_LARGEST = 1e100
+
 
 @dataclass(frozen=True)
 class GammaPrior:
@@ -110,8 +113,8 @@ class Sampler(ClusterMixin, BaseEstimator):
 def require_number_or(estimator, name, word):
     """Raise unless a parameter is a positive number or ``word``."""
     value = getattr(estimator, name)
-    ok = is_positive_number(value) or (isinstance(value, str) and value == word)
-    require(ok, name, value, f"a finite number > 0 or {word!r}")
+    ok = (is_positive_number(value) and value <= _LARGEST) or (isinstance(value, str) and value == word)
+    require(ok, name, value, f"a number > 0 up to {_LARGEST:g}, or {word!r}")
 
 
 def require_prior_pair(estimator, name):

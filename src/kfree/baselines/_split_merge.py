@@ -5,10 +5,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.estimators._bayesian import GaussianData
 from kfree.estimators._validation import require_count
 from kfree.estimators._warnings import warn
-from kfree.search.evidence.overlap import criteria_of, responsibilities
+from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import split_and_merge
 
 
@@ -85,4 +86,4 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
 
 def plug_in_criteria(rows, parameters):
     """J_split and J_merge of point estimates."""
-    return criteria_of([(parameters.rule.costs(rows), 1.0)], parameters.log_weight)
+    return criteria_by(*sums_over([(parameters.rule.costs(rows), 1.0)], parameters.log_weight))

@@ -123,7 +123,7 @@ class CollapsedGibbsDPMixture(Sampler):
 
     def _publish_best(self, chain, labels, sigma):
         self._frame_, self._model_ = chain.data.frame, chain.model
-        self._stats_ = chain.engine.stats_of(labels, int(labels.max()) + 1)
+        self._stats_ = chain.engine.moments(labels, int(labels.max()) + 1)
         self.cluster_centers_ = chain.data.centres(chain.model, self._stats_)
         self.covariances_ = chain.model.covariances(self._stats_)
         self.prior_ = {key: value for key, value in chain.data.prior_of(chain.model, None).items() if key != "phi0"}
@@ -157,7 +157,7 @@ class _Chain:
 
     def log_joint(self):
         """log p(X, z, α), or log p(X, z) where α is given."""
-        stats = self.engine.stats_of(self.labels, self.n_clusters)
+        stats = self.engine.moments(self.labels, self.n_clusters)
         total = -FreeEnergy(self.model, DirichletProcessMixture(self.alpha)).free_energy(stats)
         return total + (self._alpha_prior.log_density(self.alpha) if self._alpha_prior else 0.0)
 

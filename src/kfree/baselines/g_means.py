@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._validation import require, require_count, validated_rows
+from kfree.estimators._validation import is_number, require, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
@@ -71,7 +71,8 @@ class GMeans(ClusterMixin, BaseEstimator):
         self
         """
         allowed = "one of " + ", ".join(f"{value:g}" for value in sorted(CRITICAL))
-        require(self.significance in CRITICAL, "significance", self.significance, allowed)
+        known = is_number(self.significance) and self.significance in CRITICAL
+        require(known, "significance", self.significance, allowed)
         require_count("max_clusters", self.max_clusters, or_none=True)
         rows = validated_rows(X, self)
         if sp.issparse(rows):

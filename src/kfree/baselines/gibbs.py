@@ -135,15 +135,19 @@ class GibbsDPMixture(Sampler):
         largest = float(np.abs(rows).max())
         if largest > _LARGEST:
             raise ValueError(f"X holds {largest:g}, and sums of squares overflow float64. Divide X by a constant.")
-        mean = np.asarray(self.prior_mean, dtype=np.float64)
-        ok = mean.shape in ((), rows.shape[1:]) and np.isfinite(mean).all()
-        require(ok, "prior_mean", self.prior_mean, f"a finite number, or one for each of {rows.shape[1]} columns")
+        allowed = f"a number up to {_LARGEST:g} by size, or one for each of {rows.shape[1]} columns"
+        try:
+            mean = np.asarray(self.prior_mean, dtype=np.float64)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"prior_mean={self.prior_mean!r} is not allowed; give {allowed}.") from error
+        ok = mean.shape in ((), rows.shape[1:]) and (np.abs(mean) <= _LARGEST).all()
+        require(ok, "prior_mean", self.prior_mean, allowed)
         alpha, alpha_prior = self._alpha()
         sigma_prior = GammaPrior(*self.sigma_prior) if isinstance(self.sigma, str) else None
         sigma = 1 / sigma_prior.mean if sigma_prior else float(self.sigma)
         make = implementation(self.engine, "samplers").SphericalChain
         return _Chain(
-            make, np.ascontiguousarray(rows - mean), rng, (alpha, alpha_prior), (sigma, sigma_prior), self.rho
+            make, np.ascontiguousarray(rows - mean), rng, (alpha, alpha_prior), (sigma, sigma_prior), float(self.rho)
         )
 
     def _publish_best(self, chain, labels, sigma):
@@ -151,7 +155,8 @@ class GibbsDPMixture(Sampler):
         sums = np.zeros((len(self._counts_), chain.rows.shape[1]))
         np.add.at(sums, labels, chain.rows)
         self.sigma_ = sigma
-        self.cluster_centers_ = sums * (self.rho / (self.sigma_ + self.rho * self._counts_))[:, None] + self.prior_mean
+        rho = float(self.rho)  # an integer may be larger than NumPy's
+        self.cluster_centers_ = sums * (rho / (self.sigma_ + rho * self._counts_))[:, None] + self.prior_mean
 
 
 class _Chain:

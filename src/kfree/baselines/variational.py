@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from kfree.baselines._split_merge import SplitMergeMixture
+from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.estimators._bayesian import require_prior
 from kfree.estimators._validation import is_number, random_generator, require, require_choice
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.hard_labels import until_no_gain
-from kfree.search.evidence.overlap import criteria_of, responsibilities
+from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
 
 
@@ -99,7 +100,8 @@ class VariationalFamily:
 
     def criteria(self, rows, state):
         stats = state.parameters.stats
-        return criteria_of([(state.parameters.rule.costs(rows), 1.0)], np.log(self.objective.mixture.weights(stats.n)))
+        log_weight = np.log(self.objective.mixture.weights(stats.n))
+        return criteria_by(*sums_over([(state.parameters.rule.costs(rows), 1.0)], log_weight))
 
     def _updated(self, rows, state):
         rule = self.objective.labelling(state.parameters.stats)

@@ -12,9 +12,13 @@ _OPTIONS = {
 }
 
 
-def in_terms_of_the_table(message, columns):
+# The same where --encode was given.
+_AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": "Leave such columns out with --drop"}
+
+
+def in_terms_of_the_table(message, columns, encoded=False):
     """The text of a warning, for a table whose ``columns`` the estimator knows by number."""
-    for python, option in _OPTIONS.items():
+    for python, option in (_OPTIONS | (_AFTER_ENCODING if encoded else {})).items():
         message = message.replace(python, option)
 
     def named(match):

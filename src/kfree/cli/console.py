@@ -4,6 +4,9 @@ import json
 import math
 import sys
 
+# Two warnings of one thing: by an estimator, and by the command line.
+IDENTIFIERS, LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
+
 
 class Console:
     """Prints according to ``--quiet`` and ``--json``."""
@@ -14,8 +17,8 @@ class Console:
         self.remarks = []
         # Where labels go to standard output, the summary does not.
         self.output_is_data = False
-        # Names of the columns that an estimator knows by number.
-        self.columns = []
+        # Names of the columns that an estimator knows by number, and whether --encode made them.
+        self.columns, self.encoded = [], False
 
     def say(self, text):
         """A remark or a warning."""
@@ -27,7 +30,9 @@ class Console:
         """A warning of an estimator."""
         from kfree.cli.advice import in_terms_of_the_table
 
-        self.say(f"warning: {in_terms_of_the_table(text, self.columns)}")
+        if IDENTIFIERS in text and any(LIKE_IDENTIFIERS in remark for remark in self.remarks):
+            return  # said already, with the option that leaves them out
+        self.say(f"warning: {in_terms_of_the_table(text, self.columns, self.encoded)}")
 
     def report(self, text, facts):
         """The result: ``text`` for a person, or ``facts`` as JSON."""

@@ -55,7 +55,8 @@ def reported(path):
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise CommandError(f"{path} could not be written: {error.strerror or error}. An older file is kept.") from error
+        kept = " The older file is kept." if Path(path).exists() else " Nothing was written."
+        raise CommandError(f"{path} could not be written: {error.strerror or error}.{kept}") from error
 
 
 def write_beside(table, new, path, format_):

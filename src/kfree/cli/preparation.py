@@ -1,10 +1,12 @@
 """From a table to a matrix: the choice and scale of columns, text and missing values."""
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kfree.cli.console import LIKE_IDENTIFIERS
 from kfree.cli.dialect import is_number
 from kfree.cli.errors import CommandError, quoted
 
@@ -184,7 +186,7 @@ def _warn_about_identifiers(table, names, say):
     alike = [name for name in numbers if table.n_distinct(name) == table.n_rows]
     if alike:
         say(
-            f"warning: column(s) {quoted(alike)} hold a different whole number in every row, like identifiers; leave "
+            f"warning: column(s) {quoted(alike)} hold {LIKE_IDENTIFIERS}, like identifiers; leave "
             f"them out with --drop {','.join(alike)} unless they are measurements"
         )
 
@@ -195,7 +197,9 @@ def _fitted_encoder(table, columns, missing):
     try:
         return TableEncoder(missing=missing).fit(_frame(table, columns))
     except ValueError as error:
-        hint = " On the command line: --missing nearest." if "missing='nearest'" in str(error) else ""
+        text = re.match(r"column '(.*)' holds text", str(error))
+        option = "--missing nearest" if "missing='nearest'" in str(error) else f"--drop {text[1]}" if text else ""
+        hint = f" On the command line: {option}." if option else ""
         raise CommandError(f"{table.source.name}: {error}{hint}") from error
 
 

@@ -38,7 +38,7 @@ class Work:
             encode=options.encode,
             group=group,
         )
-        console.columns = self.feature_names
+        console.columns, console.encoded = self.feature_names, options.encode
         if not self.kept.all():
             console.say(f"left out {int((~self.kept).sum())} of {len(self.kept)} rows with missing values")
 

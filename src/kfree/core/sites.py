@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Stats, Used, used_by_none
 
 
 @dataclass(frozen=True)
 class Sites:
-    """Centres (k, d), oldest first, and their ids, which never change; a search never uses an id twice."""
+    """Centres (k, d), oldest first, and their ids, which never change; a search never uses an id twice.
+
+    Where rows are in groups, ``used`` (k, number of groups) says which groups use which site; else it is (k, 0).
+    """
 
     centres: Floats
     uids: Index
     next_uid: int
+    used: Used = field(default=cast(Used, None))
+
+    def __post_init__(self) -> None:
+        if self.used is None:
+            object.__setattr__(self, "used", used_by_none(len(self.uids)))
 
     @classmethod
     def of(cls, centres: Floats) -> Sites:
         """New sites, numbered from zero."""
         return cls(centres, np.arange(len(centres)), len(centres))
 
+    def used_by(self, used: Used) -> Sites:
+        """The same sites, used by other groups."""
+        return replace(self, used=used)
+
     def moved(self, centres: Floats) -> Sites:
-        return Sites(centres, self.uids, self.next_uid)
+        return replace(self, centres=centres)
 
     def kept(self, keep: NDArray[np.bool_]) -> Sites:
-        return self if keep.all() else Sites(self.centres[keep], self.uids[keep], self.next_uid)
+        return self if keep.all() else Sites(self.centres[keep], self.uids[keep], self.next_uid, self.used[keep])
 
     def born(self, centres: Floats) -> Sites:
-        """These sites and, after them, what ``centres`` holds beyond them."""
+        """These sites and, after them, what ``centres`` holds beyond them, which no group uses yet."""
         n_new = len(centres) - len(self.uids)
         if n_new == 0:
             return self.moved(centres)
-        newborn = np.arange(self.next_uid, self.next_uid + n_new)
-        return Sites(centres, np.concatenate([self.uids, newborn]), self.next_uid + n_new)
+        uids = np.concatenate([self.uids, np.arange(self.next_uid, self.next_uid + n_new)])
+        used = np.concatenate([self.used, used_by_none(n_new, self.used.shape[1])])
+        return Sites(centres, uids, self.next_uid + n_new, used)
 
     def after(self, centres: Floats, stats: Stats) -> Sites:
         """These sites and the newborn of a pass, which ended with ``centres`` and ``stats``."""
-        return self.born(centres)
+        return self.born(centres).used_by(stats.used)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
+
+# Rows in memory, dense or sparse.
+ArrayOrCSR: TypeAlias = NDArray[Any] | sp.csr_array
+
+
+def dense(rows: ArrayOrCSR) -> NDArray[Any]:
+    """Rows as an array, which is not copied if it is one."""
+    return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
 def require_structure(X: Any, name: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
+Used = NDArray[np.bool_]
+
+
+def used_by_none(n_clusters: int, n_groups: int = 0) -> Used:
+    """Which groups use which cluster, (k, number of groups): none does, or rows are in no groups."""
+    return np.zeros((n_clusters, n_groups), dtype=np.bool_)
 
 
 def first_row_that_counts(weight: Floats | None) -> int:
@@ -28,12 +34,23 @@ class Stats:
     """Per cluster: total weight ``n`` (k,), weighted ``sum`` of coordinates (k, d), and ``sse`` (k,).
 
     ``sse`` is the weighted sum of squared distances to the site that the rows were assigned to, which is the mean only
-    at convergence.
+    at convergence. Where rows are in groups, ``used`` (k, number of groups) says which groups have rows of positive
+    weight in which cluster; else it is (k, 0).
     """
 
     n: Floats
     sum: Floats
     sse: Floats
+    used: Used = field(default=cast(Used, None), kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.used is None:
+            object.__setattr__(self, "used", used_by_none(len(self.n)))
+
+    @property
+    def n_local(self) -> int:
+        """Local clusters: pairs of a group and a cluster that it uses."""
+        return int(np.count_nonzero(self.used))
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Stats:
@@ -41,27 +58,33 @@ class Stats:
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
 
     def copy(self) -> Stats:
-        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy())
+        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy(), used=self.used.copy())
 
     def take(self, clusters: NDArray[Any]) -> Stats:
         """Statistics of some clusters."""
-        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters])
+        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters], used=self.used[clusters])
 
     def put(self, clusters: NDArray[Any], new: Stats) -> None:
         """Replace those of some clusters, in place."""
         self.n[clusters], self.sum[clusters], self.sse[clusters] = new.n, new.sum, new.sse
+        self.used[clusters] = new.used
 
     def followed_by(self, other: Stats) -> Stats:
         """These clusters and, after them, the other ones."""
-        joined = (np.concatenate(pair) for pair in ((self.n, other.n), (self.sum, other.sum), (self.sse, other.sse)))
-        return Stats(*joined)
+        sums = (np.concatenate(pair) for pair in ((self.n, other.n), (self.sum, other.sum), (self.sse, other.sse)))
+        return Stats(*sums, used=np.concatenate([self.used, other.used]))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
-        """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse."""
+        """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse.
+
+        That may include the saving of groups that use both, so that sse is not a sum of distances alone.
+        """
         self.n[a] += self.n[b]
         self.sum[a] += self.sum[b]
         self.sse[a] += self.sse[b] + merge_cost
         self.n[b] = self.sum[b] = self.sse[b] = 0.0
+        self.used[a] |= self.used[b]
+        self.used[b] = False
 
 
 @dataclass(frozen=True)
@@ -156,43 +179,3 @@ class CountStats:
         for part in (self.n, self.sum, self.log_ways):
             part[a] += part[b]
             part[b] = 0.0
-
-
-@dataclass(frozen=True)
-class GroupStats(Stats):
-    """The same of clusters that groups share: ``used`` (k, number of groups) says which groups have rows of positive
-    weight in which cluster."""
-
-    used: NDArray[np.bool_]
-
-    @property
-    def n_local(self) -> int:
-        """Local clusters: pairs of a group and a cluster that it uses."""
-        return int(np.count_nonzero(self.used))
-
-    def copy(self) -> GroupStats:
-        return GroupStats(self.n.copy(), self.sum.copy(), self.sse.copy(), self.used.copy())
-
-    def take(self, clusters: NDArray[Any]) -> GroupStats:
-        return GroupStats(self.n[clusters], self.sum[clusters], self.sse[clusters], self.used[clusters])
-
-    def put(self, clusters: NDArray[Any], new: Stats) -> None:
-        super().put(clusters, new)
-        self.used[clusters] = shared(new).used
-
-    def followed_by(self, other: Stats) -> GroupStats:
-        joined = super().followed_by(other)
-        return GroupStats(joined.n, joined.sum, joined.sse, np.concatenate([self.used, shared(other).used]))
-
-    def absorb(self, a: int, b: int, merge_cost: float) -> None:
-        """``merge_cost`` may include the saving of groups that use both, so that sse is not a sum of distances
-        alone."""
-        super().absorb(a, b, merge_cost)
-        self.used[a] |= self.used[b]
-        self.used[b] = False
-
-
-def shared(stats: Stats) -> GroupStats:
-    """Statistics that come from an engine of groups."""
-    assert isinstance(stats, GroupStats)
-    return stats

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Index
 
 
-def taken(X: Any, rows: Index) -> Any:
+def taken(X: ArrayOrCSR, rows: Index) -> ArrayOrCSR:
     """Some rows of an array or a CSR matrix, copied.
 
     ``np.take`` needs a tenth of the time of ``X[rows]`` where rows are short, but it would first copy an array that is

@@ -1,7 +1,8 @@
 """A table of customers with numbers, categories and gaps, made of four planted segments."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from kfree.datasets.checks import generator, require_between, require_count
 
 SHARES = [0.35, 0.3, 0.2, 0.15]
 # One value per segment. Any single column overlaps, so that only several together tell segments apart.
@@ -39,7 +40,11 @@ def make_customers(n_rows=1200, missing=0.05, shuffled=False, random_state=None)
     >>> pd.DataFrame(table).columns.tolist()
     ['age', 'income', 'orders', 'visits', 'plan', 'region']
     """
-    rng = check_random_state(random_state)
+    require_count("n_rows", n_rows)
+    require_between("missing", missing, 0, 1)
+    if not isinstance(shuffled, bool | np.bool_):
+        raise TypeError(f"shuffled={shuffled!r} must be True or False.")
+    rng = generator(random_state)
     segment = rng.choice(4, n_rows, p=SHARES)
     table = {
         "age": np.round(rng.normal(np.take(_AGE, segment), _AGE_STD)).clip(18),

@@ -1,12 +1,15 @@
 """The papers' made-up data: Gaussian clusters."""
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from kfree.datasets.checks import generator, require_between, require_count
 
 # Standard deviations are drawn up to this, while centres fill a cube of side 1.
 _LARGEST_STD = 0.2
 # After this many failed attempts to place a cluster, the side of the cube grows by a tenth.
 _ATTEMPTS = 1000
+# The side grows by tenths, which takes long beyond this.
+_MOST_SEPARATION = 1000
 # The side of the triangle at which DP-means agrees with the three Gaussians as well as in the paper: NMI 0.89.
 _TRIANGLE_SIDE = 4.45
 # Two Gaussians on the left and three on the right, each group within a circle of diameter λ = 10.
@@ -71,7 +74,8 @@ def make_two_groups(n_rows=1000, random_state=None):
 
 def _round_gaussians(centres, n_rows, random_state, std=1.0):
     """As many rows from each, in random order."""
-    rng = check_random_state(random_state)
+    require_count("n_rows", n_rows)
+    rng = generator(random_state)
     y = rng.permutation(np.arange(n_rows) % len(centres))
     return centres[y] + std * rng.standard_normal((n_rows, 2)), y
 
@@ -87,7 +91,7 @@ def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, ran
     ----------
     n_rows, n_features, n_clusters : int
     separation : float, default=2.0
-        0.1 for clusters that mostly overlap, 3 for clusters that hardly do.
+        0.1 for clusters that mostly overlap, 3 for clusters that hardly do; 1000 at most.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -103,7 +107,10 @@ def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, ran
     >>> X.shape, len(set(y))
     ((500, 3), 10)
     """
-    rng = check_random_state(random_state)
+    for name, value in {"n_rows": n_rows, "n_features": n_features, "n_clusters": n_clusters}.items():
+        require_count(name, value)
+    require_between("separation", separation, 0, _MOST_SEPARATION)
+    rng = generator(random_state)
     centres, stds = _apart(n_features, n_clusters, separation, rng)
     y = rng.randint(n_clusters, size=n_rows)
     matrices = rng.standard_normal((n_clusters, n_features, n_features)) / np.sqrt(n_features)

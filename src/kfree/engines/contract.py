@@ -16,12 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Array
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
-from kfree.engines.drawing import Region
 
 Fingerprints = NDArray[np.uint64]
 
@@ -237,10 +238,10 @@ class Engine(Protocol):
         one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
         """
 
-    def labels(self, assignment: Assignment) -> Any:
+    def labels(self, assignment: Assignment) -> Array:
         """The labels, one per row, for publishing."""
 
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         """The squared distance of each row to its centre, for publishing."""
 
 
@@ -252,6 +253,9 @@ class SampleEngine(Engine, Protocol):
     def rows(self, index: Index) -> Floats:
         """Coordinates of some rows."""
 
+    def given(self) -> ArrayOrCSR:
+        """All rows as they were given, not in coordinates of the frame; of a kernel, the numbers of its rows."""
+
     def among(self, index: Index) -> SampleEngine:
         """An engine that holds copies of these rows, with their weights and in the same frame."""
 
@@ -260,13 +264,6 @@ class SampleEngine(Engine, Protocol):
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
-
-
-class DrawingEngine(Engine, Protocol):
-    """An engine that may copy rows to memory in the pass that assigns them."""
-
-    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, SampleEngine | None, bool]:
-        """``nearest``, the rows of a region in the order of their numbers (None without any), and if these are all."""
 
 
 def row_weights(engine: SampleEngine) -> Floats:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.hashing import hashed
+from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
+from kfree.engines.contract import Engine, Pass, SampleEngine
 
 # Of a random sample so many standard deviations more than the expected number are kept until all rows have been seen.
 _CERTAINTY = 8.0
@@ -36,6 +38,13 @@ class Region:
         """The largest key that a row may have which is drawn, almost certainly."""
         share = (self.size + _CERTAINTY * np.sqrt(self.size) + 1) / max(self.expected, 1.0)
         return np.uint64(2**64 - 1) if share >= 1.0 else np.uint64(share * 2.0**64)
+
+
+class DrawingEngine(Engine, Protocol):
+    """An engine that may copy rows to memory in the pass that assigns them."""
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, SampleEngine | None, bool]:
+        """``nearest``, the rows of a region in the order of their numbers (None without any), and if these are all."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Array
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.core.sum_tree import Node, join
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
@@ -157,7 +159,7 @@ class PartPotential(Protocol):
 
 
 class DrawingPart(Protocol):
-    """A part that may draw rows in a pass; see ``engines.contract.DrawingEngine``."""
+    """A part that may draw rows in a pass; see ``engines.drawing.DrawingEngine``."""
 
     def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Handle, Partial, RegionRows]: ...
 
@@ -210,9 +212,9 @@ class Part(Protocol):
         A key is a hash of the seed and the row's global number.
         """
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         """The data and the weights of some rows, as they were given."""
 
-    def labels(self, handle: Handle) -> Any: ...
+    def labels(self, handle: Handle) -> Array: ...
 
-    def sq_dists(self, handle: Handle, centres: Floats) -> Any: ...
+    def sq_dists(self, handle: Handle, centres: Floats) -> Array: ...

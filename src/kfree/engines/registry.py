@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from kfree.core.arrays import Array
 from kfree.core.frame import Frame
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.gpu.device import require_device
@@ -17,7 +18,7 @@ ENGINES = (*IMPLEMENTATIONS, "gpu")
 
 def open_engine(
     name: str,
-    X: Any,
+    X: Array,
     *,
     weight: Floats | None = None,
     unit: bool = False,
@@ -40,7 +41,7 @@ def open_engine(
 
 def open_local(
     name: str,
-    X: Any,
+    X: ArrayOrCSR,
     *,
     weight: Floats,
     unit: bool = False,

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.estimators._tensors import in_memory
 from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
@@ -31,8 +32,10 @@ def advise(rows, names, labels, centres, path):
         some, labels = np.asarray(in_memory(rows, sample), dtype=np.float64), labels[sample]
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
-            messages += unlike_scales(some, named) + row_numbers(some, named) + lattices(some, named, labels)
-            messages += long_clusters(some, labels, centres)
+            scales = unlike_scales(some, named)
+            messages += scales + row_numbers(some, named) + lattices(some, named, labels)
+            messages += long_clusters(some, labels, centres) + angles(some, named, len(centres))
+            messages += [] if scales else hidden_groups(some, named, labels)
     for message in messages:
         warn(message, DataAdvice)
 

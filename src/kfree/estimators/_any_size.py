@@ -3,6 +3,7 @@
 Rows that fit in the memory are searched as arrays are. Of more rows, a summary is searched, then all rows in passes.
 """
 
+import math
 import os
 import re
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ def memory_bytes(memory):
     """Bytes of a limit such as 500_000_000 or "500MB"."""
     if isinstance(memory, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", memory.upper())
-        number = float(found[1]) * _UNITS[found[2]] if found else None
+        number = float(found[1]) * _UNITS[found[2]] if found else math.nan
     else:
         number = memory
     require(is_positive_number(number), "memory", memory, "a number of bytes, a text such as '500MB' or '2GB', or None")
@@ -76,7 +77,8 @@ class AnySize:
     search on a summary, ``_publish_search``, for what they publish besides, and ``_require_streamable()``.
     """
 
-    _engines = (*ENGINES, "dask")
+    labels_: Any
+    _engines: tuple[str, ...] = (*ENGINES, "dask")
 
     def _has_any_size(self, X):
         wanted = self.engine == "dask" or self.checkpoint is not None or self.memory is not None
@@ -123,7 +125,8 @@ class AnySize:
                     f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
                 )
             rows, weight = self._opened(X, sample_weight)
-            require(not sp.issparse(rows), "memory", self.memory, "None for sparse rows")
+            asked = "memory" if self.memory is not None else "checkpoint"
+            require(not sp.issparse(rows), asked, getattr(self, asked), "None for sparse rows")
             return Rows(ArrayRows(rows, weight), rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)
@@ -163,13 +166,13 @@ class AnySize:
         order = heaviest_first(self.label_order, state.stats.n)
         labels = None if rows.X is None else ranks(order)[engine.labels(state.assignment)]
         seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
-        dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.parts[0].X, seen)
+        dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.given(), seen)
         validate_data(self, columns_of(X), skip_check_array=True, reset=True)
         self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
         self.n_iter_ = located.descent.n_iter + found.n_iter
         self.n_passes_ = summary.n_passes + found.n_iter
         self.summary_cost_ = located.descent.state.cost + summary.offset
-        self._publish_search(located, found, summary.sample.parts[0].X, seen)
+        self._publish_search(located, found, summary.sample.given(), seen)
 
     def _forget_labels(self, rows):
         """Fitted attributes of files: names of columns, and no labels."""
@@ -183,7 +186,7 @@ class AnySize:
                 "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
                 "in memory with predict(rows)."
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)  # type: ignore[misc]  # that of Margins
 
 
 class _Meter:

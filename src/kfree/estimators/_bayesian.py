@@ -1,12 +1,16 @@
 """Rows, hyper-parameters and engines for the models of Bayesian clustering, one class per model."""
 
+from abc import ABC, abstractmethod
 from copy import copy
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.estimators._counts import validated_binary, validated_counts
@@ -23,10 +27,17 @@ PRIORS = ["data", "uninformative"]
 _LARGEST = 1e70
 
 
-class Counted:
+class Counted(ABC):
     """Rows of positive weight as ``rows`` with ``weight`` (None if all are 1), and those of weight zero ``aside``."""
 
-    weight, aside, counts = None, None, None
+    rows: ArrayOrCSR
+    weight: Floats | None = None
+    aside: ArrayOrCSR | None = None
+    counts: NDArray[np.bool_] | None = None
+
+    @abstractmethod
+    def open(self, engine, algorithm, n_threads):
+        """An engine with the rows that count."""
 
     def _divide(self, rows, sample_weight):
         """Set aside rows of weight zero; returns the others."""
@@ -41,13 +52,14 @@ class Counted:
 
     def all_labels(self, labels, rule, engine, n_threads):
         """Labels of all rows from those of the rows that count; the others go where they cost least."""
-        if self.aside is None:
+        if self.aside is None or self.counts is None:
             return labels
         rest = copy(self)
         rest.rows, rest.weight = self.aside, None
         everywhere = np.empty(len(self.counts), dtype=np.int32)
         everywhere[self.counts] = labels
-        everywhere[~self.counts] = rest.open(engine, "brute", n_threads).assign(rule)[0]
+        others = rest.open(engine, "brute", n_threads)
+        everywhere[~self.counts] = others.labels(others.assign(rule)[0])
         return everywhere
 
 

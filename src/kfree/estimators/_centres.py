@@ -1,8 +1,5 @@
 """Shared by estimators with centres: parameters, input, predict, transform and fitted attributes."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -43,26 +40,10 @@ from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import OBJECTIVES
 
 
-@dataclass(frozen=True)
-class Found:
-    """The result of a search: ``state`` is the state of ``descent`` to publish."""
-
-    engine: Any
-    objective: Any
-    state: Any
-    descent: Any
-    path: Any = None
-
-    @cached
-    def labels(self):
-        """The cluster of each row, (n,), as the search numbers them."""
-        return self.engine.labels(self.state.assignment)
-
-
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base of the estimators that describe a cluster by its centre."""
 
-    _engines = IMPLEMENTATIONS
+    _engines: tuple[str, ...] = IMPLEMENTATIONS
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -191,7 +172,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self._frame_, self._objective_, self._sites_ = engine.frame, objective, state.sites
         self._order_, self._rank_ = order, ranks(order)
         self.labels_, self._spread_sample_ = labels, sample
-        for stale in ("_spreads_", "n_passes_", "summary_cost_"):
+        for stale in ("_spreads_", "n_passes_", "summary_cost_", "_rows_of_fit_"):
             self.__dict__.pop(stale, None)
         self.cluster_centers_ = engine.frame.outward(centres[order])
         self.n_clusters_ = len(order)

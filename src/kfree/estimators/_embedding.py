@@ -1,12 +1,17 @@
 """Where rows lie in the embedding of spectral clustering, and the clusters there."""
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg import qr
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.stats import totals
+from kfree.core.frame import Frame
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
@@ -15,6 +20,7 @@ from kfree.estimators._validation import validated_rows
 from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.explain.spread import FALSE_ALARMS
+from kfree.spectral.affinity import Affinity
 
 # The distance of a row to a cluster is that to this nearest neighbour in it.
 _NEIGHBOUR = 5
@@ -22,6 +28,23 @@ _NEIGHBOUR = 5
 
 class InEmbedding(Judging):
     """For :class:`kfree.SpectralDPMeans`: labels of new rows by their place in the embedding."""
+
+    affinity: str
+    labels_: Labels
+    n_clusters_: int
+    eigenvalues_: Floats
+    eigenvectors_: Floats
+    embedding_: Floats
+    _affinity_: Affinity
+    _rows_model_: KMeans | None
+    _frame_: Frame | None
+    _rows_: ArrayOrCSR | None
+    _row_labels_: Labels
+    _vectors_: Floats
+    _degrees_: Floats | None
+    _weight_: Floats | None
+    _counts_: NDArray[np.bool_] | None
+    _seen: Callable[[ArrayOrCSR, Frame | None], ArrayOrCSR]
 
     def predict(self, X, allow_new=False):
         """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
@@ -114,6 +137,7 @@ class InEmbedding(Judging):
         told = {"distance": "Euclidean distance to the centre in the embedding"}
         if self.affinity != "precomputed":
             told |= {"columns": rows, "names": column_names(X, self)}
+        parts: Iterable[tuple[slice, Floats]]
         if self._rows_model_ is None:  # one cluster, which is all of the embedding
             parts, centres = [(slice(None), np.zeros((len(labels), 1)))], np.zeros((1, 1))
         else:

@@ -54,6 +54,6 @@ def followed(ids, events):
 def places_of(ids, living):
     """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
     places = np.searchsorted(living, ids).astype(np.int32)
-    nobody = -2  # stands after the last, where ids beyond it would be placed; no id, not even that of no cluster
-    places[np.append(living, nobody)[places] != ids] = -1
+    no_id = -2  # follows the last id, where larger ids are placed; −1 is the id of no cluster
+    places[np.append(living, no_id)[places] != ids] = -1
     return places

@@ -1,4 +1,4 @@
-"""Summaries, plots and outlier scores of fitted estimators: one mixin, based on one view of the rows."""
+"""Summaries, plots and outlier scores of fitted estimators, based on one view of the rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfree import plot
 from kfree.engines.kernel.gram import blocks
+from kfree.estimators._margins import Margins
 from kfree.estimators._validation import require_choice, require_share
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
@@ -51,10 +52,8 @@ _ENOUGH_ROWS = 500
 METRICS = {"euclidean": "Euclidean distance to the centre", "cosine": "√(2 − 2 cos) to the centre"}
 
 
-class Explained(Savable):
+class Explained(Margins, Savable):
     """For estimators with ``_view(X)``, which returns a :class:`kfree.explain.View`."""
-
-    _view: Callable[..., View]
 
     def summary(self, X=None, feature_names=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -71,37 +70,6 @@ class Explained(Savable):
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
         return summarize(self, X, feature_names)
-
-    def nearest_two(self, X=None):
-        """The two nearest clusters of each row, and the distances to them.
-
-        Parameters
-        ----------
-        X : the rows of ``fit``, or others
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, 2), int32
-            The own cluster and the nearest other one; −1 where there is no other.
-        distances : ndarray of shape (n_samples, 2)
-        """
-        view = self._view(X)
-        return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
-
-    def confidence(self, X=None):
-        """How certain the label of each row is: 0 half-way between two clusters, 1 at the centre of its own.
-
-        It is 1 − distance to the own cluster / distance to the nearest other one: a margin, not a probability.
-
-        Parameters
-        ----------
-        X : the rows of ``fit``, or others
-
-        Returns
-        -------
-        confidence : ndarray of shape (n_samples,)
-        """
-        return self._view(X).confidence
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
@@ -162,8 +130,9 @@ class Judging(Explained):
         -----
         The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the rows
         of ``fit`` hardly change it. Two kinds of clusters are ignored: those of fewer than five rows, and those that
-        hold less than a tenth of the rows and are more than twice as wide as usual, which consist of outliers
-        themselves.
+        consist of outliers themselves. The latter hold less than a tenth of the rows and are more than twice as wide as
+        usual. Of Gaussians, so does one of less than a quarter of the rows that is more than three times as wide as
+        usual and lies around most of the other rows.
         """
         require_share("false_alarms", false_alarms)
         check_is_fitted(self)
@@ -179,10 +148,10 @@ class Judging(Explained):
         return np.where(self.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
 
 
-def spreads_by(parts, labels, weight, widths=None):
+def spreads_by(parts, labels, weight, shapes=None):
     """How far rows usually lie from their own cluster, from distances to all clusters, block by block of rows.
 
-    ``widths`` (k,) compare clusters, where distances are relative to the cluster and do not.
+    ``shapes`` compare clusters, where distances are relative to the cluster and do not.
     """
     size, chosen = rows_for_spreads(labels, weight)
     is_chosen = np.zeros(len(labels), dtype=bool)
@@ -191,7 +160,7 @@ def spreads_by(parts, labels, weight, widths=None):
     for places, distances in parts:
         dist, _, _, n_clusters = _seen([(slice(None), distances)], labels[places])
         kept.append(dist[is_chosen[places]])
-    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, widths)
+    return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, shapes)
 
 
 def rows_for_spreads(labels, weight):

@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.frame import Frame
 from kfree.engines.local.grouped import GroupedEngine
+from kfree.estimators._found import Found
 from kfree.estimators._span import coordinates, is_wide
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._warnings import warn
@@ -73,7 +74,7 @@ class SharedSearch(Watched):
 
             def search(scale, sites):
                 scaled = self._scaled(objective, scale)
-                return self._descended(engine.penalised(scaled.lam_local), scaled, sites, watch)
+                return self._descended(engine, scaled, sites, watch)
 
             scale, descent = nearest_to(self.target_k, 1.0, search, watch.may_go_on)
         objective = self._scaled(objective, scale)
@@ -84,7 +85,14 @@ class SharedSearch(Watched):
                 f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
                 UserWarning,
             )
-        return objective, *self._finished(engine.penalised(objective.lam_local), objective, descent, watch)
+        return self._finished(engine, objective, descent, watch)
+
+    def _found(self, engine):
+        """Choose the penalties and search from one cluster."""
+        objective = self._objective(engine)
+        if self.target_k is None:
+            return self._search(engine, objective, None)
+        return self._with_target_k(engine, objective)
 
     def _search(self, engine, objective, sites):
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
@@ -108,4 +116,4 @@ class SharedSearch(Watched):
         state = at_rest(descent.state, engine, objective)
         if state.cost < descent.cost_history[-1]:
             descent.cost_history.append(state.cost)
-        return state, descent
+        return Found(engine, objective, state, descent)

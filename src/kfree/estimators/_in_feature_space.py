@@ -1,8 +1,12 @@
 """Labels and distances of new rows in the feature space of a kernel."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats
+from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._validation import validated_rows
@@ -15,6 +19,12 @@ OUT_OF_REACH = 1e-3
 
 class InFeatureSpace(Judging):
     """For :class:`kfree.KernelDPMeans`: centres are combinations of the rows of the fit."""
+
+    _kernel_: Kernel
+    _rows_: ArrayOrCSR | None
+    _coefficients_: sp.csr_array
+    _sq_norms_: Floats
+    _centre_points_: Floats
 
     def predict(self, X, allow_new=False):
         """Label each row by its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.

@@ -6,6 +6,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
 from kfree.core.frame import Frame
+from kfree.core.sparse import dense
 from kfree.engines.contract import generic_direction
 from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
@@ -53,6 +54,8 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
 def scale_of(rows, weight):
     """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
     weight = np.ones(rows.shape[0]) if weight is None else weight
+    if not (weight > 0).all():  # rows of no weight may be infinitely far
+        rows, weight = rows[weight > 0], weight[weight > 0]
     weight = weight / weight.sum()
     mean = weight @ rows
     with np.errstate(over="ignore"):
@@ -119,12 +122,8 @@ def require_digits(matrix, rows, what):
 
 def _spread(rows):
     """Whether not all rows are equal."""
-    low, high = (_dense(rows.min(axis=0)), _dense(rows.max(axis=0)))
+    low, high = (dense(rows.min(axis=0)), dense(rows.max(axis=0)))
     return bool((low < high).any())
-
-
-def _dense(values):
-    return values.toarray() if sp.issparse(values) else values
 
 
 def _ends_of_spectrum(matrix):

@@ -192,7 +192,9 @@ def _first_within(max_clusters: int | None, fitted: Callable[[int], DPMeans]) ->
     The number of doublings is found by bisection: a penalty far too low would need a thousand.
     """
     low, high, model = -1, 0, fitted(0)
-    while max_clusters is not None and model.n_clusters_ > max_clusters:
+    if max_clusters is None:
+        return model
+    while model.n_clusters_ > max_clusters:
         if high > _MOST_DOUBLINGS:
             require_finite_cost(math.inf)
         low, high = high, 2 * high + 1

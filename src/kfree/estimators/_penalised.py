@@ -1,6 +1,7 @@
 """Shared by estimators with a penalty per cluster: parameters, the choice of the penalty, and both searches."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 
@@ -8,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree.engines.contract import VisitingOrder
+from kfree.estimators._found import Found
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, path_progress
@@ -119,28 +121,28 @@ class PenalisedSearch(Watched):
             UserWarning,
         )
 
-    def _searched(self, engine, objective, path, kept):
-        """``_searched_under`` a watch of its own."""
-        with self._watching() as watch:
-            return self._searched_under(watch, engine, objective, path, kept)
+    def _search(self, engine, plain, watch=None):
+        """Choose the penalty and search: the objective, the path, the end of the search, and the state to publish.
 
-    def _searched_under(self, watch, engine, objective, path, kept):
-        """The objective (``target_k`` may change its penalty), the end of the search, and the state to publish.
-
-        The number is ``target_k``, or what ``path`` suggests; where that kept some rows only, these alone are searched.
+        ``plain`` is the objective without a penalty. The number of clusters is ``target_k``, or what the path suggests;
+        where that kept some rows only, these alone are searched. ``watch`` is None for one of its own.
         """
-        if self.search == "sweep":
-            descent = self._swept(engine, objective, watch)
-        elif path is not None:
-            some = engine if kept is None else kept
-            objective, descent = self._as_suggested(some, objective, path, self._budget(watch))
-        elif self.target_k is None or self.lam != "auto":
-            descent = self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
-        else:
-            objective, descent = self._with_target_k(engine, objective, self._budget(watch))
-        descent.stop_reason = self._stop_reason(descent, watch)
+        lam, path, kept = self._penalty(engine, plain)
+        with self._watching() if watch is None else nullcontext(watch) as seen_by:
+            objective, descent = self._descended(seen_by, engine, replace(plain, lam=lam), path, kept)
+            descent.stop_reason = self._stop_reason(descent, seen_by)
         searched_all = self.search == "sweep" or kept is None
-        return objective, descent, self._finished(descent, engine, objective, searched_all)
+        return Found(engine, objective, self._finished(descent, engine, objective, searched_all), descent, path)
+
+    def _descended(self, watch, engine, objective, path, kept):
+        """The objective, whose penalty ``target_k`` or ``path`` may change, and the end of the search."""
+        if self.search == "sweep":
+            return objective, self._swept(engine, objective, watch)
+        if path is not None:
+            return self._as_suggested(engine if kept is None else kept, objective, path, self._budget(watch))
+        if self.target_k is None or self.lam != "auto":
+            return objective, self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
+        return self._with_target_k(engine, objective, self._budget(watch))
 
     def _with_target_k(self, engine, objective, budget):
         lam, descent = self._nearest_to(self.target_k, engine, objective, budget)

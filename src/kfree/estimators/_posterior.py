@@ -1,15 +1,24 @@
 """Labels and outliers of rows under the posterior of Bayesian clusters."""
 
+from collections.abc import Callable
+
 import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._explained import Judging, spreads_by
 from kfree.estimators._model_distances import distances_of_models
+from kfree.explain.spread import Shapes
 
 
-class ByPosterior(Judging):
+class ByPosterior(Judging, ClusterMixin, BaseEstimator):
     """For estimators whose ``model`` is one of ``DATA``, with fitted attributes that ``_keep_posterior`` sets."""
+
+    model: str
+    engine: str
+    n_threads: int | None
+    _check_parameters: Callable[[], None]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -38,7 +47,7 @@ class ByPosterior(Judging):
         of all labels that raises the free energy.
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        found = engine.assign(self._rule_)[0]
+        found = engine.labels(engine.assign(self._rule_)[0])
         return self._or_new(self._rank_[found], X, allow_new)
 
     def _fitted_data(self, X):
@@ -58,7 +67,7 @@ class ByPosterior(Judging):
         centres = data.centres(objective.model, stats)
         covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
         distances = distances_of_models(self.model, _in_units_of_the_user(data), centres, covariances)
-        return centres, covariances, spreads_by(distances, labels, None, _widths(covariances))
+        return centres, covariances, spreads_by(distances, labels, None, _shapes(centres, covariances))
 
     def _keep_posterior(self, data, objective, stats, rule, rank, posterior):
         """Set the fitted attributes that predictions need; ``rank`` are public labels of the clusters of ``rule``."""
@@ -73,8 +82,10 @@ def _in_units_of_the_user(data):
     return data.rows if data.frame is None else data.frame.outward(data.rows)
 
 
-def _widths(covariances):
-    """The geometric mean of the standard deviations of each cluster, which Mahalanobis distances do not show."""
+def _shapes(centres, covariances):
+    """What Mahalanobis distances do not show: geometric means of standard deviations, and how clusters lie."""
     if covariances is None:
         return None
-    return np.exp(np.linalg.slogdet(covariances)[1] / (2 * covariances.shape[-1]))
+    widths = np.exp(np.linalg.slogdet(covariances)[1] / (2 * covariances.shape[-1]))
+    parts = distances_of_models("gaussian", centres, centres, covariances)
+    return Shapes(widths, np.concatenate([distances for _, distances in parts]))

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.local.grouped import GroupedEngine, SharedSites
+from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
@@ -124,7 +124,7 @@ class SharedClusterer(CentreClusterer):
         """Rows of known groups one by one, those of new groups together."""
         place = {name: number for number, name in enumerate(self.groups_.tolist())}
         known = np.array([place.get(name, -1) for name in names.tolist()])
-        sites = SharedSites.used_by(Sites.of(centres), self._used_[:, known] & (known >= 0))
+        sites = Sites.of(centres).used_by(self._used_[:, known] & (known >= 0))
         is_new = (known < 0)[engine.group]
         labels = np.empty(engine.n_rows, dtype=np.int32)
         if not is_new.all():
@@ -142,7 +142,7 @@ class SharedClusterer(CentreClusterer):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
         engine = GroupedEngine.open(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
-        return engine.penalised(self._objective_.lam_local), centres
+        return engine.penalised(self._objective_), centres
 
     def _with_old_clusters(self, rows, group, weight):
         """Further rows together with the old clusters, each of which is one heavy row and a group of its own.
@@ -155,7 +155,7 @@ class SharedClusterer(CentreClusterer):
         engine, centres = self._grouped_engine(all_rows, np.concatenate([np.arange(k), k + group]), all_weights)
         used = np.zeros((k, engine.n_groups), dtype=bool)
         np.fill_diagonal(used, True)
-        return engine, SharedSites(centres, self._sites_.uids, self._sites_.next_uid, used)
+        return engine, Sites(centres, self._sites_.uids, self._sites_.next_uid, used)
 
     def _publish_further(self, points, engine, state, descent):
         """Set the fitted attributes after a search over old clusters and further rows. Clusters keep their order."""

@@ -12,7 +12,6 @@ from scipy.linalg.lapack import dpstrf
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.local.grouped import SharedSites
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.groups.hdp import at_rest
 
@@ -54,7 +53,7 @@ def lifted_groups(state, spanning, engine, objective):
     nowhere = np.zeros((len(state.sites.uids), engine.n_features))
     stats = engine.labelled(spanning.labels(state.assignment), nowhere).stats
     centres = objective.centres(stats, previous=stats.sum)
-    sites = SharedSites.used_by(Sites(centres, state.sites.uids, state.sites.next_uid), stats.used)
+    sites = Sites(centres, state.sites.uids, state.sites.next_uid, stats.used)
     return at_rest(replace(state, sites=sites), engine, objective)
 
 

@@ -126,6 +126,7 @@ class StreamClusterer(CentreClusterer):
         self._forget_cost()
         self._stream_, self._log_ = stream, log
         self._joined_, self._last_, self._labels_ = joined, last, labels
+        self._remember(X)
 
     def _nothing_came(self, X):
         """An empty chunk changes nothing but the labels of the last chunk, of which there are none."""
@@ -133,7 +134,7 @@ class StreamClusterer(CentreClusterer):
             validate_data(self, X, skip_check_array=True, reset=False)
         self._joined_ = self._last_ = np.empty(0, dtype=np.int64)
         self._labels_ = np.empty(0, dtype=np.int32)
-        return self
+        return self._remember(None)
 
     def _forget_cost(self):
         """Delete the cost of a fit, which is not valid for moved centres."""

@@ -1,7 +1,7 @@
 """AgglomerativeBayes: a full tree of clusters, cut where the evidence is highest (Kurihara & Welling 2009, §7)."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
@@ -21,7 +21,7 @@ CLOSEST_PAIRS = ["plain", "conga-line"]
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
 
 
-class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
+class AgglomerativeBayes(ByPosterior):
     """Bayesian agglomerative clustering: a tree from single rows to one cluster, cut where the evidence is highest.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. The tree is cut
@@ -57,6 +57,8 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         Clusters where the free energy is lowest.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats.
@@ -140,7 +142,7 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
         tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
         self._publish(X, data, engine, objective, tree)
         self.prior_ = data.prior_of(model, phi0)
-        return self
+        return self._remember(X)
 
     def cut(self, n_clusters=None, *, free_energy=None):
         """Labels of the rows where the tree is cut.
@@ -237,7 +239,7 @@ class AgglomerativeBayes(ByPosterior, ClusterMixin, BaseEstimator):
     def _publish(self, X, data, engine, objective, tree):
         """Set the fitted attributes."""
         labels = self._numbered(tree, tree.best_k)
-        stats = engine.stats_of(labels, tree.best_k)
+        stats = engine.stats_of(engine.assignment(labels, tree.best_k))
         posterior = self._posterior_of(data, objective, stats, labels)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._keep_posterior(

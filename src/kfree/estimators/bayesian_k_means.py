@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +25,7 @@ from kfree.search.evidence.hard_labels import relabelled
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 
 
-class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEstimator):
+class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
     """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``
@@ -71,6 +71,8 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
     free_energy_ : float
         −log p(rows, labels), in nats. Lower is better, also between models of the same data.
@@ -168,10 +170,10 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
         descent = self._searched(data, engine, objective)
         self._publish(X, data, engine, objective, descent)
         self.prior_ = data.prior_of(model, phi0)
-        return self
+        return self._remember(X)
 
     def _searched(self, data, engine, objective):
-        """Where a search ends: in the span of few rows that have many columns, then put right in all columns."""
+        """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""
         narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
@@ -180,7 +182,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
             descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
         descent.stop_reason = self._stop_reason(descent, watch)
         if spanned is not None:
-            descent.state = relabelled(descent.state, engine, objective)
+            descent.state = relabelled(descent.state, spanned[0], engine, objective)
             descent.cost_history = ended(descent.cost_history, descent.state.cost)
             engine.n_evaluations += spanned[0].n_evaluations
         return descent
@@ -209,7 +211,7 @@ class BayesianKMeans(Watched, ByPosterior, PredictiveMixin, ClusterMixin, BaseEs
                 "more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
             )
-        state, found = descent.state, engine.outward(descent.state.labels)
+        state, found = descent.state, engine.labels(descent.state.assignment)
         order = published_order(self.label_order, found, state.stats.n)
         stats, rank = state.stats.take(order), ranks(order)
         # The rule keeps the order of the search, on which ties depend.

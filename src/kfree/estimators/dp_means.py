@@ -1,5 +1,7 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kfree.core.frame import Frame
@@ -7,7 +9,7 @@ from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.estimators._advice import advise
 from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
@@ -97,6 +99,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         A Dask array if X is a Dask collection; none if X is rows of files.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
@@ -136,7 +140,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, few rows, a path that was too
+    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
+    angles, few rows, a path that was too
     short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
@@ -220,7 +225,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self._check_parameters()
         if self._has_any_size(X):
             return self._fit_any_size(X, sample_weight)
-        return self._fit_arrays(X, *self._opened(X, sample_weight))
+        return self._fit_arrays(X, *self._opened(X, sample_weight))._remember(X)
 
     def _fit_arrays(self, X, rows, weight):
         """The fit on validated rows in memory."""
@@ -241,12 +246,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         """The result of a search on these rows."""
         engine = self._engine_of(rows, weight)
         where = self._in_span(rows, weight, engine)
-        lam, path, kept = self._penalty(where, OBJECTIVES[self.metric](0.0))
-        objective, descent, state = self._searched(where, OBJECTIVES[self.metric](lam), path, kept)
-        if where is not engine:
-            state = lifted(state, where, engine, objective)
-            descent.cost_history = ended(descent.cost_history, state.cost)
-        return Found(engine, objective, state, descent, path)
+        found = self._search(where, OBJECTIVES[self.metric](0.0))
+        if where is engine:
+            return found
+        state = lifted(found.state, where, engine, found.objective)
+        found.descent.cost_history = ended(found.descent.cost_history, state.cost)
+        return replace(found, engine=engine, state=state)
 
     def _require_streamable(self):
         """Raise unless the parameters are those of a fit on streamed rows."""
@@ -263,18 +268,16 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         return summarised(engine, objective, plan, n_clusters, seed, self.n_threads)
 
     def _located(self, summary, watch):
-        lam, path, kept = self._penalty(summary.engine, OBJECTIVES[self.metric](0.0))
-        objective = OBJECTIVES[self.metric](lam)
-        objective, descent, state = self._searched_under(watch, summary.engine, objective, path, kept)
+        found = self._search(summary.engine, OBJECTIVES[self.metric](0.0), watch)
         # A number of clusters that was asked for stays; a penalty that was given decides about merging.
         if not is_positive_number(self.lam):
-            return Located(state, objective, descent, occupied_means, path)
+            return Located(found.state, found.objective, found.descent, occupied_means, found.path)
         budget = Budget(random_generator(self.random_state), may_go_on=watch.may_go_on)
 
         def search(rows, objective, sites, room):
             return split_merge(rows, objective, sites, self.max_iter, room, budget).state
 
-        return Located(state, objective, descent, merged_means, search=search)
+        return Located(found.state, found.objective, found.descent, merged_means, search=search)
 
     def _publish_search(self, located, found, sampled, labels):
         self.lam_, self.path_ = located.objective.lam, located.path

@@ -62,6 +62,8 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_nodes,), int32
         The cluster of each node.
+    confidence_ : ndarray of shape (n_nodes,)
+        :meth:`confidence` of the nodes, computed at first access.
     n_clusters_ : int
     lam_ : float
         The penalty that was used.
@@ -108,6 +110,8 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
     >>> model.predict_nodes([[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1]]).tolist()
     [0, 1]
     """
+
+    _keeps_rows = True
 
     def __init__(
         self,
@@ -163,7 +167,7 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
         lam, path, descent = self._search(graph, adjacency.shape[0] - len(linked))
         self._publish(adjacency, names, linked, lam, path, descent)
-        return self
+        return self._remember(None)
 
     def predict_nodes(self, new_rows, allow_new=False):
         """Assign each new node to the cluster for which J rises least.

@@ -1,11 +1,12 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from kfree.engines.local.grouped import GroupedEngine
-from kfree.estimators._centres import Found
 from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._hdp_search import SharedSearch
@@ -68,6 +69,8 @@ class HardHDP(SharedSearch, SharedClusterer):
         The global cluster of each row; after ``partial_fit``, of each row of the last groups.
     local_labels_ : ndarray of shape (n_samples,), int32
         The same, numbered from 0 within each group.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     groups_ : ndarray of shape (n_groups,)
         Names of the groups in order of their first rows; a list of arrays has 0, 1, …
     n_global_clusters_, n_clusters_ : int
@@ -186,20 +189,16 @@ class HardHDP(SharedSearch, SharedClusterer):
         points = rows if space is None else space.fitted
         engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         where = engine if space is not None else self._in_span(rows, group, weight, engine)
-        objective = self._objective(where)
-        if self.target_k is None:
-            state, descent = self._search(where.penalised(objective.lam_local), objective, None)
-        else:
-            objective, state, descent = self._with_target_k(where, objective)
-        engine = engine.penalised(objective.lam_local)
+        found = self._found(where)
         if where.n_features != engine.n_features:
-            state = lifted_groups(state, where, engine, objective)
-            descent.cost_history = ended(descent.cost_history, state.cost)
-        self._publish(rows if is_list(X) else X, points, weight, Found(engine, objective, state, descent))
+            state = lifted_groups(found.state, where, engine, found.objective)
+            found.descent.cost_history = ended(found.descent.cost_history, state.cost)
+            found = replace(found, engine=engine, state=state)
+        self._publish(rows if is_list(X) else X, points, weight, found)
         self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
-        self._used_, self._weights_ = state.stats.used, state.stats.n
+        self._used_, self._weights_ = found.state.stats.used, found.state.stats.n
         self._describe(group)
-        return self
+        return self._remember(X)
 
     def partial_fit(self, X, y=None, groups=None, sample_weight=None):
         """Add further groups, with the penalties of the first ones. Old clusters may move and merge, and new ones may
@@ -237,8 +236,8 @@ class HardHDP(SharedSearch, SharedClusterer):
         require_further(distinct, self.groups_)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         engine, sites = self._with_old_clusters(rows, group, weight)
-        state, descent = self._search(engine, self._objective_, sites)
-        self._publish_further(rows, engine, state, descent)
+        found = self._search(engine, self._objective_, sites)
+        self._publish_further(rows, engine, found.state, found.descent)
         self.groups_ = np.concatenate([self.groups_, distinct])
         self._describe(group)
-        return self
+        return self._remember(X)

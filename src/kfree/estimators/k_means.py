@@ -7,7 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.sites import Sites
 from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer, Found
+from kfree.estimators._centres import CentreClusterer
+from kfree.estimators._found import Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import random_generator, require, require_count
 from kfree.estimators._warnings import warn
@@ -71,6 +72,8 @@ class KMeans(AnySize, Watched, CentreClusterer):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
         A Dask array if X is a Dask collection; none if X is rows of files.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
     n_clusters_ : int
     inertia_, cost_ : float
@@ -163,7 +166,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         self._check_parameters()
         if self._has_any_size(X):
             return self._fit_any_size(X, sample_weight)
-        return self._fit_arrays(X, *self._opened(X, sample_weight))
+        return self._fit_arrays(X, *self._opened(X, sample_weight))._remember(X)
 
     def _fit_arrays(self, X, rows, weight):
         """The fit on validated rows in memory."""
@@ -260,10 +263,12 @@ class KMeans(AnySize, Watched, CentreClusterer):
         if self.tol == 0:
             return None
         spread = engine.nearest(one_cluster(engine, objective)).stats
-        limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
+        with np.errstate(over="ignore"):
+            limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
 
         def near_enough(old, new):
-            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+            with np.errstate(over="ignore"):
+                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
             return moved <= limit or old.same_partition(new)
 
         return near_enough

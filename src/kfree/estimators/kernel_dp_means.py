@@ -68,6 +68,8 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.
     n_clusters_ : int
@@ -177,11 +179,10 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         rows, weight, kernel = self._validated(X, sample_weight)
         engine = KernelEngine(Gram(rows, kernel), weight)
-        lam, path, kept = self._penalty(engine, DPMeansObjective(0.0, space=DUAL))
-        objective, descent, state = self._searched(engine, DPMeansObjective(lam, space=DUAL), path, kept)
-        self._publish(X, rows, weight, kernel, engine, state, descent)
-        self.lam_, self.path_ = objective.lam, path
-        return self
+        found = self._search(engine, DPMeansObjective(0.0, space=DUAL))
+        self._publish(X, rows, weight, kernel, engine, found.state, found.descent)
+        self.lam_, self.path_ = found.objective.lam, found.path
+        return self._remember(X)
 
     def _validated(self, X, sample_weight):
         """Rows, weights and kernel of a fit, in the form that engines take."""

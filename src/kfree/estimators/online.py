@@ -65,6 +65,9 @@ class OnlineDPMeans(StreamSettings):
         After ``fit``, the nearest centre of each row. After ``partial_fit``, the cluster that each row of the last
         chunk joined, or its successor, as an index into ``cluster_centers_``; −1 if it was removed, or if the row has
         no weight and came before any cluster.
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit`` or of the last chunk, computed at first access, while these rows are
+        still in memory and their labels are those of ``predict``.
     joined_ids_ : ndarray of shape (n_samples,), int64
         The ids of the clusters that the rows of the last chunk joined, as they were then; with micro-clusters, as
         they are at the end of the chunk.
@@ -216,4 +219,4 @@ class OnlineDPMeans(StreamSettings):
         self._log_.add(events)
         self._forget_cost()
         self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
-        return self
+        return self._remember(self._fitted_rows.rows)

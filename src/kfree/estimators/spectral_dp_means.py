@@ -66,6 +66,8 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
         The number of eigenvalues above ``lam_``, or 1.
     lam_ : float
@@ -167,7 +169,7 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         self._publish(X, rows, weight, counts, frame, affinity, degrees, matrix, spectrum)
         if counts is not None:
             self._label_others(all_rows, counts)
-        return self
+        return self._remember(X)
 
     def _check_parameters(self):
         is_auto = isinstance(self.lam, str) and self.lam == "auto"

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # As many features fit on a line.
 _SHOWN = 3
+# Smaller effects would be shown as zero.
+_LEAST = 0.005
 
 
 def as_text(summary: Summary) -> str:
@@ -78,4 +80,6 @@ def _cells(summary: Summary) -> list[list[str]]:
 
 
 def _features(cluster: ClusterSummary) -> str:
-    return ", ".join(f"{name} {effect:+.2f} ({mean:.3g})" for name, effect, mean in cluster.features[:_SHOWN])
+    """The largest effects; none where there is no other cluster, or no difference from it."""
+    shown = [feature for feature in cluster.features[:_SHOWN] if abs(feature[1]) >= _LEAST]
+    return ", ".join(f"{name} {effect:+.2f} ({mean:.3g})" for name, effect, mean in shown)

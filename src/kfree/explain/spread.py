@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import gamma
 
 from kfree.explain.view import Floats, Labels
@@ -15,6 +16,8 @@ _FEWEST = 5
 _ENOUGH = 50
 # A cluster with less than this share of the rows that is so many times as wide as usual consists of outliers itself.
 _SMALL, _WIDE = 0.1, 2.0
+# So does a larger one, up to this share, that is even wider and has more than half of the other rows in its midst.
+_BACKGROUND, _WIDER = 0.25, 3.0
 # The tail of distances to neighbours is known from its median to the distance that this share of the rows exceeds.
 _UPPER = 0.1
 # Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
@@ -28,8 +31,8 @@ class Spreads:
 
     The squared distances of Gaussian rows are a weighted sum of χ² variables, which a gamma distribution
     approximates. It is fitted to the lower quartile and the median, which outliers hardly change. The scale is NaN
-    for clusters that are ignored: those of fewer than five rows, and those that hold less than a tenth of the rows and
-    are more than twice as wide as the cluster of a typical row.
+    for clusters that are ignored: those of fewer than five rows, and those that consist of outliers themselves
+    (``_of_outliers``).
     """
 
     shape: Floats
@@ -41,12 +44,23 @@ class Spreads:
         return np.asarray(np.sqrt(self.scale) * np.sqrt(gamma.isf(false_alarms, self.shape)))
 
 
+@dataclass(frozen=True)
+class Shapes:
+    """Clusters whose distances are relative to their shape: how wide each is, and where it sees the others.
+
+    ``widths`` is (k,); ``between[b, c]`` is the distance of the centre of b to cluster c.
+    """
+
+    widths: Floats
+    between: Floats
+
+
 def fitted_spreads(
-    labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None, widths: Floats | None = None
+    labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None, shapes: Shapes | None = None
 ) -> Spreads:
     """Spreads from the distances of some or all rows to their own clusters; ``sizes`` (k,) count all rows.
 
-    ``widths`` (k,) say how wide clusters are; None is the median of their distances. Rows labelled −1 do not count.
+    Rows labelled −1 do not count.
     """
     labels, sq_dist = labels[labels >= 0], dist[labels >= 0] ** 2
     drawn = np.bincount(labels, minlength=n_clusters)
@@ -60,17 +74,33 @@ def fitted_spreads(
         return Spreads(np.full(n_clusters, one_shape), np.full(n_clusters, one_scale))
     by_cluster = np.split(sq_dist[np.argsort(labels, kind="stable")], np.cumsum(drawn)[:-1])
     median = np.sqrt([np.median(part) if len(part) else 0.0 for part in by_cluster])
-    width = median if widths is None else widths
-    # The median over the rows, of the width of their cluster, without those that are too small to judge.
-    judged = size >= _FEWEST
-    usual = np.median(np.repeat(width[judged], size[judged]))
-    vouches = judged & ~((size < _SMALL * size.sum()) & (width > _WIDE * usual))
+    accepted = (size >= _FEWEST) & ~_of_outliers(size, median, shapes)
     shape, scale = np.ones(n_clusters), np.full(n_clusters, np.nan)
-    pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(vouches) if median[c] > 0]
+    pooled = [by_cluster[c] / median[c] ** 2 for c in np.flatnonzero(accepted) if median[c] > 0]
     common, _ = _gamma(np.concatenate(pooled)) if pooled else (1.0, 0.0)
-    for c in np.flatnonzero(vouches):
+    for c in np.flatnonzero(accepted):
         shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)
     return Spreads(shape, scale)
+
+
+def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:
+    """Which clusters consist of outliers, (k,); ``median`` (k,) are the distances of their rows.
+
+    These hold less than a tenth of the rows and are more than twice as wide as the cluster of a typical row. A Gaussian
+    may also take in more outliers than that: up to a quarter of the rows, around the other clusters. It is more than
+    three times as wide as usual, and most of the other rows are in clusters whose centres are nearer to it than its own
+    rows typically are.
+    """
+    width = median if shapes is None else shapes.widths
+    judged = size >= _FEWEST
+    usual = np.median(np.repeat(width[judged], size[judged]))
+    found = (size < _SMALL * size.sum()) & (width > _WIDE * usual)
+    if shapes is None:
+        return np.asarray(found)
+    rest = size.sum() - size
+    inside = (size[:, None] * (shapes.between <= median)).sum(axis=0) - size  # a centre is nearest to its own cluster
+    is_background = (size < _BACKGROUND * size.sum()) & (width > _WIDER * usual) & (inside > rest / 2)
+    return np.asarray(found | is_background)
 
 
 @dataclass(frozen=True)
@@ -103,11 +133,11 @@ def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Neighbou
 
 def outlier_scores(distances: Floats, limits: Floats) -> Floats:
     """Distances over limits, the least over the clusters; above 1, the row belongs to no cluster. (n, k) → (n,)"""
-    vouching = ~np.isnan(limits)
+    known = ~np.isnan(limits)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = distances[:, vouching] / limits[vouching]
+        ratios = distances[:, known] / limits[known]
     # A row at a cluster of equal rows is at distance zero of a limit of zero.
-    return np.asarray(np.where(distances[:, vouching] == 0, 0.0, ratios).min(axis=1))
+    return np.asarray(np.where(distances[:, known] == 0, 0.0, ratios).min(axis=1))
 
 
 def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import betaln, psi
 
 from kfree.core.rules import LinearRule
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import CountStats, Floats
 
 
@@ -45,7 +46,7 @@ class BernoulliModel:
         centres: Floats = ones / (ones + zeros)
         return centres
 
-    def log_predictive(self, stats: CountStats, rows: Any) -> Floats:
+    def log_predictive(self, stats: CountStats, rows: ArrayOrCSR) -> Floats:
         """log p(x | rows of the cluster), (n, k)."""
         return -self.plug_in(stats).costs(rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kfree.core.stats import Floats, Stats, shared
+from kfree.core.stats import Floats, Stats
 from kfree.objectives.dp_means import DPMeansObjective
 
 
@@ -19,21 +19,21 @@ class HDPObjective(DPMeansObjective):
     lam_local: float
 
     def cost(self, stats: Stats) -> float:
-        return super().cost(stats) + self.lam_local * shared(stats).n_local
+        return super().cost(stats) + self.lam_local * stats.n_local
 
     def least_cost(self, stats: Stats, sites: Floats) -> Floats:
         """Of each global cluster: squared distances to its mean, and lam_local for each group that uses it."""
-        costs: Floats = super().least_cost(stats, sites) + self.lam_local * shared(stats).used.sum(axis=1)
+        costs: Floats = super().least_cost(stats, sites) + self.lam_local * stats.used.sum(axis=1)
         return costs
 
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """A group that uses both clusters saves lam_local: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam_local·|both|."""
-        used = shared(stats).used.astype(float)
+        used = stats.used.astype(float)
         costs: Floats = super().merge_costs(stats, clusters) - self.lam_local * (used[clusters] @ used.T)
         return costs
 
     def most_saved_by_merging(self, stats: Stats) -> Floats:
-        saved: Floats = super().most_saved_by_merging(stats) + self.lam_local * shared(stats).used.sum(axis=1)
+        saved: Floats = super().most_saved_by_merging(stats) + self.lam_local * stats.used.sum(axis=1)
         return saved
 
     @property

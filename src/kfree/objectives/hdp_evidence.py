@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from kfree.core.stats import Floats, GroupStats
+from kfree.core.stats import Floats, Stats
 
 # Fixed-point equations for the width and the concentrations are solved to this share, or given up after so many rounds.
 _CLOSE, _ROUNDS = 1e-3, 50
@@ -35,7 +35,7 @@ class HDPEvidence:
 
     variance: float
 
-    def cost(self, stats: GroupStats, local_sizes: Floats, group_sizes: Floats) -> float:
+    def cost(self, stats: Stats, local_sizes: Floats, group_sizes: Floats) -> float:
         """Of a clustering with these statistics, about the means of its clusters.
 
         ``local_sizes`` holds the weights of all local clusters, ``group_sizes`` those of all groups.
@@ -48,7 +48,7 @@ class HDPEvidence:
         )
 
     def penalties(
-        self, stats: GroupStats, local_sizes: Floats, row_share: float = 1.0, group_share: float = 1.0
+        self, stats: Stats, local_sizes: Floats, row_share: float = 1.0, group_share: float = 1.0
     ) -> tuple[float, float]:
         """The penalties of a local and a global cluster that are consistent with these clusters.
 
@@ -62,7 +62,7 @@ class HDPEvidence:
         local_nats, global_nats = math.log(n_global) + _TELLING * rows, place + _TELLING * tables
         return float(2 * sq_width * local_nats), float(2 * sq_width * global_nats)
 
-    def width(self, stats: GroupStats) -> float:
+    def width(self, stats: Stats) -> float:
         """The most likely σ²."""
         n, d, sse = stats.n.sum(), stats.sum.shape[1], math.fsum(stats.sse)
         sq_width = narrowest = _NARROWEST * self.variance
@@ -73,7 +73,7 @@ class HDPEvidence:
                 break
         return float(min(sq_width, self.variance))
 
-    def _rows(self, stats: GroupStats) -> float:
+    def _rows(self, stats: Stats) -> float:
         """Rows given the clusters, whose means are integrated out."""
         n, d, sq_width = stats.n.sum(), stats.sum.shape[1], self.width(stats)
         spread = sq_width + stats.n * self.variance

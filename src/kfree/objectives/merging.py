@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, multigammaln
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.free_energy import FreeEnergy
@@ -24,7 +25,7 @@ _UNITS = 2.0**60
 _WIDEST = 1e30
 
 
-def merging_of(rows: Any, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
+def merging_of(rows: ArrayOrCSR, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
     """The compiled function that merges rows under this objective, by name, and its arguments about rows and prior."""
     name, arguments = _MERGING[type(objective.model)]
     return name, arguments(rows, objective.model, objective.mixture)
@@ -53,19 +54,19 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
     }
 
 
-def _multinomial(rows: Any, model: MultinomialModel, mixture: Mixture) -> dict[str, Any]:
+def _multinomial(rows: ArrayOrCSR, model: MultinomialModel, mixture: Mixture) -> dict[str, Any]:
     """Eq. 39; log Γ of the counts and of their totals are left to the compiled part."""
     return _counts(rows, model.psi0, -mixture.log_share(_sizes(rows)))
 
 
-def _bernoulli(rows: Any, model: BernoulliModel, mixture: Mixture) -> dict[str, Any]:
+def _bernoulli(rows: ArrayOrCSR, model: BernoulliModel, mixture: Mixture) -> dict[str, Any]:
     """Eq. 45; log Γ of the ones and zeros are left to the compiled part."""
     n, prior = _sizes(rows), 2 * model.omega0
     total = model.n_features * (gammaln(prior + n) - gammaln(prior))
     return _counts(rows, model.omega0, total - mixture.log_share(n))
 
 
-def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
+def _counts(rows: ArrayOrCSR, prior: float, size_terms: Floats) -> dict[str, Any]:
     csr = sp.csr_array(rows, copy=True)  # of which stored zeros are dropped
     csr.eliminate_zeros()
     return {
@@ -79,7 +80,7 @@ def _counts(rows: Any, prior: float, size_terms: Floats) -> dict[str, Any]:
     }
 
 
-def _unit(csr: Any, prior: float, size_terms: Floats) -> float:
+def _unit(csr: ArrayOrCSR, prior: float, size_terms: Floats) -> float:
     """A power of two, so small that few digits are lost and so large that no sum of evidences overflows."""
     n_rows, n_features = csr.shape
     # Ones and zeros are at most as many as rows, counts as many as their column has in all.
@@ -91,7 +92,7 @@ def _unit(csr: Any, prior: float, size_terms: Floats) -> float:
     return float(2.0 ** math.ceil(math.log2(bound / _UNITS)))
 
 
-def _sizes(rows: Any) -> Floats:
+def _sizes(rows: ArrayOrCSR) -> Floats:
     return np.arange(rows.shape[0] + 1, dtype=np.float64)
 
 

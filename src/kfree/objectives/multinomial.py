@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
 from kfree.core.rules import LinearRule
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import CountStats, Floats
 
 
@@ -47,7 +48,7 @@ class MultinomialModel:
         centres: Floats = weight / weight.sum(axis=1, keepdims=True)
         return centres
 
-    def log_predictive(self, stats: CountStats, rows: Any) -> Floats:
+    def log_predictive(self, stats: CountStats, rows: ArrayOrCSR) -> Floats:
         """log p(x | rows of the cluster): Dirichlet-multinomial, (n, k)."""
         weight = self.psi0 + stats.sum
         total = weight.sum(axis=1)
@@ -68,13 +69,13 @@ class MultinomialModel:
         )
 
 
-def log_orders(rows: Any) -> Floats:
+def log_orders(rows: ArrayOrCSR) -> Floats:
     """log(W!/Πx!) of each row of counts: in how many orders its W events can have come."""
     words = np.asarray(rows.sum(axis=1)).ravel()
-    if sp.issparse(rows):
+    if isinstance(rows, np.ndarray):
+        repeats = gammaln(rows + 1).sum(axis=1)
+    else:
         owner = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         repeats = np.bincount(owner, gammaln(rows.data + 1), minlength=rows.shape[0])
-    else:
-        repeats = gammaln(rows + 1).sum(axis=1)
     orders: Floats = gammaln(words + 1) - repeats
     return orders

@@ -8,8 +8,8 @@ import numpy as np
 _GOLDEN_ANGLE = 0.381966
 # Lightness alternates, so that neighbouring numbers also differ in grey; all stand out from white and from black.
 _SATURATION, _VALUE = np.array([0.75, 0.62, 0.6]), np.array([0.8, 0.82, 0.62])
-# Markers distinguish clusters of similar colours.
-MARKERS = "os^DvPX<>p"
+# Markers distinguish clusters of similar colours. All are solid: thin ones vanish where rows are drawn small.
+MARKERS = "os^Dv<>phd"
 # Rows of no cluster.
 NOISE = "0.5"
 
@@ -40,9 +40,10 @@ def ink():
 
 
 def number_at(ax, place, label, colour):
-    """Write the number of a cluster on a disc, so that it can be read on any rows."""
+    """Write the number of a cluster on a disc beside ``place``, so that it can be read on any rows."""
     face = {"boxstyle": "circle,pad=0.25", "facecolor": ax.get_facecolor(), "edgecolor": colour, "alpha": 0.85}
-    ax.text(*place, str(label), ha="center", va="center", fontsize=9, color=ink(), bbox=face, zorder=5, clip_on=True)
+    told = {"ha": "center", "va": "center", "fontsize": 9, "color": ink(), "bbox": face, "zorder": 5}
+    ax.annotate(str(label), place, (11, 11), textcoords="offset points", **told)
 
 
 def matplotlib(module):

@@ -9,6 +9,10 @@ from kfree.plot.look import MARKERS, NOISE, colours, given_or_new, ink, number_a
 _MOST_POINTS = 20_000
 # More clusters than this are not listed in the legend.
 _MOST_LISTED = 12
+# Sparse rows of fewer values than this are drawn as dense ones.
+_SMALL = 1 << 22
+# The smallest and the largest area of a point, and its area in the legend, in square points.
+_SIZES, _SIZE_IN_LEGEND = (5.0, 26.0), 26.0
 # Points along each side of the grid that shows which cluster a place belongs to.
 _GRID = 240
 
@@ -83,7 +87,8 @@ def voronoi(model, X, ax=None, *, feature_names=None):
         alpha=0.22,
         interpolation="none",
     )
-    ax.contour(x, y, labels, levels=np.arange(view.n_clusters) + 0.5, colors=ink(), linewidths=0.6, alpha=0.6)
+    for label in np.unique(labels)[1:]:  # one by one: between distant numbers, lines of all levels would coincide
+        ax.contour(x, y, labels == label, levels=[0.5], colors=[ink()], linewidths=0.6, alpha=0.6)
     _draw_rows(ax, places, view)
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=names[0], ylabel=names[1])
     return ax
@@ -99,7 +104,7 @@ def _draw_rows(ax, places, view):
     colour = colours(view.n_clusters)
     drawn = np.zeros(len(places), dtype=bool)
     drawn[:: max(1, -(-len(places) // _MOST_POINTS))] = True
-    size = float(np.clip(4000 / max(drawn.sum(), 1), 4, 22))
+    size = float(np.clip(9000 / max(drawn.sum(), 1), *_SIZES))
     noise = drawn & (view.labels < 0)
     if noise.any():
         ax.scatter(
@@ -114,17 +119,14 @@ def _draw_rows(ax, places, view):
             ax.scatter(
                 *places[[row]].T, facecolors="none", edgecolors=ink(), marker="o", s=70, linewidths=1.1, zorder=4
             )
-        if n_rows:
-            number_at(ax, _middle(places[view.labels == c]), c, colour[c])
+            number_at(ax, places[row], c, colour[c])
     more = view.n_clusters - _MOST_LISTED
     title = "cluster (rows)" + (f", {more} more" if more > 0 else "")
-    ax.legend(title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, title_fontsize=8)
-
-
-def _middle(places):
-    """The place of a row near the median, for that itself may lie outside a bent cluster."""
-    gaps = (places - np.median(places, axis=0)) / np.maximum(np.ptp(places, axis=0), 1e-300)
-    return places[np.argmin((gaps**2).sum(axis=1))]
+    legend = ax.legend(
+        title=title, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8, title_fontsize=8
+    )
+    for handle in legend.legend_handles:
+        handle.set_sizes([_SIZE_IN_LEGEND])
 
 
 def _places(view, feature_names):
@@ -143,6 +145,10 @@ def _places(view, feature_names):
     from sklearn.decomposition import PCA
 
     sparse = hasattr(columns, "toarray")
+    if sparse and columns.shape[0] * n_columns <= _SMALL:  # ARPACK needs some variance, and more than two columns
+        columns, sparse = columns.toarray(), False
+    if columns.shape[0] == 1:
+        return np.zeros((1, 2)), ["component 1", "component 2"]
     components = PCA(2, svd_solver="arpack" if sparse else "auto", random_state=0).fit(columns)
     told = [
         f"component {j + 1} ({share:.0%} of the variance)"

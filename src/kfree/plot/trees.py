@@ -33,7 +33,7 @@ def dendrogram(linkage, n_clusters, *, names=None, labels=None, ax=None):
     ax = given_or_new(ax)
     n_leaves = len(linkage) + 1
     if n_leaves < 2:
-        raise ValueError("a tree of one row has no merges to draw. Fit at least two rows.")
+        raise ValueError("linkage has no merges to draw: it is that of a single row. Fit at least two rows.")
     first = _cluster_nodes(linkage, n_clusters)
     number = range(n_clusters) if labels is None else [labels[leaf] for leaf in first.values()]
     colour = dict(zip(first, colours(n_clusters)[list(number)], strict=True))

@@ -66,7 +66,6 @@ PLACES = {
     "RatioCut": "kfree.objectives.cut:RatioCut",
     "RegionRows": "kfree.engines.drawing:RegionRows",
     "RowStream": "kfree.engines.local.stream:RowStream",
-    "SharedSites": "kfree.engines.local.grouped:SharedSites",
     "Sites": "kfree.core.sites:Sites",
     "Stats": "kfree.core.stats:Stats",
     "Spreads": "kfree.explain.spread:Spreads",

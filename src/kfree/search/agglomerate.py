@@ -98,33 +98,33 @@ class _ClosestPairs(Generic[S]):
         self._stats, self._objective = stats, objective
         n_clusters = len(stats.n)
         self._alive = np.ones(n_clusters, dtype=bool)
-        self._widowed = np.zeros(n_clusters, dtype=bool)
+        self._stale = np.zeros(n_clusters, dtype=bool)
         self._partner = np.zeros(n_clusters, dtype=np.int64)
-        self._penalty = np.full(n_clusters, np.inf)
+        self._cost = np.full(n_clusters, np.inf)
         for begin in range(0, n_clusters, _AT_ONCE):
             block = objective.merge_costs(stats, slice(begin, begin + _AT_ONCE))
             clusters = np.arange(begin, begin + len(block))
             block[np.arange(n_clusters) <= clusters[:, None]] = np.inf
             self._partner[clusters] = block.argmin(axis=1)
-            self._penalty[clusters] = block.min(axis=1)
+            self._cost[clusters] = block.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""
-        a = int(np.argmin(self._penalty))
-        while self._widowed[a]:
+        a = int(np.argmin(self._cost))
+        while self._stale[a]:
             self._look(a, self._costs(a))
-            a = int(np.argmin(self._penalty))
-        return a, int(self._partner[a]), float(self._penalty[a])
+            a = int(np.argmin(self._cost))
+        return a, int(self._partner[a]), float(self._cost[a])
 
     def merge(self, a: int, b: int, cost: float) -> None:
         self._stats.absorb(a, b, cost)
-        self._alive[b], self._penalty[b] = False, np.inf
+        self._alive[b], self._cost[b] = False, np.inf
         costs = self._costs(a)
-        earlier, penalty = slice(a), self._penalty[:a]
-        better = (costs[earlier] < penalty) | ((costs[earlier] == penalty) & (a <= self._partner[earlier]))
+        earlier, current = slice(a), self._cost[:a]
+        better = (costs[earlier] < current) | ((costs[earlier] == current) & (a <= self._partner[earlier]))
         won = np.flatnonzero(better & self._alive[earlier])
-        self._widowed |= (self._partner == a) | (self._partner == b)
-        self._partner[won], self._penalty[won], self._widowed[won] = a, costs[won], False
+        self._stale |= (self._partner == a) | (self._partner == b)
+        self._partner[won], self._cost[won], self._stale[won] = a, costs[won], False
         self._look(a, costs)
 
     def _costs(self, cluster: int) -> Floats:
@@ -134,8 +134,8 @@ class _ClosestPairs(Generic[S]):
 
     def _look(self, cluster: int, costs: Floats) -> None:
         """Find the cheapest partner of ``cluster`` anew, given what each would cost."""
-        self._widowed[cluster] = False
+        self._stale[cluster] = False
         later = costs[cluster + 1 :]
         if len(later):
             nearest = int(np.argmin(later))
-            self._partner[cluster], self._penalty[cluster] = cluster + 1 + nearest, later[nearest]
+            self._partner[cluster], self._cost[cluster] = cluster + 1 + nearest, later[nearest]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats
 from kfree.engines.kernel.gram import KEPT_BYTES, blocks
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
@@ -30,7 +31,7 @@ class Surroundings:
     density, which may connect two clusters, count less. A row of ``weight`` 2 is two neighbours.
     """
 
-    def __init__(self, X: Any, n_neighbors: int, weight: Floats | None = None):
+    def __init__(self, X: ArrayOrCSR, n_neighbors: int, weight: Floats | None = None):
         self.X, self.weight = X, weight
         self.n_neighbors = min(n_neighbors, X.shape[0] - 1)
         self.search = NearestNeighbors(n_neighbors=self.n_neighbors + 1).fit(X)
@@ -45,11 +46,11 @@ class Surroundings:
     def in_units(self, reach: Floats) -> Floats:
         return np.maximum(reach / self.usual, _NEAREST)
 
-    def of_new(self, X: Any) -> Floats:
+    def of_new(self, X: ArrayOrCSR) -> Floats:
         """Widths of rows that are not among these; a row that is, meets itself."""
         return self.in_units(self.reach(X)[0])
 
-    def reach(self, X: Any) -> tuple[Floats, Any]:
+    def reach(self, X: ArrayOrCSR) -> tuple[Floats, Any]:
         """The distance of each row to the last of its neighbours, and the neighbours, the nearest first."""
         n_rows = self.X.shape[0]
         m = self.n_neighbors + 1
@@ -81,6 +82,10 @@ class Affinity(ABC):
     def among(self) -> Any:
         """All affinities between the rows of the fit."""
 
+    @abstractmethod
+    def to_new(self, X: ArrayOrCSR) -> Any:
+        """Affinities of new rows to those of the fit."""
+
     def matrix(
         self, normalised: bool, rng: np.random.RandomState, weight: Floats | None = None
     ) -> tuple[Matrix, Floats | None]:
@@ -107,19 +112,19 @@ class Affinity(ABC):
 class LocalGaussian(Affinity):
     """exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)²: as wide as the surroundings of both (Zelnik-Manor & Perona 2004)."""
 
-    def __init__(self, X: Any, weight: Floats | None = None):
+    def __init__(self, X: ArrayOrCSR, weight: Floats | None = None):
         self._around = Surroundings(X, NEIGHBOUR, weight)
 
     def among(self) -> Any:
         return self._matrix(self._around.X, self._around.widths)
 
-    def to_new(self, X: Any) -> Floats:
+    def to_new(self, X: ArrayOrCSR) -> Floats:
         return self._between(X, self._around.of_new(X))
 
-    def _matrix(self, X: Any, widths: Floats) -> Any:
+    def _matrix(self, X: ArrayOrCSR, widths: Floats) -> Any:
         return stored_or_computed(X.shape[0], lambda places: self._between(X[places], widths[places]))
 
-    def _between(self, X: Any, widths: Floats) -> Floats:
+    def _between(self, X: ArrayOrCSR, widths: Floats) -> Floats:
         product = np.outer(widths, self._around.widths)
         sq_dist = euclidean_distances(X, self._around.X, squared=True) / self._around.usual**2
         return np.asarray(np.exp(-2.0 * sq_dist / product) / product**2)
@@ -128,13 +133,13 @@ class LocalGaussian(Affinity):
 class Gaussian(Affinity):
     """exp(−gamma·‖x − y‖²), equally wide everywhere."""
 
-    def __init__(self, X: Any, gamma: float):
+    def __init__(self, X: ArrayOrCSR, gamma: float):
         self._X, self._gamma = X, gamma
 
     def among(self) -> Any:
         return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
 
-    def to_new(self, X: Any) -> Floats:
+    def to_new(self, X: ArrayOrCSR) -> Floats:
         return np.asarray(rbf_kernel(X, self._X, gamma=self._gamma), dtype=np.float64)
 
 
@@ -144,7 +149,7 @@ class Neighbours(Affinity):
     Divided by (σ_x·σ_y)², σ being the distance to the last of the neighbours.
     """
 
-    def __init__(self, X: Any, n_neighbors: int):
+    def __init__(self, X: ArrayOrCSR, n_neighbors: int):
         self._around = Surroundings(X, n_neighbors)
 
     def among(self) -> sp.csr_array:
@@ -157,7 +162,7 @@ class Neighbours(Affinity):
         thin = sp.dia_array((1.0 / around.widths[None, :] ** 2, 0), shape=(n_rows, n_rows))
         return sp.csr_array(thin @ ((links + links.T) / 2) @ thin)
 
-    def to_new(self, X: Any) -> sp.csr_array:
+    def to_new(self, X: ArrayOrCSR) -> sp.csr_array:
         """Links to the neighbours of the new rows. A copy of a row of the fit has the links of that row."""
         around = self._around
         distances, neighbours = around.search.kneighbors(X)
@@ -181,14 +186,14 @@ class Given(Affinity):
     def among(self) -> Any:
         return self._values
 
-    def to_new(self, X: Any) -> Any:
+    def to_new(self, X: ArrayOrCSR) -> Any:
         return X
 
 
 class Products(Affinity):
     """XXᵀ, without normalisation never formed."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: ArrayOrCSR):
         self._X = X
 
     def among(self) -> Any:
@@ -201,12 +206,11 @@ class Products(Affinity):
             return super().matrix(normalised, rng, weight)
         return Factor(self._X if weight is None else _rows_times(self._X, np.sqrt(weight))), None
 
-    def to_new(self, X: Any) -> Floats:
-        values = X @ self._X.T
-        return np.asarray(values.toarray() if sp.issparse(values) else values)
+    def to_new(self, X: ArrayOrCSR) -> Floats:
+        return dense(X @ self._X.T)
 
 
-def _rows_times(X: Any, scale: Floats) -> Any:
+def _rows_times(X: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:
     """diag(scale)·X, in the form that X has."""
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else scale[:, None] * X
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 from kfree.spectral.counts import (
@@ -184,12 +185,11 @@ def sparse_matrix(values: sp.csc_array, lowest: float, highest: float | None, rn
 class Factor:
     """K = XXᵀ, never formed: its spectrum is that of the smaller of XᵀX and XXᵀ."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: ArrayOrCSR):
         self._X = X
         self.n_rows = int(X.shape[0])
         wide = X.shape[1] > X.shape[0]
-        gram = X @ X.T if wide else X.T @ X
-        gram = np.asarray(gram.toarray() if sp.issparse(gram) else gram, dtype=np.float64)
+        gram = dense(X @ X.T if wide else X.T @ X).astype(np.float64, copy=False)
         self.trace = float(gram.trace())
         values, directions = np.linalg.eigh(gram)
         values, directions = values[::-1], directions[:, ::-1]

@@ -45,6 +45,7 @@ def run(options, console):
         save_model(model, options.save)
     facts = {"n_rows": row, "n_clusters": model.n_clusters_, "lam": model.lam_, "output": output}
     facts |= {"clusters": [{"id": i, "weight": w} for i, w in zip(model.cluster_ids_, model.weights_, strict=True)]}
-    lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}, {model.n_events_} event(s)"]
+    events = f", {model.n_events_} event(s)" if model.n_events_ else ""  # a short stream is not reviewed for events
+    lines = [f"{row} row(s), {model.n_clusters_} cluster(s), lam = {model.lam_:.6g}{events}"]
     lines += [f"labels: {output}"] * (output != "-") + [f"model: {options.save}"] * bool(options.save)
     console.report("\n".join(lines), facts)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def nearest_drawing(engine: ChunkedEngine, sites: Sites, region: Region) -> tuple[Pass, RegionRows]:
-    """See ``engines.contract.DrawingEngine``."""
+    """See ``engines.drawing.DrawingEngine``."""
     centres = np.ascontiguousarray(sites.centres)
     done = engine.each(lambda part: part.nearest_drawing(sites, region))
     assignment = engine.assignment([handle for handle, _, _ in done], len(centres))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from kfree.core.arrays import Array
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
@@ -109,11 +110,21 @@ class ChunkedEngine(ABC):
     ) -> SampleEngine | None:
         return sampled(self, size, rng, centre, beyond)
 
-    def labels(self, assignment: Assignment) -> Any:
+    def labels(self, assignment: Assignment) -> Array:
         return _concatenated([part.labels(one) for part, one in self._with(assignment)])
 
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Any:
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         return _concatenated([part.sq_dists(one, centres) for part, one in self._with(assignment)])
+
+    @property
+    @abstractmethod
+    def description(self) -> str: ...
+
+    @abstractmethod
+    def gaps(self, centres: Floats) -> Floats: ...
+
+    @abstractmethod
+    def generic_axis(self) -> Floats: ...
 
     @abstractmethod
     def copies(self, rows: Index) -> SampleEngine:
@@ -169,5 +180,5 @@ def _taken(found: Sequence[Picks], order: Index) -> Picks:
     return Picks(*(np.concatenate([getattr(picks, name) for picks in found])[order] for name in names))
 
 
-def _concatenated(arrays: list[Any]) -> Any:
+def _concatenated(arrays: list[Array]) -> Array:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -1,23 +1,47 @@
-"""The contract of engines that assign rows by one cost function per cluster, instead of one centre."""
+"""The contract of engines that assign rows by one cost function per cluster, instead of one centre.
+
+As in ``engines/contract.py``, labels stay with the rows: a search knows them by an :class:`Assignment`, and sees
+statistics and costs of clusters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels
+from kfree.engines.contract import Assignment
 
 S_co = TypeVar("S_co", covariant=True)
 
-# Rows per block when all their costs are computed.
-ROWS_AT_ONCE = 4096
+
+class Rule(Protocol):
+    """What a row costs in each cluster; ``offset`` (k,) is added to all rows."""
+
+    @property
+    def offset(self) -> Floats: ...
+
+    def take(self, clusters: Any) -> Self: ...
+
+    def costs(self, rows: ArrayOrCSR) -> Floats:
+        """All costs (n, k)."""
+
+
+class Members(Protocol[S_co]):
+    """The rows of each cluster of an assignment."""
+
+    def alone(self, cluster: int) -> CostRuleEngine[S_co]:
+        """An engine of the rows of one cluster."""
+
+    def divided(self, assignment: Assignment, cluster: int, side: Assignment) -> Assignment:
+        """``assignment`` after rows of ``cluster`` have gone to a new cluster, the last one.
+
+        ``side`` is an assignment of the engine of that cluster's rows to 0 and 1; rows of 1 go.
+        """
 
 
 class CostRuleEngine(Protocol[S_co]):
-    """Rows in an order of the engine's own, which ``outward`` undoes; a rule says what a row costs in each cluster.
+    """Rows, and passes that ask a rule what each row costs in each cluster.
 
     Rows may have weights > 0: statistics count a row of weight 2 as two rows.
     """
@@ -26,34 +50,35 @@ class CostRuleEngine(Protocol[S_co]):
     n_features: int
     n_evaluations: int
 
-    def assign(self, rule: Any) -> tuple[Labels, S_co]:
+    def assign(self, rule: Any) -> tuple[Assignment, S_co]:
         """Every row to the cluster where it costs least, the first of equals; and the statistics of the answer."""
 
-    def stats_of(self, labels: Labels, n_clusters: int) -> S_co:
+    def stats_of(self, assignment: Assignment) -> S_co:
         """The statistics of clusters with given rows."""
 
-    def among(self, rows: Index) -> Self:
-        """An engine of these rows alone."""
+    def together(self) -> Assignment:
+        """All rows in one cluster."""
 
-    def halved(self) -> Labels:
+    def renumbered(self, assignment: Assignment, numbers: Labels, n_clusters: int) -> Assignment:
+        """Cluster c becomes number ``numbers[c]`` of ``n_clusters``; several may become one."""
+
+    def members(self, assignment: Assignment) -> Members[S_co]:
+        """The rows of each cluster, for passes over single clusters."""
+
+    def sample(self, size: int) -> CostRuleEngine[S_co]:
+        """An engine of some rows, always the same ones, drawn without replacement."""
+
+    def halved(self) -> Assignment:
         """All rows in two halves: one step of k-means from mean ± √λ·s, with s, λ the principal axis and variance."""
 
-    def blocks(self) -> Iterator[Any]:
-        """The rows, a block at a time."""
+    def outer_half(self, rule: Rule) -> Assignment:
+        """1 for the rows that cost more under a rule of one cluster than the median row does, by weight; else 0."""
 
-    def block_weights(self) -> Iterator[Floats | float]:
-        """Weights (rows, 1) of the blocks; 1 where rows have none."""
+    def responsibility_sums(self, rule: Rule, log_weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """See ``responsibilities.sums_over``; ``rule`` is −log p(x | c)."""
 
-    def outward(self, labels: Labels) -> Labels:
-        """Labels in the order in which the rows were given."""
+    def assignment(self, labels: Labels, n_clusters: int) -> Assignment:
+        """The assignment with given labels, one per row in the order in which the rows were given."""
 
-
-def weights_in_blocks(weight: Floats | None, n_rows: int) -> Iterator[Floats | float]:
-    """Weights as columns, a block at a time; 1 where rows have none."""
-    for begin in range(0, n_rows, ROWS_AT_ONCE):
-        yield 1.0 if weight is None else weight[begin : begin + ROWS_AT_ONCE, None]
-
-
-def halves_along(projected: NDArray[np.float64]) -> Labels:
-    """Which of mean ± step along the axis is nearer: the side of the mean that a row lies on."""
-    return (projected < 0).astype(np.int32)
+    def labels(self, assignment: Assignment) -> Labels:
+        """The labels, one per row in the order in which the rows were given, for publishing."""

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.rules import LinearRule
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import CountStats, Floats, Index, Labels, totals
-from kfree.engines.cost_rules.contract import ROWS_AT_ONCE, halves_along, weights_in_blocks
+from kfree.engines.cost_rules.labelled import ROWS_AT_ONCE, LabelledRows, halves_along
 
 # Steps of the power method for a principal axis: it only begins a split.
 _POWER_STEPS = 20
 
 
-class CountRows:
+class CountRows(LabelledRows[CountStats, LinearRule]):
     """Rows ``counts`` (n, d), and ``log_ways`` (n,): see :class:`kfree.core.stats.CountStats`. ``weight`` (n,) > 0."""
 
-    def __init__(self, counts: Any, log_ways: Floats, weight: Floats | None = None):
-        self.n_rows, self.n_features = counts.shape
-        self.n_evaluations = 0
-        self._counts, self._log_ways, self._weight = counts, log_ways, weight
+    def __init__(self, counts: ArrayOrCSR, log_ways: Floats, weight: Floats | None = None):
+        super().__init__(counts.shape, weight)
+        self._counts, self._log_ways = counts, log_ways
 
-    def assign(self, rule: LinearRule) -> tuple[Labels, CountStats]:
+    def cheapest(self, rule: LinearRule) -> tuple[Labels, CountStats]:
         self.n_evaluations += self.n_rows * len(rule.offset)
-        labels = np.concatenate([rule.costs(block).argmin(axis=1) for block in self.blocks()]).astype(np.int32)
-        return labels, self.stats_of(labels, len(rule.offset))
+        blocks = (slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, self.n_rows, ROWS_AT_ONCE))
+        labels = np.concatenate([rule.costs(self.block(places)).argmin(axis=1) for places in blocks]).astype(np.int32)
+        return labels, self.moments(labels, len(rule.offset))
 
-    def stats_of(self, labels: Labels, n_clusters: int) -> CountStats:
-        weight = self._weights()
+    def moments(self, labels: Labels, n_clusters: int) -> CountStats:
+        weight = self.weights()
         member = sp.csr_array((weight, labels, np.arange(self.n_rows + 1)), (self.n_rows, n_clusters))
         sums = member.T @ self._counts
         n, log_ways = (totals(labels, values, n_clusters) for values in (weight, weight * self._log_ways))
         return CountStats(n, sums.toarray() if sp.issparse(sums) else np.asarray(sums), log_ways)
 
     def among(self, rows: Index) -> CountRows:
-        return CountRows(self._counts[rows], self._log_ways[rows], None if self._weight is None else self._weight[rows])
+        return CountRows(self._counts[rows], self._log_ways[rows], None if self.weight is None else self.weight[rows])
 
-    def halved(self) -> Labels:
-        weight = self._weights()
+    def sides(self) -> Labels:
+        weight = self.weights()
         mean = self._counts.T @ weight / weight.sum()
         # From the row that lies farthest out, so that no draw is needed; rows equal to the mean have no axis.
         sq_length = np.asarray((self._counts * self._counts).sum(axis=1)).ravel()
@@ -55,23 +53,12 @@ class CountRows:
             axis = axis / length
         return halves_along(self._projected(axis, mean))
 
-    def blocks(self) -> Iterator[Any]:
-        for begin in range(0, self.n_rows, ROWS_AT_ONCE):
-            yield self._counts[begin : begin + ROWS_AT_ONCE]
-
-    def block_weights(self) -> Iterator[Floats | float]:
-        return weights_in_blocks(self._weight, self.n_rows)
-
-    def outward(self, labels: Labels) -> Labels:
-        return labels
-
-    def _weights(self) -> Floats:
-        return np.ones(self.n_rows) if self._weight is None else self._weight
+    def block(self, places: slice) -> ArrayOrCSR:
+        return self._counts[places]
 
     def _projected(self, axis: Floats, mean: Floats) -> Floats:
         return np.asarray(self._counts @ axis - mean @ axis)
 
     def _row(self, place: int) -> Floats:
-        row = self._counts[[place]]
-        dense: Floats = np.asarray(row.toarray() if sp.issparse(row) else row)[0]
-        return dense
+        row: Floats = dense(self._counts[[place]])[0]
+        return row

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
@@ -62,10 +63,10 @@ class DaskPart(StreamPart):
         found: Drawn = self._ask(tasks.DRAW, (size, seed))
         return found
 
-    def labels(self, handle: Recipe) -> Any:
+    def labels(self, handle: Recipe) -> Array:
         return self._ask(tasks.LABELS, handle)
 
-    def sq_dists(self, handle: Recipe, centres: Floats) -> Any:
+    def sq_dists(self, handle: Recipe, centres: Floats) -> Array:
         return self._ask(tasks.SQ_DISTS, (handle, centres))
 
     def swept(self, sweep: births.Sweep) -> tuple[births.Newborn, Partial]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.contract import Fingerprints, VisitingOrder
 from kfree.engines.drawing import Drawing, Region, RegionRows
@@ -123,7 +123,7 @@ class StreamPart:
             drawn = drawn.with_chunk(chunk)
         return drawn
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         """Some rows, of which this part has drawn a sample."""
         assert self._drawn is not None  # rows are chosen by ``sampled``
         order = np.argsort(self._drawn.rows)

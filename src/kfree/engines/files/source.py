@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Protocol
 
 from kfree.core.stats import Floats
@@ -62,7 +63,7 @@ class Reading:
     listener: Listener | None = None
 
     @property
-    def passes(self) -> Any:
+    def passes(self) -> ModuleType:
         """The module of passes."""
         return implementation(self.name, "rows")
 

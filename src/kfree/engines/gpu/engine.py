@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 
+from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, first_row_that_counts
@@ -51,7 +51,7 @@ class GpuEngine(ChunkedEngine):
 
 
 def open_gpu(
-    X: Any, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int], device: torch.device
+    X: Array, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int], device: torch.device
 ) -> GpuEngine:
     """Validated rows on the GPU, in parts that begin at the rows ``begins``; see ``registry.open_engine``."""
     if sp.issparse(X):

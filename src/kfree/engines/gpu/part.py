@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Stats
 from kfree.core.sum_tree import nodes_covering
 from kfree.engines.gpu import assign, sums
@@ -23,7 +25,7 @@ from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
 from kfree.native.implementations import implementation
 
 
-def uploaded(X: Any, weight: Floats | None, frame: Frame, begin: int) -> GpuPart:
+def uploaded(X: Array, weight: Floats | None, frame: Frame, begin: int) -> GpuPart:
     """Rows that are taken to the GPU for a pass, one part of several."""
     device = require_device()
     rows, weights = (
@@ -32,7 +34,7 @@ def uploaded(X: Any, weight: Floats | None, frame: Frame, begin: int) -> GpuPart
     return GpuPart(rows, weights, frame, begin, alone=False, is_last=False)
 
 
-def in_process(X: Any, weight: Floats | None, frame: Frame) -> LocalPart:
+def in_process(X: ArrayOrCSR, weight: Floats | None, frame: Frame) -> LocalPart:
     """Rows in memory, for what the CPU computes."""
     return LocalPart(implementation("native", "rows"), X, weight, frame, n_threads=None)
 
@@ -166,7 +168,7 @@ class GpuPart(InMemoryPart):
     def points(self, rows: torch.Tensor) -> Floats:
         return self.arrays.to_numpy(self._rows.points(rows))
 
-    def copied(self, rows: Any) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Array) -> tuple[ArrayOrCSR, Floats | None]:
         rows = self.arrays.of(rows)
         weight = None if self.weight is None else self.arrays.to_numpy(self.weight[rows])
         return self.arrays.to_numpy(self.X[rows]), weight

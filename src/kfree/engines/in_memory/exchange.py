@@ -29,10 +29,11 @@ def candidates(
     saved = costs.leaving(arrays.of(sizes)[own], weight, part.distances_to_own(rows, own, centres))
     # Joining a cluster of size n costs at least w·n/(n + w)·d², so a small one may be cheaper than the nearest.
     small = np.flatnonzero(sizes < SMALL * max_weight)
-    least = _joining(max(float(sizes.min()), SMALL * max_weight), weight) * sq_dist
-    if len(small):
-        nearest = _joining(float(sizes[small].min()), weight) * _to_nearest(part, small, rows, own, centres)
-        least = namespace_of(least).minimum(least, nearest)
+    with np.errstate(over="ignore"):  # where costs overflow, no move pays
+        least = _joining(max(float(sizes.min()), SMALL * max_weight), weight) * sq_dist
+        if len(small):
+            nearest = _joining(float(sizes[small].min()), weight) * _to_nearest(part, small, rows, own, centres)
+            least = namespace_of(least).minimum(least, nearest)
     listed = arrays.flatnonzero((arrays.of(stats.n)[own] > weight) & (least < NEARLY * saved))
     others = second[listed]
     others[least[listed] < saved[listed]] = -1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from kfree.core.arrays import NUMPY, Array, Arrays
 from kfree.core.masses import Masses
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
 from kfree.engines.drawing import Region, RegionRows, chosen_rows
@@ -115,7 +115,7 @@ class InMemoryPart(ABC):
         """Coordinates of a few rows."""
 
     @abstractmethod
-    def copied(self, rows: Array) -> tuple[Any, Floats | None]: ...
+    def copied(self, rows: Array) -> tuple[ArrayOrCSR, Floats | None]: ...
 
     # The part contract.
 
@@ -199,10 +199,10 @@ class InMemoryPart(ABC):
         rows, keys = self.arrays.smallest_hashes(rows, self.begin, self.begin + self.n_rows, seed, size)
         return self.arrays.to_numpy(keys), self.arrays.to_numpy(self.begin + rows)
 
-    def labels(self, labels: Array) -> Any:
+    def labels(self, labels: Array) -> Array:
         return self.arrays.to_numpy(labels)
 
-    def sq_dists(self, labels: Array, centres: Floats) -> Any:
+    def sq_dists(self, labels: Array, centres: Floats) -> Array:
         return self.arrays.to_numpy(self.distances_to_own(self.arrays.arange(self.n_rows), labels, centres))
 
     def counting(self) -> Array:

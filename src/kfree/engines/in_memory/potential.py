@@ -54,5 +54,9 @@ class InMemoryPotential:
         return self._part.weights(self._part.arrays.arange(self._part.n_rows))
 
     def _saving(self) -> Array:
-        with np.errstate(over="ignore"):  # what is infinitely far is farthest
-            return self._sq_dist if self._part.weight is None else self._part.weight * self._sq_dist
+        if self._part.weight is None:
+            return self._sq_dist
+        with np.errstate(over="ignore", invalid="ignore"):  # what is infinitely far is farthest …
+            saving = self._part.weight * self._sq_dist
+        saving[self._part.weight == 0] = 0.0  # … but a row of no weight saves nothing, wherever it is
+        return saving

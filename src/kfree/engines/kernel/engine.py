@@ -7,8 +7,6 @@ rows that the kernel is between, so that all of them are in one part.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, totals
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.in_memory.part import InMemoryPart
@@ -41,8 +40,11 @@ class KernelEngine(ChunkedEngine):
         super().__init__("kernel", [self._part], Frame.plain(self._part.n_features))
         self.few_rows_name = "native"
         self.gram, self.weight = gram, weight
-        self.description = "kernel values in blocks"
         self._generic: Floats | None = None
+
+    @property
+    def description(self) -> str:
+        return "kernel values in blocks"
 
     def gaps(self, centres: Floats) -> Floats:
         sq_gaps = DUAL.sq_gaps(centres, slice(None))
@@ -65,6 +67,9 @@ class KernelEngine(ChunkedEngine):
 
     def rows(self, index: Index) -> Floats:
         return self._part.points(index)
+
+    def given(self) -> ArrayOrCSR:
+        return self._part.index
 
     def sq_distances(self, centres: Floats) -> Floats:
         return self._part.sq_distances(centres)
@@ -170,7 +175,7 @@ class KernelPart(InMemoryPart):
             points[:, self.gram.n_rows :] = self.gram.rows(self.index[rows])
         return points
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         return self.index[rows], None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kfree.core.frame import Frame
-from kfree.core.sparse import require_structure
+from kfree.core.sparse import ArrayOrCSR, dense, require_structure
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 
@@ -39,15 +39,15 @@ class Kernel:
     def precomputed(self) -> bool:
         return isinstance(self.name, str) and self.name == "precomputed"
 
-    def seen(self, rows: Any) -> Any:
+    def seen(self, rows: ArrayOrCSR) -> ArrayOrCSR:
         """Rows in the coordinates of the kernel."""
-        return rows if self.frame is None else self.frame.inward(_dense(rows))
+        return rows if self.frame is None else self.frame.inward(dense(rows))
 
-    def between(self, left: Any, right: Any) -> Floats:
+    def between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         """κ of each row on the left with each on the right."""
         return self.of_seen(self.seen(left), self.seen(right))
 
-    def of_seen(self, left: Any, right: Any) -> Floats:
+    def of_seen(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         """The same for rows in the coordinates of the kernel."""
         by_name = isinstance(self.name, str)
         values = left
@@ -56,7 +56,7 @@ class Kernel:
             values = pairwise_kernels(left, right, metric=metric, filter_params=by_name, **self.params)
         if sp.issparse(values):
             require_structure(values, "the matrix that kernel returned")
-        return _checked(np.asarray(_dense(values), dtype=np.float64), self.name)
+        return _checked(np.asarray(dense(values), dtype=np.float64), self.name)
 
     def _number(self, x: Floats, y: Floats, **params: Any) -> float:
         """The value of the given function for two rows; raises unless it is a number."""
@@ -69,17 +69,17 @@ class Kernel:
                 f"kernel={self.name!r} returned {value!r} for two rows; a kernel returns a finite number."
             ) from None
 
-    def with_itself(self, rows: Any) -> Floats:
+    def with_itself(self, rows: ArrayOrCSR) -> Floats:
         """κ of each row with itself, from small blocks on the diagonal."""
         return self.with_itself_seen(self.seen(rows))
 
-    def with_itself_seen(self, rows: Any) -> Floats:
+    def with_itself_seen(self, rows: ArrayOrCSR) -> Floats:
         """The same for rows in the coordinates of the kernel."""
         at_once = _DIAGONAL if isinstance(self.name, str) else 1
         parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
         return np.concatenate([self.of_seen(part, part).diagonal() for part in parts])
 
-    def to_all(self, new: Any, rows: Any, n_rows: int) -> Iterator[tuple[slice, Floats]]:
+    def to_all(self, new: ArrayOrCSR, rows: ArrayOrCSR, n_rows: int) -> Iterator[tuple[slice, Floats]]:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
         for places in blocks(new.shape[0], n_rows):
             yield places, self.between(new[places], rows)
@@ -90,10 +90,6 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     at_once = max(1, BLOCK_BYTES // (8 * n_columns))
     for begin in range(0, n_rows, at_once):
         yield slice(begin, min(begin + at_once, n_rows))
-
-
-def _dense(values: Any) -> Any:
-    return values.toarray() if sp.issparse(values) else values
 
 
 def _checked(values: Floats, name: Any) -> Floats:
@@ -109,7 +105,7 @@ def _checked(values: Floats, name: Any) -> Floats:
 class Gram:
     """κ(x_i, x_j) between all rows of X. ``n_values`` counts the values computed."""
 
-    def __init__(self, X: Any, kernel: Kernel):
+    def __init__(self, X: ArrayOrCSR, kernel: Kernel):
         self._X = kernel.seen(X.astype(np.float64, copy=False))
         self._kernel = kernel
         self._kept: Floats | None = self._X if kernel.precomputed else None
@@ -141,7 +137,7 @@ class Gram:
             return np.asarray(np.linalg.pinv(self._X.T) @ generic_direction(n_features))
         return weight * generic_direction(n_rows)
 
-    def _between(self, left: Any, right: Any) -> Floats:
+    def _between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         self.n_values += left.shape[0] * right.shape[0]
         return self._kernel.of_seen(left, right)
 

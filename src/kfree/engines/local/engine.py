@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.drawing import nearest_drawing
 from kfree.engines.chunked.engine import ChunkedEngine
@@ -67,6 +69,9 @@ class LocalEngine(RowEngine):
     def rows(self, index: Index) -> Floats:
         return self._part.points(index)
 
+    def given(self) -> ArrayOrCSR:
+        return self._part.X
+
     def sq_distances(self, centres: Floats) -> Floats:
         return self._part.sq_distances(centres)
 
@@ -74,7 +79,7 @@ class LocalEngine(RowEngine):
         return self._part.best_candidate(candidates, sq_dist)
 
 
-def gathered(parts: Sequence[Part], rows: Index) -> tuple[Any, Floats | None]:
+def gathered(parts: Sequence[Part], rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
     """Some rows of all parts, by their global numbers, which ascend, and their weights, in memory."""
     found = []
     for part in parts:
@@ -88,8 +93,8 @@ def gathered(parts: Sequence[Part], rows: Index) -> tuple[Any, Floats | None]:
 
 def open_parts(
     name: str,
-    passes: Any,
-    X: Any,
+    passes: ModuleType,
+    X: ArrayOrCSR,
     weight: Floats | None,
     unit: bool,
     frame: Frame | None,
@@ -111,7 +116,7 @@ def open_parts(
     return engine_in(frame or centred_frame(engine_in(anchored_frame(X, weight))))
 
 
-def anchored_frame(X: Any, weight: Floats | None) -> Frame:
+def anchored_frame(X: ArrayOrCSR, weight: Floats | None) -> Frame:
     """Coordinates about the first row of positive weight: rows of weight zero have no effect."""
     return Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))
 

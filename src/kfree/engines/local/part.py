@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.core.taking import taken
 from kfree.engines.contract import Fingerprints
@@ -30,8 +31,8 @@ class LocalPart(InMemoryPart):
 
     def __init__(
         self,
-        passes: Any,
-        X: Any,
+        passes: ModuleType,
+        X: ArrayOrCSR,
         weight: Floats | None,
         frame: Frame,
         n_threads: int | None,
@@ -144,7 +145,7 @@ class LocalPart(InMemoryPart):
         self.passes.copy(self._rows, np.ascontiguousarray(rows, dtype=np.int64), z)
         return z
 
-    def copied(self, rows: Index) -> tuple[Any, Floats | None]:
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
         return taken(self.X, rows), None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:
@@ -171,10 +172,10 @@ class LocalPart(InMemoryPart):
 
     def _hold(self) -> Any:
         X, frame = self.X, self.frame
-        if sp.issparse(X):
-            arrays = X.data, X.indices, X.indptr
-            return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
-        return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
+        if isinstance(X, np.ndarray):
+            return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
+        arrays = X.data, X.indices, X.indptr
+        return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
 
 
 class LocalExchange:

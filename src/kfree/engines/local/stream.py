@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
@@ -43,7 +45,7 @@ class RowStream:
         new._stream = self._stream.copy()
         return new
 
-    def advance(self, X: Any, weight: Floats | None, order: Index | None = None) -> tuple[Index, Index]:
+    def advance(self, X: ArrayOrCSR, weight: Floats | None, order: Index | None = None) -> tuple[Index, Index]:
         """Take validated rows, in ``order`` or as they stand: the id that each joined, and events (m, 4).
 
         A row of no weight that comes before any cluster gets −1.
@@ -95,20 +97,20 @@ class RowStream:
     def n_rows(self) -> int:
         return int(self._stream.n_rows)
 
-    def _drop_anchor(self, X: Any, weight: Floats | None, order: Index | None) -> None:
+    def _drop_anchor(self, X: ArrayOrCSR, weight: Floats | None, order: Index | None) -> None:
         if self._anchor is not None or (weight is not None and not weight.any()):
             return
         visits = np.arange(X.shape[0]) if order is None else order
         first = visits[first_row_that_counts(None if weight is None else weight[visits])]
-        self._anchor = _dense(X[[first]])[0].astype(np.float64)
+        self._anchor = dense(X[[first]])[0].astype(np.float64)
 
-    def _hold(self, rows: Any, weight: Floats | None) -> Any:
+    def _hold(self, rows: ArrayOrCSR, weight: Floats | None) -> Any:
         passes = implementation(self._name, "rows")
         isa, frame = chosen_instruction_set(passes.instruction_sets()), self.frame
         return passes.dense_rows(rows, frame.anchor, frame.shift, frame.unit, weight, isa)
 
 
-def _blocks(X: Any, order: Index | None) -> Iterator[tuple[Any, Any]]:
+def _blocks(X: ArrayOrCSR, order: Index | None) -> Iterator[tuple[Index | slice, NDArray[Any]]]:
     """Rows in order of visit, dense, and their places in X; in one piece if nothing must be copied."""
     n_rows, n_features = X.shape
     if order is None and not sp.issparse(X):
@@ -117,8 +119,4 @@ def _blocks(X: Any, order: Index | None) -> Iterator[tuple[Any, Any]]:
     at_once = max(1, _VALUES_AT_ONCE // n_features)
     for begin in range(0, n_rows, at_once):
         index = slice(begin, begin + at_once) if order is None else order[begin : begin + at_once]
-        yield index, _dense(X[index])
-
-
-def _dense(rows: Any) -> Any:
-    return rows.toarray() if sp.issparse(rows) else rows
+        yield index, dense(X[index])

@@ -1,8 +1,11 @@
 // Births of a sweep: far rows open clusters, and later rows join them (Kulis & Jordan 2012, Algorithm 1).
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
+#include "rows/site_forest.hpp"
 #include "rows/tiles.hpp"
 
 namespace kfree {
@@ -12,61 +15,121 @@ constexpr int64_t FAR_BLOCK = 256;
 // Below this many coordinate differences, starting threads costs more than it saves.
 constexpr int64_t WORTH_THREADS = 1 << 20;
 
+// Far rows, one block after the other; in-out label, sq_dist (n,).
+class Births {
+ public:
+  Births(const Rows& rows, int32_t first_label, double lam, int64_t room, int n_threads, int32_t* label, double* sq_dist)
+      : rows_(rows), first_label_(first_label), lam_(lam), room_(room), n_threads_(n_threads), label_(label),
+        sq_dist_(sq_dist), newborn_(rows.d), z_(rows.d) {}
+
+  // All rows of a block against the clusters born in earlier blocks, then one after the other against those born in
+  // this one. in far (n_far ≤ FAR_BLOCK,), the first of which is at `place` among all
+  void open(const int64_t* far, int64_t n_far, int64_t place) {
+    const int64_t born_before = newborn_.k;
+    if (rows_.has_coordinates() && SiteTree::pays(born_before, rows_.d))
+      search_forest(far, n_far);
+    else if (born_before > 0)
+      rank(far, n_far);
+    for (int64_t i = 0; i < n_far; ++i) visit(far[i], born_before, place + i);
+  }
+  Opened opened{{}, 0};
+
+ private:
+  void rank(const int64_t* far, int64_t n_far) {
+    const int64_t n_sites = newborn_.k;
+    const bool worth_threads = n_far * n_sites * rows_.d >= WORTH_THREADS;
+    Blocks(n_blocks(n_far, TILE)).run(worth_threads ? n_threads_ : 1, [&](Worker& worker) {
+      Scratch scratch;
+      int32_t nearest[TILE];
+      double near[TILE], lower[TILE];
+      for (int64_t b; (b = worker.next()) >= 0;) {
+        const int64_t* tile = far + b * TILE;
+        const int m = static_cast<int>(std::min<int64_t>(TILE, n_far - b * TILE));
+        rows_.nearest({tile, 0}, m, newborn_, n_sites, scratch, nearest, near, lower);
+        for (int i = 0; i < m; ++i)
+          if (near[i] < sq_dist_[tile[i]]) join(tile[i], nearest[i], near[i]);
+      }
+    });
+  }
+
+  void search_forest(const int64_t* far, int64_t n_far) {
+    forest_.take_in(newborn_);
+    const bool has_room = newborn_.k + n_far <= room_;
+    Blocks(n_blocks(n_far, TILE)).run(1, [&](Worker& worker) {
+      Scratch scratch;
+      for (int64_t b; (b = worker.next()) >= 0;)
+        for (int64_t i = b * TILE; i < std::min(n_far, (b + 1) * TILE); ++i) {
+          Nearest found{.label = -1, .sq_dist = sq_dist_[far[i]]};
+          // While there is room, a row opens a cluster unless one is so near that weight·sq_dist ≤ lam. The limit is
+          // more than that, however it is rounded.
+          if (has_room) found.sq_dist = std::min(found.sq_dist, 2.0 * (lam_ / rows_.weight(far[i])) + 1e-300);
+          rows_.focus(far[i], scratch);
+          forest_.search(scratch.z.data(), newborn_, found);
+          if (found.label >= 0) join(far[i], found.label, found.sq_dist);
+        }
+    });
+  }
+
+  void visit(int64_t row, int64_t born_before, int64_t place) {
+    for (int64_t j = born_before; j < newborn_.k; ++j) {
+      const double near = rows_.sq_dist(row, newborn_, static_cast<int32_t>(j));
+      if (near < sq_dist_[row]) join(row, static_cast<int32_t>(j), near);
+    }
+    if (!(rows_.weight(row) * sq_dist_[row] > lam_)) return;
+    if (newborn_.k == room_) {
+      ++opened.n_refused;
+      return;
+    }
+    join(row, static_cast<int32_t>(newborn_.k), 0.0);
+    rows_.copy(row, z_.data());
+    newborn_.append(z_.data());
+    opened.founders.push_back(place);
+  }
+
+  void join(int64_t row, int32_t j, double sq_dist) {
+    sq_dist_[row] = sq_dist;
+    label_[row] = first_label_ + j;
+  }
+
+  const Rows& rows_;
+  const int32_t first_label_;
+  const double lam_;
+  const int64_t room_;
+  const int n_threads_;
+  int32_t* label_;
+  double* sq_dist_;
+  Sites newborn_;
+  SiteForest forest_;
+  std::vector<double> z_;
+};
+
 }  // namespace
 
 Opened open_clusters(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam, int64_t room,
-             int n_threads, int32_t* label, double* sq_dist) {
-  Sites newborn(rows.d);
-  Opened opened{{}, 0};
-  std::vector<double> z(rows.d);
-  for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK) {
-    const int64_t end = std::min(n_far, begin + FAR_BLOCK), born_before = newborn.k;
-    // All rows of this block against the clusters born in earlier blocks …
-    const bool worth_threads = (end - begin) * born_before * rows.d >= WORTH_THREADS;
-    if (born_before > 0)
-      Blocks(n_blocks(end - begin, TILE)).run(worth_threads ? n_threads : 1, [&](Worker& worker) {
-        Scratch scratch;
-        int32_t nearest[TILE];
-        double near[TILE], lower[TILE];
-        for (int64_t b; (b = worker.next()) >= 0;) {
-          const int64_t i0 = begin + b * TILE;
-          const int m = static_cast<int>(std::min<int64_t>(TILE, end - i0));
-          rows.nearest({far + i0, 0}, m, newborn, born_before, scratch, nearest, near, lower);
-          for (int i = 0; i < m; ++i)
-            if (near[i] < sq_dist[far[i0 + i]]) {
-              sq_dist[far[i0 + i]] = near[i];
-              label[far[i0 + i]] = first_label + nearest[i];
-            }
-        }
-      });
-    // … then one after the other against those born in this one.
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = far[i];
-      for (int64_t j = born_before; j < newborn.k; ++j) {
-        const double near = rows.sq_dist(row, newborn, static_cast<int32_t>(j));
-        if (near < sq_dist[row]) {
-          sq_dist[row] = near;
-          label[row] = first_label + static_cast<int32_t>(j);
-        }
-      }
-      if (!(rows.weight(row) * sq_dist[row] > lam)) continue;
-      if (newborn.k == room) {
-        ++opened.n_refused;
-      } else {
-        label[row] = first_label + static_cast<int32_t>(newborn.k);
-        sq_dist[row] = 0.0;
-        rows.copy(row, z.data());
-        newborn.append(z.data());
-        opened.founders.push_back(i);
-      }
-    }
-  }
-  return opened;
+                     int n_threads, int32_t* label, double* sq_dist) {
+  Births births(rows, first_label, lam, room, n_threads, label, sq_dist);
+  for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK)
+    births.open(far + begin, std::min(FAR_BLOCK, n_far - begin), begin);
+  return std::move(births.opened);
 }
 
 void join_newborn(const Rows& rows, const int64_t* order, const Sites& newborn, const int64_t* born_at, int32_t first_label,
            int n_threads, int32_t* label, double* sq_dist) {
   const int64_t* born_end = born_at + newborn.k;
+  TreeOnDemand on_demand(rows, newborn);
+  if (const SiteTree* tree = on_demand.get())
+    return for_tiles(born_at[0] + 1, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = order ? order[i] : i;
+        const auto n_older = static_cast<int32_t>(std::lower_bound(born_at, born_end, i) - born_at);
+        Nearest found{.label = -1, .sq_dist = sq_dist[row], .n_sites = n_older};
+        rows.focus(row, scratch);
+        tree->search(scratch.z.data(), found);
+        if (found.label < 0) continue;
+        sq_dist[row] = found.sq_dist;
+        label[row] = first_label + found.label;
+      }
+    });
   for_tiles(born_at[0] + 1, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
     int32_t nearest[TILE];
     double near[TILE], lower[TILE];

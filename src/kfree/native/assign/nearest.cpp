@@ -8,6 +8,7 @@
 #include "assign/int8/prefilter.hpp"
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
+#include "rows/site_tree.hpp"
 
 namespace kfree {
 namespace {
@@ -48,9 +49,9 @@ struct Quantized {
 // Labels one piece after the other, on one thread.
 class PieceAssignment {
  public:
-  PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, Bounds& bounds, Worker& worker,
-                  int32_t* label, double* sq_dist)
-      : rows_(rows), sites_(sites), quantized_(narrow), bounds_(bounds), worker_(worker), label_(label),
+  PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, TreeOnDemand& tree, Bounds& bounds,
+                  Worker& worker, int32_t* label, double* sq_dist)
+      : rows_(rows), sites_(sites), quantized_(narrow), tree_(tree), bounds_(bounds), worker_(worker), label_(label),
         sq_dist_(sq_dist), open_(PIECE) {}
 
   // Labels the rows begin…end−1, PIECE of them at most; false if the call was stopped.
@@ -140,9 +141,20 @@ class PieceAssignment {
   }
 
   void rank_among_all(const int64_t* rows, int n_rows) {
+    if (const SiteTree* tree = tree_.get()) return search_tree(*tree, rows, n_rows);
     label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
       rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower, known);
     });
+  }
+
+  void search_tree(const SiteTree& tree, const int64_t* rows, int n_rows) {
+    for (int i = 0; i < n_rows; ++i) {
+      NearestTwo found;
+      rows_.focus(rows[i], scratch_);
+      tree.search(scratch_.z.data(), found);
+      tally_.n_distances += found.n_visited;
+      keep(rows[i], found.label, found.sq_dist, exact::safe_dist(found.second, rows_.d));
+    }
   }
 
   // Compares a tile of rows with all sites by `look`, and stores the result.
@@ -179,6 +191,7 @@ class PieceAssignment {
   const Rows& rows_;
   const Sites& sites_;
   const Quantized& quantized_;
+  TreeOnDemand& tree_;
   Bounds& bounds_;
   Worker& worker_;
   int32_t* label_;
@@ -198,8 +211,9 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
   bounds.turn_to(sites, uids, n_threads);
   const Quantized narrow(rows, sites, bounds, n_threads);
+  TreeOnDemand tree(rows, sites);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
-    PieceAssignment assignment(rows, sites, narrow, bounds, worker, label, sq_dist);
+    PieceAssignment assignment(rows, sites, narrow, tree, bounds, worker, label, sq_dist);
     Tally own;
     for (int64_t piece; (piece = worker.next()) >= 0;) {
       const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);

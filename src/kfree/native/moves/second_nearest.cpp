@@ -6,6 +6,8 @@
 
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
+#include "rows/site_tree.hpp"
+#include "rows/tiles.hpp"
 
 namespace kfree {
 namespace {
@@ -101,6 +103,20 @@ class RivalSearch {
   Scratch scratch_;
 };
 
+constexpr int64_t WORTH_A_TREE = 256;
+
+void search_tree(const Rows& rows, RowList list, const SiteTree& tree, int n_threads, int32_t* rival, double* sq_dist) {
+  for_tiles(0, list.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Nearest found{.own = list.cluster[i]};
+      rows.focus(list.row[i], scratch);
+      tree.search(scratch.z.data(), found);
+      rival[i] = found.label;
+      sq_dist[i] = found.sq_dist;
+    }
+  });
+}
+
 // Positions in the list, rows of a cluster together: one choice of sites then serves a whole tile.
 std::vector<int64_t> by_cluster(RowList list, int64_t k, int n_threads) {
   constexpr int64_t MOST_PARTS = 64;
@@ -123,6 +139,9 @@ std::vector<int64_t> by_cluster(RowList list, int64_t k, int n_threads) {
 }  // namespace
 
 void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist) {
+  // A tree is made in the time of comparing some rows with all sites.
+  if (list.n >= WORTH_A_TREE)
+    if (TreeOnDemand tree(rows, sites); tree.get()) return search_tree(rows, list, *tree.get(), n_threads, rival, sq_dist);
   const std::vector<int64_t> position = by_cluster(list, sites.k, n_threads);
   Blocks(n_blocks(list.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     RivalSearch search(rows, sites);

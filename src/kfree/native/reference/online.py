@@ -7,6 +7,8 @@ import numpy as np
 from kfree.native.reference.passes import _sq_dists
 
 BIRTH, SPLIT, MERGE, DEATH, PENALTY = range(5)
+# Where squared distances overflow, no penalty is high enough, and it must remain a number.
+HIGHEST = np.finfo(np.float64).max
 
 
 class Stream:
@@ -78,7 +80,7 @@ class Stream:
             if np.isnan(gaps).all():
                 return None
         nearest = np.nanargmin(gaps)
-        return None if weight * gaps[nearest] > self.lam else nearest
+        return None if weight * gaps[nearest] > self.lam and self.lam < HIGHEST else nearest
 
     def _join(self, j, z, weight):
         """Eq. 5."""
@@ -117,7 +119,7 @@ class Stream:
     def _raise_penalty(self, follow=0):
         """Double the penalty and merge clusters while that lowers J; returns the new place of the cluster at
         ``follow``."""
-        self.lam *= 2
+        self.lam = min(2 * self.lam, HIGHEST)
         self._log(PENALTY)
         return self._merge_below_penalty(follow)
 

@@ -32,6 +32,8 @@ class DenseRows final : public Rows {
       narrowing_.emplace(*this, *ranker_.int8);
   }
 
+  bool has_coordinates() const override { return true; }
+
   void copy(int64_t row, double* z) const override {
     with_coordinates([&](auto at) {
       for (int64_t t = 0; t < d; ++t) z[t] = at(row, t);

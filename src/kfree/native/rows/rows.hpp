@@ -71,6 +71,9 @@ class Rows {
   // What rows are divided by where centres are directions, else empty.
   const std::vector<double>& lengths() const { return lengths_; }
 
+  // Whether canonical distances are those of exact.hpp to coordinates that `copy` gives, so that sites can be indexed.
+  virtual bool has_coordinates() const { return false; }
+
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
   // Adds coefficient·z of each row to d values of sum, from record·stride on; record (n_rows,), coefficient the same or

@@ -30,13 +30,16 @@ void Lookahead::open(const Rows& rows, int64_t first, int n_rows, const Sites& s
   for (const int64_t j : movers_)
     if (j < static_cast<int64_t>(slot_.size())) slot_[j] = -1;
   movers_.clear();
-  ranked_ = sites.k >= WORTH_RANKING;
+  indexed_ = rows.has_coordinates() && SiteTree::pays(sites.k, sites.d);
+  if (indexed_) forest_.take_in(sites);
+  ranked_ = !indexed_ && sites.k >= WORTH_RANKING;
   if (!ranked_) return;
   slot_.resize(sites.k, -1);
   rows.nearest({nullptr, first}, n_rows, sites, sites.k, scratch_, label_, sq_dist_, lower_);
 }
 
 void Lookahead::moved(int64_t j, const Sites& sites) {
+  forest_.move(sites, j);
   if (!ranked_) return;
   slot_.resize(sites.k, -1);
   if (slot_[j] < 0) {
@@ -49,6 +52,11 @@ void Lookahead::moved(int64_t j, const Sites& sites) {
 }
 
 Near Lookahead::nearest(int place, const double* z, const Sites& sites) const {
+  if (indexed_) {
+    Nearest found;
+    forest_.search(z, sites, found);
+    return {found.label, found.sq_dist};
+  }
   if (!ranked_) return nearest_of_all(z, sites);
   const bool winner_moved = slot_[label_[place]] >= 0;
   Near best{sites.k, INFINITE};

@@ -1,10 +1,12 @@
 // The nearest site of rows that are processed one by one while every row may move a site: a few rows are ranked
-// together against the current sites, and each is later compared with the sites that have moved since. Exact.
+// together against the current sites, and each is later compared with the sites that have moved since. Many sites of few
+// columns are indexed instead, and each row is searched for when its turn comes. Exact.
 #pragma once
 #include <cstdint>
 #include <vector>
 
 #include "rows/rows.hpp"
+#include "rows/site_forest.hpp"
 
 namespace kfree {
 
@@ -26,12 +28,16 @@ class Lookahead {
   // Site j has moved, or has just been appended.
   void moved(int64_t j, const Sites& sites);
   // The numbers of sites have changed: earlier results are not valid.
-  void forget() { ranked_ = false; }
+  void forget() {
+    ranked_ = indexed_ = false;
+    forest_.clear();
+  }
   // in z (d,): the coordinates of the row at that place
   Near nearest(int place, const double* z, const Sites& sites) const;
 
  private:
-  bool ranked_ = false;
+  bool ranked_ = false, indexed_ = false;
+  SiteForest forest_;
   int32_t label_[ROWS];
   double sq_dist_[ROWS], lower_[ROWS];
   // The sites that have moved: their numbers, where each site is among them (or −1), and panels of their centres.

@@ -9,6 +9,12 @@
 #include "stream/ward.hpp"
 
 namespace kfree {
+namespace {
+
+// Where squared distances overflow, no penalty is high enough, and it must remain a number.
+constexpr double HIGHEST = std::numeric_limits<double>::max();
+
+}  // namespace
 
 std::vector<Event> Stream::advance(const Rows& rows, int64_t* joined) {
   z_.resize(rows.d);
@@ -63,9 +69,12 @@ int64_t Stream::take(int place, double weight) {
 int64_t Stream::home(int place, double weight) {
   if (k() == 0) return -1;
   const Near near = ahead_.nearest(place, z_.data(), state.sites);
-  if (weight * near.sq_dist > state.lam) return -1;
+  if (too_far(weight * near.sq_dist)) return -1;
   return state.split && refuses(near.site, weight) ? first_willing(weight) : near.site;
 }
+
+// Whether a row would open a cluster; not under the highest penalty, which does not rise further to make room.
+bool Stream::too_far(double cost) const { return cost > state.lam && state.lam < HIGHEST; }
 
 // Algorithm 3 leaves out a cluster if the row lies outside of it and would make it so large that it had to split.
 bool Stream::refuses(int64_t j, double weight) {
@@ -86,7 +95,7 @@ int64_t Stream::first_willing(double weight) {
     exact::sq_dist_panel(z_.data(), state.sites.panel(p), state.sites.d, sq_dist);
     for (int64_t j = p * PANEL; j < std::min(k(), (p + 1) * PANEL); ++j) {
       const double gap = sq_dist[j - p * PANEL];
-      if (gap < best.sq_dist && !(weight * gap > state.lam) && !refuses(j, weight)) best = {j, gap};
+      if (gap < best.sq_dist && !too_far(weight * gap) && !refuses(j, weight)) best = {j, gap};
     }
   }
   return best.site;
@@ -184,7 +193,7 @@ void Stream::forget() {
 // known already.
 // Returns the place of the cluster that was at `follow`, or of the one that it has become part of.
 int64_t Stream::raise_penalty(int64_t follow, double& cheapest) {
-  state.lam *= 2.0;
+  state.lam = std::min(2.0 * state.lam, HIGHEST);
   log(Event::PENALTY);
   if (!(cheapest >= penalty())) cheapest = merge_below_penalty(follow);
   return follow;

@@ -53,6 +53,7 @@ class Stream {
 
   int64_t take(int place, double weight);
   int64_t home(int place, double weight);
+  bool too_far(double cost) const;
   bool refuses(int64_t j, double weight);
   int64_t first_willing(double weight);
   void open_cluster(double weight);

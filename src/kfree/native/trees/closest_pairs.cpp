@@ -96,45 +96,31 @@ void Survey::compare(int64_t a, const std::vector<int64_t>& others, const std::v
 }
 
 PlainSearch::PlainSearch(PairCosts& model, Survey& survey, int64_t n)
-    : model_(model), survey_(survey), alive_(n), partner_(n, -1), cost_of_pair_(n, INF), stale_(n, false) {
+    : model_(model), survey_(survey), alive_(n), partners_(n) {
   std::iota(alive_.begin(), alive_.end(), 0);
   for (int64_t a = 0; a < n; ++a) look(a);
 }
 
 void PlainSearch::look(int64_t a) {
-  const MergePair pair = survey_.nearest(a, {std::upper_bound(alive_.begin(), alive_.end(), a), alive_.end()});
-  partner_[a] = pair.b;
-  cost_of_pair_[a] = pair.cost;
-  stale_[a] = false;
+  partners_.set(a, survey_.nearest(a, {std::upper_bound(alive_.begin(), alive_.end(), a), alive_.end()}));
 }
 
 MergePair PlainSearch::first() {
-  for (;;) {
-    const int64_t a = std::min_element(cost_of_pair_.begin(), cost_of_pair_.end()) - cost_of_pair_.begin();
-    if (!stale_[a]) return {a, partner_[a], cost_of_pair_[a]};
-    look(a);
-  }
+  return partners_.first([&](int64_t a) { look(a); });
 }
 
 void PlainSearch::merge(const MergePair& pair) {
   const int64_t a = pair.a, b = pair.b;
   model_.absorb(a, b);
   erase_value(alive_, b);
-  cost_of_pair_[b] = INF;
-  for (int64_t c : alive_) stale_[c] = stale_[c] || partner_[c] == a || partner_[c] == b;
+  partners_.remove(b);
+  for (int64_t c : alive_)
+    if (partners_.has(c, a) || partners_.has(c, b)) partners_.out_of_date(c);
   const std::vector<int64_t> earlier(alive_.begin(), std::lower_bound(alive_.begin(), alive_.end(), a));
   std::vector<double> ceiling, cost;
-  for (int64_t c : earlier) ceiling.push_back(cost_of_pair_[c]);
+  for (int64_t c : earlier) ceiling.push_back(partners_.cost(c));
   survey_.compare(a, earlier, ceiling, cost);
-  for (size_t i = 0; i < earlier.size(); ++i) {
-    const int64_t c = earlier[i];
-    // On a tie the partner with the smaller name stays; a lost one had the smallest of all at that penalty.
-    if (cost[i] < cost_of_pair_[c] || (cost[i] == cost_of_pair_[c] && a <= partner_[c])) {
-      partner_[c] = a;
-      cost_of_pair_[c] = cost[i];
-      stale_[c] = false;
-    }
-  }
+  for (size_t i = 0; i < earlier.size(); ++i) partners_.offer(earlier[i], {earlier[i], a, cost[i]});
   look(a);
 }
 

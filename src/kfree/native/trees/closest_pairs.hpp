@@ -1,23 +1,9 @@
 // The cheapest pair of clusters to merge, again after every merge: by plain search, and by Eppstein's conga line.
 #pragma once
-#include <limits>
-
+#include "core/partners.hpp"
 #include "trees/pair_costs.hpp"
 
 namespace kfree {
-
-// Two clusters and what merging them costs. Of two pairs the cheaper comes first, on ties the one with smaller names.
-struct MergePair {
-  int64_t a = -1, b = -1;
-  double cost = std::numeric_limits<double>::infinity();
-  static MergePair of(int64_t one, int64_t other, double cost) {
-    return one < other ? MergePair{one, other, cost} : MergePair{other, one, cost};
-  }
-  bool before(const MergePair& other) const {
-    if (cost != other.cost) return cost < other.cost;
-    return a != other.a ? a < other.a : b < other.b;
-  }
-};
 
 // Evaluates the pairs of one cluster, on several threads. Every cost that matters is computed in full, whatever the
 // floors and on whichever thread, so that results do not depend on threads.
@@ -52,8 +38,7 @@ class ClosestPairs {
   virtual void merge(const MergePair& pair) = 0;
 };
 
-// For every cluster its cheapest partner among the later ones. One that loses its partner keeps the old cost as a lower
-// bound, and the search is repeated when that bound is the lowest of all.
+// For every cluster its cheapest partner among the later ones.
 class PlainSearch : public ClosestPairs {
  public:
   PlainSearch(PairCosts& model, Survey& survey, int64_t n);
@@ -65,9 +50,8 @@ class PlainSearch : public ClosestPairs {
 
   PairCosts& model_;
   Survey& survey_;
-  std::vector<int64_t> alive_, partner_;
-  std::vector<double> cost_of_pair_;
-  std::vector<char> stale_;
+  std::vector<int64_t> alive_;
+  Partners partners_;
 };
 
 // Eppstein (1998): the clusters are parted into at most log n sets, and for each set there is a line of nearest

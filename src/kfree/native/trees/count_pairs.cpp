@@ -58,8 +58,8 @@ void CountPairs::absorb(int64_t a, int64_t b) {
 
 MultinomialPairs::MultinomialPairs(const CountRows& rows, double psi0, const double* size_terms, double unit)
     : CountPairs(rows, size_terms, unit),
-      of_column_(psi0, unit, largest_column_total(rows)),
-      of_words_(psi0 * static_cast<double>(rows.d), unit, n_words(rows)) {
+      of_column_(psi0, unit, largest_column_total(rows), rows.n * n_entries_),
+      of_words_(psi0 * static_cast<double>(rows.d), unit, n_words(rows), rows.n * rows.n) {
   for (const auto& entries : entries_) {
     int64_t words = 0;
     for (const Entry& e : entries) words += e.count;
@@ -82,7 +82,7 @@ void MultinomialPairs::absorb(int64_t a, int64_t b) {
 }
 
 BernoulliPairs::BernoulliPairs(const CountRows& rows, double omega0, const double* size_terms, double unit)
-    : CountPairs(rows, size_terms, unit), of_(omega0, unit, rows.n), without_ones_(rows.n + 1) {}
+    : CountPairs(rows, size_terms, unit), of_(omega0, unit, rows.n, rows.n * n_entries_ + rows.n), without_ones_(rows.n + 1) {}
 
 void BernoulliPairs::prepare(const std::vector<int64_t>& others) {
   std::fill(without_ones_.begin(), without_ones_.end(), UNKNOWN);

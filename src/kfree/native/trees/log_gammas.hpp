@@ -12,9 +12,10 @@ inline int64_t in_units(double value, double unit) { return std::llround(value /
 
 class LogGammas {
  public:
-  // Values up to `largest` are looked up, as far as they fit into a table of 8 MB.
-  LogGammas(double prior, double unit, int64_t largest) : prior_(prior), unit_(unit) {
-    const int64_t size = std::min<int64_t>(largest + 1, 1 << 20);
+  // Values up to `largest` are looked up, as far as they fit into a table of 8 MB, and into one of `n_uses`: a table
+  // that is made for fewer uses than it has entries takes longer than it saves.
+  LogGammas(double prior, double unit, int64_t largest, int64_t n_uses) : prior_(prior), unit_(unit) {
+    const int64_t size = std::min({largest + 1, n_uses, int64_t{1} << 20});
     for (int64_t c = 0; c < size; ++c) table_.push_back(computed(c));
   }
   int64_t operator()(int64_t c) const {

@@ -10,7 +10,6 @@ from typing import Generic, Protocol
 
 import numpy as np
 
-from kfree.core.stats import Index
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import (
@@ -46,17 +45,12 @@ def bayesian_k_means(
     """
     start = one_cluster(engine, objective)
     if engine.n_rows >= MANY_ROWS:
-        sample = engine.among(_drawn(engine.n_rows, SAMPLE))
+        sample = engine.sample(SAMPLE)
         found = _search(one_cluster(sample, objective), sample, objective, max_iter, max_clusters, in_time, None)
-        labels, stats = engine.assign(objective.labelling(found.state.stats))
-        start = min(start, clustering_of(labels, stats, objective), key=lambda state: state.cost)
+        assigned = clustering_of(*engine.assign(objective.labelling(found.state.stats)), engine, objective)
+        start = min(start, assigned, key=lambda state: state.cost)
         engine.n_evaluations += sample.n_evaluations
     return _search(start, engine, objective, max_iter, max_clusters, in_time, report)
-
-
-def _drawn(n_rows: int, size: int) -> Index:
-    """Numbers of rows drawn without replacement, ascending, always the same ones."""
-    return np.sort(np.random.RandomState(0).choice(n_rows, size, replace=False))
 
 
 def _search(
@@ -103,8 +97,8 @@ class SplitWithin(Generic[S]):
         penalty = penalty_of_another(state, objective)
         worthy = [cut for cut in cuts if gains(state.cost, state.cost - (cut[2].saving - penalty))]
         worthy.sort(key=lambda cut: -cut[2].saving)
-        for c, rows, half in worthy[: len(worthy) if room == np.inf else int(room)]:
-            state = divided(state, c, rows, half, objective)
+        for c, members, half in worthy[: len(worthy) if room == np.inf else int(room)]:
+            state = divided(state, c, members, half, engine, objective)
         return state
 
 
@@ -123,7 +117,7 @@ class Split(Generic[S]):
             return state
         j_split, _ = criteria(state, engine, objective)
         cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
-        candidates = (divided(state, c, rows, half, objective) for c, rows, half in cuts)
+        candidates = (divided(state, c, members, half, engine, objective) for c, members, half in cuts)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
@@ -140,12 +134,12 @@ class Merge:
         costs = objective.merge_costs(state.stats, slice(None))
         costs[np.tril_indices(k)] = np.inf
         a, b = divmod(int(np.argmin(costs)), k)
-        best = _merged(state, a, b, objective)
+        best = _merged(state, a, b, engine, objective)
         if gains(state.cost, best.cost):
             return best
         pairs = pairs_by_overlap(criteria(state, engine, objective)[1])
         tried = islice(pairs, PAIRS_PER_CLUSTER * k if engine.n_rows >= MANY_ROWS else None)
-        candidates = (_merged(state, *pair, objective) for pair in tried)
+        candidates = (_merged(state, *pair, engine, objective) for pair in tried)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
@@ -154,11 +148,15 @@ def _trial(state: HardClustering[S], engine: CostRuleEngine[S]) -> Update:
     return Update(state.cost, MOST_STEPS if engine.n_rows >= MANY_ROWS else math.inf)
 
 
-def _merged(state: HardClustering[S], a: int, b: int, objective: FreeEnergy[S]) -> HardClustering[S]:
+def _merged(
+    state: HardClustering[S], a: int, b: int, engine: CostRuleEngine[S], objective: FreeEnergy[S]
+) -> HardClustering[S]:
     """Cluster a takes over the rows of b."""
-    stats = state.stats.copy()
+    stats, numbers = state.stats.copy(), np.arange(state.n_clusters, dtype=np.int32)
     stats.absorb(a, b, 0.0)
-    return clustering_of(np.where(state.labels == b, np.int32(a), state.labels), stats, objective)
+    numbers[b] = a
+    merged = engine.renumbered(state.assignment, numbers, state.n_clusters)
+    return clustering_of(merged, stats, engine, objective)
 
 
 def _no_gain(old: HardClustering[S], new: HardClustering[S]) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from kfree.core.stats import Labels
-from kfree.engines.cost_rules.contract import CostRuleEngine
+from kfree.engines.contract import Assignment
+from kfree.engines.cost_rules.contract import CostRuleEngine, Rule
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.loop import Costed
 
@@ -23,32 +23,39 @@ LEAST_GAIN = 1e-12
 
 @dataclass(frozen=True)
 class HardClustering(Generic[S]):
-    """Labels (n,) in the engine's order, statistics of the clusters, all of which have rows, and the free energy.
+    """Which rows are in which cluster, statistics of the clusters, all of which have rows, and the free energy.
 
     ``rule`` is what the labels are cheapest under, or None if they came about otherwise.
     """
 
-    labels: Labels
+    assignment: Assignment
     stats: S
     cost: float
-    rule: Any = None
+    rule: Rule | None = None
 
     @property
     def n_clusters(self) -> int:
         return len(self.stats.n)
 
     def same_partition(self, later: HardClustering[S]) -> bool:
-        return np.array_equal(self.labels, later.labels)
+        return np.array_equal(self.assignment.fingerprints, later.assignment.fingerprints)
 
 
-def clustering_of(labels: Labels, stats: S, objective: FreeEnergy[S], rule: Any = None) -> HardClustering[S]:
+def clustering_of(
+    assignment: Assignment, stats: S, engine: CostRuleEngine[S], objective: FreeEnergy[S], rule: Rule | None = None
+) -> HardClustering[S]:
     """The clustering without its empty clusters."""
     alive = stats.n > 0
     if not alive.all():
-        renumbered = (np.cumsum(alive) - 1).astype(np.int32)
-        labels, stats = renumbered[labels], stats.take(alive)
+        numbers = (np.cumsum(alive) - 1).astype(np.int32)
+        assignment, stats = engine.renumbered(assignment, numbers, int(alive.sum())), stats.take(alive)
         rule = None if rule is None else rule.take(alive)
-    return HardClustering(labels, stats, objective.free_energy(stats), rule)
+    return HardClustering(assignment, stats, objective.free_energy(stats), rule)
+
+
+def clustering_by(assignment: Assignment, engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
+    """The same, with statistics computed from the rows."""
+    return clustering_of(assignment, engine.stats_of(assignment), engine, objective)
 
 
 def gains(old: float, new: float, least: float = LEAST_GAIN) -> bool:
@@ -105,16 +112,16 @@ def first_gain(state: C, candidates: Iterable[A], follow_up: Callable[[A], C]) -
 def updated(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     """One update: every row to the cluster where it costs least, now that the posteriors are known."""
     rule = objective.labelling(state.stats)
-    labels, stats = engine.assign(rule)
-    return clustering_of(labels, stats, objective, rule)
+    return clustering_of(*engine.assign(rule), engine, objective, rule)
 
 
 def one_cluster(engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
-    labels = np.zeros(engine.n_rows, dtype=np.int32)
-    return clustering_of(labels, engine.stats_of(labels, 1), objective)
+    return clustering_by(engine.together(), engine, objective)
 
 
-def relabelled(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
-    """The clusters of a state that was found in other coordinates of the same rows, and updates of these."""
-    stats = engine.stats_of(state.labels, state.n_clusters)
-    return Update()(clustering_of(state.labels, stats, objective), engine, objective)
+def relabelled(
+    state: HardClustering[S], spanning: CostRuleEngine[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+) -> HardClustering[S]:
+    """The clusters of a state that ``spanning`` found in other coordinates of the same rows, and updates of these."""
+    assignment = engine.assignment(spanning.labels(state.assignment), state.n_clusters)
+    return Update()(clustering_by(assignment, engine, objective), engine, objective)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,36 +18,17 @@ OVERLAP = 1e-3
 def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
     """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    costs = (rule.costs(block) for block in engine.blocks())
-    return criteria_of(zip(costs, engine.block_weights(), strict=True), log_weight)
+    return criteria_by(*engine.responsibility_sums(rule, log_weight))
 
 
-def criteria_of(blocks: Iterable[tuple[Floats, Floats | float]], log_weight: Floats) -> tuple[Floats, Floats]:
-    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, from −log p(x | c) of all rows and the rows' weights.
-
-    A block has shapes (rows, k) and (rows, 1); a weight of 1 is that of all rows.
+def criteria_by(total: Floats, entropy: Floats, surprise: Floats, shared: Floats) -> tuple[Floats, Floats]:
+    """J_split (k,) of Eq. 47 and J_merge (k, k) of Eq. 50, from sums over responsibilities.
 
     J_split is the divergence between the rows, weighted by responsibilities r, and the cluster's density (of counts in
     a given order); J_merge is the cosine between the responsibilities of two clusters.
     """
-    k = len(log_weight)
-    total, entropy, surprise, shared = np.zeros(k), np.zeros(k), np.zeros(k), np.zeros((k, k))
-    for costs, weight in blocks:
-        r, log_r = responsibilities(log_weight - costs)
-        counted = weight * r
-        total += counted.sum(axis=0)
-        entropy += (counted * log_r).sum(axis=0)
-        surprise += (counted * costs).sum(axis=0)
-        shared += counted.T @ r
     length = np.sqrt(np.diag(shared))
     return (entropy + surprise) / total - np.log(total), shared / (length[:, None] * length)
-
-
-def responsibilities(log_joint: Floats) -> tuple[Floats, Floats]:
-    """p(c | x) and its logarithm, (n, k), from log p(x, c) up to a number per row."""
-    log_r = log_joint - log_joint.max(axis=1, keepdims=True)
-    log_r -= np.log(np.exp(log_r).sum(axis=1, keepdims=True))
-    return np.exp(log_r), log_r
 
 
 def pairs_by_overlap(j_merge: Floats) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.agglomerate import agglomerate
-from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_of, gains
+from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, gains
 from kfree.search.evidence.splits import Halves, divided
 
 # Cutting goes on up to so many clusters, or so many times the clusters to begin with; but not, beyond the first of
@@ -40,8 +40,8 @@ class Oversplit(Generic[S]):
         room = max(FEW_CLUSTERS, min(many_enough, int(state.stats.n.sum()) // engine.n_features))
         while 2 * many.n_clusters <= room:
             before = many.n_clusters
-            for c, rows, half in list(self.halves.of(many, engine, objective)):
-                many = divided(many, c, rows, half, objective)
+            for c, members, half in list(self.halves.of(many, engine, objective)):
+                many = divided(many, c, members, half, engine, objective)
             many = ROUGHLY(many, engine, objective)
             if many.n_clusters <= before:
                 break
@@ -63,5 +63,5 @@ def merged_back(
     free_energies = np.append(0.0, np.cumsum(merges.costs)) + shared[n_left - 1]
     free_energies[n_left > (max_clusters or np.inf)] = np.inf
     k = int(n_left[np.argmin(free_energies)])
-    labels = merges.labels(k)[many.labels].astype(np.int32)
-    return clustering_of(labels, engine.stats_of(labels, k), objective)
+    numbers = merges.labels(k).astype(np.int32)
+    return clustering_by(engine.renumbered(many.assignment, numbers, k), engine, objective)

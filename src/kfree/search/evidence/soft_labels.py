@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from kfree.core.stats import Floats, GaussianStats
-from kfree.engines.cost_rules.contract import halves_along
+from kfree.engines.cost_rules.labelled import halves_along
 from kfree.search.evidence.hard_labels import first_gain, gains
 from kfree.search.evidence.overlap import pairs_by_overlap
 from kfree.search.loop import Descent, descend

@@ -15,7 +15,7 @@ from kfree.native.implementations import implementation
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.merging import merging_of
 from kfree.search.agglomerate import Merges
-from kfree.search.evidence.hard_labels import Update, clustering_of, one_cluster
+from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def merging_passes(engine: str) -> ModuleType:
 
 
 def grow(
-    rows: Any, engine: CostRuleEngine[Any], objective: FreeEnergy[Any], passes: Any, conga: bool, n_threads: int
+    rows: Any, engine: CostRuleEngine[Any], objective: FreeEnergy[Any], passes: ModuleType, conga: bool, n_threads: int
 ) -> Tree:
     """Merge the cheapest pair, the smallest one on ties, until all rows are together.
 
@@ -98,6 +98,6 @@ class Refinement(NamedTuple):
 
 def refined(labels: Labels, engine: CostRuleEngine[Any], objective: FreeEnergy[Any]) -> Refinement:
     """Update labels and posteriors in turn, as Bayesian k-means does, as long as the free energy falls."""
-    before = clustering_of(labels, engine.stats_of(labels, int(labels.max()) + 1), objective)
+    before = clustering_by(engine.assignment(labels, int(labels.max()) + 1), engine, objective)
     after = Update()(before, engine, objective)
-    return Refinement(after.labels, after.n_clusters, after.cost, before.cost - after.cost)
+    return Refinement(engine.labels(after.assignment), after.n_clusters, after.cost, before.cost - after.cost)

@@ -14,9 +14,8 @@ import numpy as np
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, shared
 from kfree.engines.contract import Engine
-from kfree.engines.local.grouped import GroupedEngine, LocalClusters, SharedSites
+from kfree.engines.local.grouped import GroupedEngine, LocalClusters
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
@@ -28,16 +27,17 @@ from kfree.search.loop import Descent, descend, require_finite
 GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
 
 
-def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> SharedSites:
+def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> Sites:
     """One cluster at the mean of all rows, which every group of any weight uses."""
     sites = one_cluster(engine, objective)
-    return SharedSites.used_by(sites, (engine.group_weights() > 0)[None, :])
+    return sites.used_by((engine.group_weights() > 0)[None, :])
 
 
 def shared_split_merge(
-    engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int, budget: Budget
+    engine: GroupedEngine, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Search from ``sites``, or from one cluster, which is first over-split."""
+    engine = engine.penalised(objective)
     start = shared_by_all(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
@@ -57,12 +57,6 @@ def shared_split_merge(
     return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
 
 
-def sites_of(state: State) -> SharedSites:
-    """The sites of a state, with the groups that use them."""
-    assert isinstance(state.sites, SharedSites)
-    return state.sites
-
-
 @dataclass(frozen=True)
 class HDPSweep:
     """One sweep of hard HDP (Kulis & Jordan 2012, Algorithm 2): means are recomputed, then steps 4 and 5.
@@ -72,11 +66,9 @@ class HDPSweep:
     """
 
     def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
-        sites = recentred(state, objective)
-        assert isinstance(sites, SharedSites)
-        return self.start(sites, engine, objective)
+        return self.start(recentred(state, objective), engine, objective)
 
-    def start(self, sites: SharedSites, engine: GroupedEngine, objective: HDPObjective) -> State:
+    def start(self, sites: Sites, engine: GroupedEngine, objective: HDPObjective) -> State:
         """The sweep from given sites."""
         return self._locals(state_of(sites, engine.visit(sites, objective.lam), objective), engine, objective)
 
@@ -85,15 +77,16 @@ class HDPSweep:
         """Step 5: every local cluster goes to the nearest global mean or opens one; DP-means on the local means."""
         locals_ = engine.local_clusters(state.assignment)
         means = engine_of_means(locals_, engine)
-        done = means.sweep(Sites(*_plain(state.sites)), objective.lam, None, engine.n_rows)
-        labels = locals_.labels(means.labels(done.assignment))
-        return state_of(state.sites, engine.labelled(labels, done.centres), objective)
+        done = means.sweep(state.sites, objective.lam, None, engine.n_rows)
+        regrouped = engine.regrouped(locals_, means.labels(done.assignment), done.centres)
+        return state_of(state.sites, regrouped, objective)
 
 
 def sweeps(
-    engine: GroupedEngine, objective: HDPObjective, sites: SharedSites | None, max_iter: int, budget: Budget
+    engine: GroupedEngine, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
+    engine = engine.penalised(objective)
     sweep = HDPSweep()
     start = shared_by_all(engine, objective) if sites is None else sites
     state = sweep.start(start, engine, objective)
@@ -105,12 +98,11 @@ def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> Sta
 
     What is used can only become less, so this ends.
     """
-    weightless = engine.weightless()
+    engine = engine.penalised(objective)
     while True:
-        found = weightless.visit(sites_of(state), np.inf)
-        done = engine.labelled(weightless.labels(found.assignment), found.centres)
+        done = engine.settled(state.sites)
         new = state_of(state.sites, done, objective)
-        if np.array_equal(shared(done.stats).used, sites_of(state).used) and (done.stats.n > 0).all():
+        if np.array_equal(done.stats.used, state.sites.used) and (done.stats.n > 0).all():
             return new
         state = replace(new, sites=new.sites.kept(done.stats.n > 0))
 
@@ -125,15 +117,11 @@ class Regroup:
     def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
         locals_ = engine.local_clusters(state.assignment)
         means, plain = engine_of_means(locals_, engine), DPMeansObjective(objective.lam)
-        start = Sites(*_plain(recentred(state, objective)))
+        start = recentred(state, objective)
         found = split_merge(means, plain, start, 100, None, Budget(np.random.RandomState(0))).state
         used = np.zeros((len(found.sites.uids), engine.n_groups), dtype=bool)
         used[means.labels(found.assignment), locals_.pairs[:, 0]] = True
-        return CONVERGE.start(SharedSites.used_by(found.sites, used), engine, objective)
-
-
-def _plain(sites: Sites) -> tuple[Floats, Index, int]:
-    return sites.centres, sites.uids, sites.next_uid
+        return CONVERGE.start(found.sites.used_by(used), engine, objective)
 
 
 def engine_of_means(locals_: LocalClusters, engine: GroupedEngine) -> Engine:

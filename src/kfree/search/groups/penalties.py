@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Floats, shared
+from kfree.core.stats import Floats
+from kfree.engines.contract import SampleEngine
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
@@ -94,34 +95,35 @@ class _Walk:
 
         If every group is too small for the test, it uses all rows together and all clusters.
         """
-        used, centres = shared(state.stats).used, state.sites.centres
+        used, centres = state.stats.used, state.sites.centres
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         if not several:
             return DensityDips(1.0, np.inf)
-        found = density_dips([Trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
-        return found if found.n_pairs else density_dips([Trial(self._engine, centres)])
+        found = density_dips([_trial(self._engine.rows_of(group), centres[used[:, group]]) for group in several])
+        return found if found.n_pairs else density_dips([_trial(self._engine, centres)])
 
     def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these penalties."""
-        engine, objective = self._engine.penalised(penalties[0]), HDPObjective(penalties[1], penalties[0])
+        objective = HDPObjective(penalties[1], penalties[0])
+        engine = self._engine.penalised(objective)
         sites = recentred(state, objective)
         start = state_of(sites, engine.nearest(sites), objective)
         return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
 
     def penalties(self, state: State) -> Penalties:
         """The penalties that are consistent with these clusters."""
-        return self._unless_given(*self._model.penalties(shared(state.stats), self._local_sizes(state)))
+        return self._unless_given(*self._model.penalties(state.stats, self._local_sizes(state)))
 
     def for_all_rows(self, state: State, penalties: Penalties) -> Penalties:
         """Penalties of these clusters, of which all rows may hold more than the sample does."""
         sizes = self._local_sizes(state)
-        here = self._model.penalties(shared(state.stats), sizes)
-        there = self._model.penalties(shared(state.stats), sizes, self._row_share, self._group_share)
+        here = self._model.penalties(state.stats, sizes)
+        there = self._model.penalties(state.stats, sizes, self._row_share, self._group_share)
         return self._unless_given(penalties[0] * there[0] / here[0], penalties[1] * there[1] / here[1])
 
     def _falling(self, penalty: float, state: State) -> Penalties:
         """A penalty for local clusters, and one for global clusters in the ratio that suits a clustering."""
-        lam_local, lam_global = self._model.penalties(shared(state.stats), self._local_sizes(state))
+        lam_local, lam_global = self._model.penalties(state.stats, self._local_sizes(state))
         return self._unless_given(penalty, penalty * lam_global / lam_local if lam_local > 0 else penalty)
 
     def _unless_given(self, lam_local: float, lam_global: float) -> Penalties:
@@ -136,22 +138,27 @@ class _Walk:
     def _too_fine(self, state: State) -> bool:
         """Whether groups have half as many clusters as they can have, or there is one for each row."""
         n_rows, n_groups = self._engine.n_rows, self._engine.n_groups
-        n_more = shared(state.stats).n_local - n_groups
+        n_more = state.stats.n_local - n_groups
         return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
 
     def _first_penalty(self) -> float:
         """The penalty of a local cluster at which the first split pays."""
         halves = halve(self._start, self._engine, HDPObjective(0.0, 0.0))
-        lam_local, lam_global = self._model.penalties(shared(self._start.stats), self._local_sizes(self._start))
-        n_more = shared(halves.stats).n_local - shared(self._start.stats).n_local
+        lam_local, lam_global = self._model.penalties(self._start.stats, self._local_sizes(self._start))
+        n_more = halves.stats.n_local - self._start.stats.n_local
         return float(halves.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
 
     def evidence(self, state: State) -> float:
-        return self._model.cost(shared(state.stats), self._local_sizes(state), self._group_sizes)
+        return self._model.cost(state.stats, self._local_sizes(state), self._group_sizes)
 
     def _local_sizes(self, state: State) -> Floats:
         """Weights of all local clusters."""
         return self._engine.local_clusters(state.assignment).stats.n
+
+
+def _trial(rows: SampleEngine, centres: Floats) -> Trial:
+    """Centres that were found with these very rows."""
+    return Trial(rows, centres, rows)
 
 
 def _clear(found: DensityDips) -> bool:

@@ -27,22 +27,21 @@ class Segment:
     foot: Floats
 
     def along(self, sq_dist: Floats) -> tuple[Floats, Floats]:
-        """Of rows with these squared distances (n, k), the place along the line and the squared distance off it."""
-        sq_a, sq_b = sq_dist[:, self.a], sq_dist[:, self.b]
+        """Of rows with these squared distances (k, n), the place along the line and the squared distance off it."""
+        sq_a, sq_b = sq_dist[self.a], sq_dist[self.b]
         along = (sq_a - sq_b) / (2 * self.gap)
         return along, (sq_a + sq_b) / 2 - self.gap**2 / 4 - along**2
 
     def cell(self, sq_dist: Floats) -> Mask:
-        """Rows that are, for every other centre c, nearer to the point of the segment next to c than to c itself.
+        """Rows (n,) that are, for every other centre c, nearer to the point of the segment next to c than to c itself.
 
         The cell is an intersection of half-spaces that depends on the centres alone: a density that is log-concave, or
         unimodal along lines, is so within the cell.
         """
-        others = np.delete(np.arange(len(self.foot)), [self.a, self.b])
-        foot = self.foot[others]
-        sq_a, sq_b = sq_dist[:, [self.a]], sq_dist[:, [self.b]]
-        nearer = sq_a * (1 - foot) + sq_b * foot - foot * (1 - foot) * self.gap**2 <= sq_dist[:, others]
-        return np.asarray(nearer.all(axis=1))
+        foot, sq_a = self.foot[:, None], sq_dist[self.a]
+        nearer = sq_a + foot * (sq_dist[self.b] - sq_a) - foot * (1 - foot) * self.gap**2 <= sq_dist
+        nearer[[self.a, self.b]] = True
+        return np.asarray(nearer.all(axis=0))
 
 
 def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:

@@ -16,21 +16,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kfree.core.cached import cached
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats
 from kfree.engines.contract import SampleEngine, row_weights
-from kfree.search.path.cells import Mask, Segment, neighbours, off_span, spans_all
+from kfree.search.path.cells import neighbours, off_span, spans_all
+from kfree.search.path.windows import Between, Rows, emptiest, too_few_in_the_middle, too_few_somewhere
 
-# The windows are as wide as half the way between the centres, so that the three do not overlap.
-_HALF_WINDOW = 0.25
-# Of the weight of a cluster, this share must lie with other rows for a mean of those to be known.
-_LEAST_SHARE = 1e-9
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
 # So many are enough for a step that is wide: once in a hundred times.
 ENOUGH, ENOUGH_IF_WIDE = 3.5, 2.33
-# Places between two centres where the emptiest window is sought, and its half width: narrow, to find a narrow dip.
-_PLACES, _HALF_NARROW = np.linspace(-0.3, 0.3, 13), 0.125
 # A pair whose middle is fuller than log-concavity needs by so many standard deviations has no dip.
 REFUTED = -2.0
 
@@ -51,11 +45,11 @@ WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
 
 
 class Trial(NamedTuple):
-    """Centres, held-out rows, and the training rows of the centres, if these are known."""
+    """Centres, held-out rows, and the training rows that the centres were found with."""
 
     held_out: SampleEngine
     centres: Floats
-    training: SampleEngine | None = None
+    training: SampleEngine
 
 
 @dataclass(frozen=True)
@@ -64,8 +58,7 @@ class DensityDips:
 
     ``weakest`` is the same for the one pair that has the least of a dip, minus infinity if some pair has too few
     rows for the test. ``n_pairs`` had enough, and for ``n_refuted`` of these the middle is fuller than chance allows.
-    ``unimodal_z`` says by how many sigma the emptiest windows between centres fall short of the emptier ends: it is
-    below zero for every unimodal density, and minus infinity where dips are too few to ask.
+    ``look`` says how pairs were tested. ``unimodal_z`` is the result of :func:`unimodality`, NaN if not asked.
     """
 
     share: float
@@ -73,7 +66,8 @@ class DensityDips:
     weakest: float = -math.inf
     n_pairs: int = 0
     n_refuted: int = 0
-    unimodal_z: float = math.inf
+    look: Look = WIDE
+    unimodal_z: float = math.nan
 
 
 def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = False) -> DensityDips:
@@ -89,34 +83,44 @@ def density_dips(trials: list[Trial], space: Space = EUCLIDEAN, closely: bool = 
     return closer if closer.z > found.z else found
 
 
-def _seen(trials: list[_Lines], look: Look) -> DensityDips:
-    """What one look shows; whether the density is unimodal is asked only where there is enough evidence of dips."""
-    log_concave, unimodal = _Sum(), _Sum()
-    seen: list[list[tuple[Segment, _Between]]] = []
+def unimodality(trials: list[Trial], space: Space, look: Look) -> float:
+    """By how many sigma the emptiest windows between centres fall short of the emptier ends, summed over pairs.
+
+    The training rows say where the emptiest window is. The result is below zero for every unimodal density, but for
+    chance, and infinite where no pair has enough rows.
+    """
+    total = _Sum()
     for trial in trials:
-        segments = neighbours(trial.sq_gap, look.n_nearest)
-        betweens = [trial.rows.between(segment, look.tube) for segment in segments]
-        seen.append([(segment, one) for segment, one in zip(segments, betweens, strict=True) if one is not None])
-        log_concave.unknown |= len(seen[-1]) < len(segments)
-        for _, between in seen[-1]:
-            log_concave.add(trial.rows, between, _too_few_in_the_middle(between))
-        log_concave.close()
-    for trial, pairs in zip(trials, seen, strict=True) if log_concave.z >= ENOUGH_IF_WIDE else ():
-        for segment, between in pairs:
-            placed = None if trial.training is None else trial.training.between(segment, look.tube)
-            if placed is not None:
-                unimodal.add(trial.rows, between, _too_few_somewhere(between, _emptiest(placed)))
-        unimodal.close()
-    sigmas = log_concave.sigmas
+        lines = _Lines(trial, space)
+        training = lines.rows_of(trial.training)
+        for segment in neighbours(lines.sq_gap, look.n_nearest):
+            between, placed = lines.rows.between(segment, look.tube), training.between(segment, look.tube)
+            if between is not None and placed is not None:
+                total.add(lines.rows, between, too_few_somewhere(between, emptiest(placed)))
+        total.close()
+    return total.z if total.sigmas else math.inf
+
+
+def _seen(trials: list[_Lines], look: Look) -> DensityDips:
+    """What one look shows."""
+    total, unknown = _Sum(), False
+    for trial in trials:
+        for segment in neighbours(trial.sq_gap, look.n_nearest):
+            between = trial.rows.between(segment, look.tube)
+            unknown |= between is None
+            if between is not None:
+                total.add(trial.rows, between, too_few_in_the_middle(between))
+        total.close()
+    sigmas = total.sigmas
     if not sigmas:
         return DensityDips(0.0, 0.0)
     return DensityDips(
         float(np.mean(np.array(sigmas) > 0)),
-        log_concave.z,
-        -math.inf if log_concave.unknown else min(sigmas),
+        total.z,
+        -math.inf if unknown else min(sigmas),
         len(sigmas),
         sum(sigma <= REFUTED for sigma in sigmas),
-        unimodal.z if unimodal.sigmas else (-math.inf if log_concave.z < ENOUGH_IF_WIDE else math.inf),
+        look,
     )
 
 
@@ -124,67 +128,15 @@ class _Lines:
     """A trial's centres, and the distances of its rows to them."""
 
     def __init__(self, trial: Trial, space: Space):
-        self._trial, self._spans_all = trial, spans_all(trial.centres, space)
+        self._centres, self._spans_all = trial.centres, spans_all(trial.centres, space)
         self.sq_gap = space.sq_gaps(trial.centres, slice(None))
-        self.rows = self._rows(trial.held_out)
+        self.rows = self.rows_of(trial.held_out)
 
-    @cached
-    def training(self) -> _Rows | None:
-        """The training rows, of which only steps with enough evidence need to know."""
-        training = self._trial.training
-        return None if training is None else self._rows(training)
-
-    def _rows(self, engine: SampleEngine) -> _Rows:
-        sq_dist = engine.sq_distances(self._trial.centres)
+    def rows_of(self, engine: SampleEngine) -> Rows:
+        sq_dist = engine.sq_distances(self._centres)
         if not self._spans_all:
             sq_dist -= off_span(sq_dist, self.sq_gap)[:, None]
-        return _Rows.of(sq_dist, row_weights(engine))
-
-
-@dataclass(frozen=True)
-class _Between:
-    """Rows near the way from a to b: their numbers, their place on it (a is at −½, b at ½) and their weights."""
-
-    rows: Index
-    place: Floats
-    weight: Floats
-
-    def window(self, centre: float, half: float) -> Mask:
-        return np.abs(self.place - centre) < half
-
-    def mass(self, window: Mask) -> float:
-        return float(self.weight[window].sum())
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of a trial and their distances to all centres, what lies off the span of these left out.
-
-    The distances to one centre are adjacent in memory, because those to two centres are looked at a time.
-    """
-
-    sq_dist: Floats
-    labels: Index
-    weight: Floats
-
-    @classmethod
-    def of(cls, sq_dist: Floats, weight: Floats) -> _Rows:
-        return cls(np.asfortranarray(sq_dist), sq_dist.argmin(axis=1), weight / np.mean(weight))
-
-    def between(self, segment: Segment, share: float) -> _Between | None:
-        """Rows within the tube and the cell of a segment; None where one end has fewer than two rows."""
-        members = self.labels == segment.a, self.labels == segment.b
-        if min(map(np.count_nonzero, members)) < 2:
-            return None
-        along, sq_off = segment.along(self.sq_dist)
-        pair = np.concatenate([sq_off[inside] for inside in members])
-        near = np.flatnonzero(sq_off <= np.quantile(pair, share) + 1e-9 * segment.gap**2)
-        place = _place(along, members, self.weight, near)
-        on_the_way = np.abs(place) < 0.5 + _HALF_WINDOW
-        near, place = near[on_the_way], place[on_the_way]
-        inside = segment.cell(self.sq_dist[near])
-        index = near[inside]
-        return _Between(index, place[inside], self.weight[index])
+        return Rows.of(sq_dist, row_weights(engine))
 
 
 @dataclass
@@ -195,12 +147,11 @@ class _Sum:
     """
 
     sigmas: list[float] = field(default_factory=list)
-    unknown: bool = False
     _excess: float = 0.0
     _variance: float = 1.0
     _influence: Floats | None = None
 
-    def add(self, rows: _Rows, between: _Between, found: tuple[float, Floats]) -> None:
+    def add(self, rows: Rows, between: Between, found: tuple[float, Floats]) -> None:
         excess, influence = found
         own = between.weight * influence
         self._excess += excess
@@ -218,47 +169,3 @@ class _Sum:
     @property
     def z(self) -> float:
         return self._excess / math.sqrt(self._variance)
-
-
-def _place(along: Floats, members: tuple[Mask, Mask], weight: Floats, rows: Index) -> Floats:
-    """Coordinates of ``rows`` in which the members of a have their mean at −½ and those of b at ½.
-
-    Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row is
-    left out of the mean that it is compared with; otherwise it would shift the window to itself.
-    """
-    means = []
-    for inside in members:
-        mass, total = weight[inside].sum(), (weight[inside] * along[inside]).sum()
-        own = np.where(inside[rows], weight[rows], 0.0)
-        others = mass - own
-        enough = others > _LEAST_SHARE * mass  # else the rest is rounding, and the row has nowhere to be held against
-        rest = total - own * along[rows]
-        means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
-    gap = means[1] - means[0]
-    return np.where(gap > 0, (along[rows] - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
-
-
-def _too_few_in_the_middle(between: _Between) -> tuple[float, Floats]:
-    """By how much the middle window falls short of the geometric mean of the outer two, and each row's part in that."""
-    windows = [between.window(centre, _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
-    left, middle, right = map(between.mass, windows)
-    influence = np.where(windows[1], -1.0, 0.0)
-    if left > 0 and right > 0:
-        influence[windows[0]] += 0.5 * math.sqrt(right / left)
-        influence[windows[2]] += 0.5 * math.sqrt(left / right)
-    return math.sqrt(left * right) - middle, influence
-
-
-def _too_few_somewhere(between: _Between, place: float) -> tuple[float, Floats]:
-    """By how much a narrow window at ``place`` falls short of the emptier end, and each row's part in that."""
-    windows = [between.window(centre, _HALF_NARROW) for centre in (-0.5, place, 0.5)]
-    left, middle, right = map(between.mass, windows)
-    end = windows[0] if left <= right else windows[2]
-    return min(left, right) - middle, end.astype(float) - windows[1]
-
-
-def _emptiest(training: _Between) -> float:
-    """The place between the centres where the training rows are fewest, the middle one of equals."""
-    mass = np.array([training.mass(training.window(place, _HALF_NARROW)) for place in _PLACES])
-    lowest = np.flatnonzero(mass == mass.min())
-    return float(_PLACES[lowest[len(lowest) // 2]])

@@ -22,17 +22,24 @@ class GramObjective(Protocol):
 
 @dataclass(frozen=True)
 class GramStats:
-    """Per cluster its weight ``n`` (k,), and the inner products of the clusters' sums, ``gram`` (k, k)."""
+    """Clusters by weight ``n`` (k,), inner products of their sums, ``gram`` (k, k), and costs of merging, ``costs``.
 
+    Costs are kept, since each is asked for several times before one of its two clusters changes.
+    """
+
+    objective: GramObjective
     n: Floats
     gram: Floats
+    costs: Floats
 
     @classmethod
-    def of(cls, stats: Stats) -> GramStats:
-        return cls(stats.n.copy(), stats.sum @ stats.sum.T)
+    def of(cls, stats: Stats, objective: GramObjective) -> GramStats:
+        gram = stats.sum @ stats.sum.T
+        costs = objective.merge_costs_by_gram(stats.n, np.diagonal(gram), gram, slice(None))
+        return cls(objective, stats.n.copy(), gram, costs)
 
     def copy(self) -> GramStats:
-        return GramStats(self.n.copy(), self.gram.copy())
+        return GramStats(self.objective, self.n.copy(), self.gram.copy(), self.costs.copy())
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty."""
@@ -40,19 +47,20 @@ class GramStats:
         self.gram[a] += self.gram[b]
         self.gram[:, a] += self.gram[:, b]
         self.n[b] = self.gram[b] = self.gram[:, b] = 0.0
+        sq_sum = np.diagonal(self.gram)
+        self.costs[a] = self.costs[:, a] = self.objective.merge_costs_by_gram(self.n, sq_sum, self.gram[a], a)
 
 
-@dataclass(frozen=True)
-class _ByGram:
-    objective: GramObjective
+class _Kept:
+    """The objective of clusters whose costs of merging are kept."""
 
     def merge_costs(self, stats: GramStats, clusters: int | slice) -> Floats:
-        return self.objective.merge_costs_by_gram(stats.n, np.diagonal(stats.gram), stats.gram[clusters], clusters)
+        return stats.costs[clusters].copy()
 
 
 def merge_all(stats: Stats, objective: GramObjective) -> Merges:
     """Merge the cheapest pair until one cluster is left."""
-    return agglomerate(GramStats.of(stats), _ByGram(objective))
+    return agglomerate(GramStats.of(stats, objective), _Kept())
 
 
 def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:

@@ -13,8 +13,11 @@ from kfree.engines.contract import SampleEngine
 _REFERENCES = 3
 
 
-def halves(engine: SampleEngine) -> tuple[Index, Index]:
-    """The rows, which are in random order, in two halves; copies of a row are left out.
+def halves(engine: SampleEngine, strata: Index) -> tuple[Index, Index]:
+    """The rows, which are in random order, in two halves of each stratum (n,); copies of a row are left out.
+
+    Strata are clusters of all rows. Without them, a cluster of ten rows would have three in one half in every third
+    draw, too few to be worth a cluster there. Which rows of a stratum go to which half is random.
 
     A copy of a held-out row among the training rows would attract a centre, and copies that are held out together would
     count as several observations. A value that more rows share than the square root of their number is no copied row
@@ -27,8 +30,8 @@ def halves(engine: SampleEngine) -> tuple[Index, Index]:
     first = np.zeros(engine.n_rows, dtype=bool)
     first[np.unique(group, return_index=True)[1]] = True
     single = np.flatnonzero(first & ~is_mass)
-    cut = len(single) // 2
-    return np.concatenate([single[:cut], masses[::2]]), np.concatenate([single[cut:], masses[1::2]])
+    single = single[np.argsort(strata[single], kind="stable")]
+    return np.concatenate([single[::2], masses[::2]]), np.concatenate([single[1::2], masses[1::2]])
 
 
 def _equal_rows(engine: SampleEngine) -> Index:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import DensityDips, Trial, density_dips
+from kfree.search.path.density_dips import DensityDips, Trial, density_dips, unimodality
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
+from kfree.search.path.verdicts import Verdicts
 
 # Default for the largest number of clusters considered, and the number of rows per cluster that it assumes.
 DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
@@ -30,6 +32,8 @@ _WIDEST_JUDGED, _FEW = 10, 15
 # Steps that are tested again, with narrow tubes, if they show no dips at first: those with such a score, and with so
 # many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
 _RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
+# The sample is halved within clusters of this many rows on average: fewer would make the halves copies of each other.
+_ROWS_PER_STRATUM = 20
 # With fewer rows, outliers are not tested for.
 _FEWEST_FOR_OUTLIERS = 100
 # A score that greedy merging seldom reaches without clusters.
@@ -41,7 +45,7 @@ Tell = Callable[[str, float], None]
 
 
 def silent(doing: str, share: float) -> None:
-    """Tells nobody."""
+    """Reports nothing."""
 
 
 class Path(NamedTuple):
@@ -95,6 +99,8 @@ def _staircase(
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
+    n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.engine.n_rows)
+    centres = micro.outward(best_by_k.centres(n_strata))
     del best_by_k  # its clusterings take k² numbers
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
@@ -102,7 +108,9 @@ def _staircase(
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
     most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
-    return Staircase(cost, reach, micro.complete, _judge(candidates, closely, sample, objective, rng, tell))
+    strata = sample.sq_distances(centres).argmin(axis=1)
+    dips = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
+    return Staircase(cost, reach, micro.complete, dips)
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
@@ -136,30 +144,41 @@ def _widest_step(best_by_k: BestByK) -> int:
 def _judge(
     candidates: list[int],
     closely: set[int],
-    sample: SampleEngine,
+    score: Floats,
+    stratified: tuple[SampleEngine, Index],
     objective: PathObjective,
     rng: np.random.RandomState,
     tell: Tell,
 ) -> dict[int, DensityDips]:
-    """Each half of the sample is clustered, and the clusters are tested on the other half."""
+    """Each half of the sample is clustered, and the clusters are tested on the other half.
+
+    Unimodality is tested where the suggestion or the runner-up depends on it.
+    """
+    sample, strata = stratified
     if sample.n_rows < 2 or not candidates:
         return {}
     tell("clusterings of both halves", 0.4)
     whole = with_lattice_noise(sample, objective.space, rng)
-    parts = [whole.among(half) for half in halves(whole)]
+    parts = [whole.among(half) for half in halves(whole, strata)]
     if min(part.n_rows for part in parts) == 0:
         return {}
     clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
     for best_by_k, _ in clustered:
         best_by_k.climb(max(candidates) + max(candidates) // 3)
         best_by_k.keep(candidates)
+
+    def trials(k: int) -> list[Trial]:
+        centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
+        return [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
+
     found = {}
     for j, k in enumerate(candidates):
         tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
         if all(best_by_k.has(k) for best_by_k, _ in clustered):
-            centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
-            trials = [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
-            found[k] = density_dips(trials, objective.space, closely=k in closely)
+            found[k] = density_dips(trials(k), objective.space, closely=k in closely)
+    while steps := Verdicts.of(found, len(score)).open_steps(score):
+        for k in (j + 1 for j in steps):
+            found[k] = replace(found[k], unimodal_z=unimodality(trials(k), objective.space, found[k].look))
     return found
 
 

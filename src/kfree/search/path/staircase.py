@@ -41,7 +41,7 @@ class Staircase(Steps):
         The same for the weakest of the density dips; minus infinity where a cluster has too few rows.
     unimodal : ndarray
         Standard deviations by which the emptiest places between clusters fall short of the clusters: below zero for
-        every unimodal density, however skewed.
+        every unimodal density, however skewed. NaN for steps on which neither the suggestion nor the runner-up depends.
     n_outliers : int
         Number of rows far from all others that were left out.
 

@@ -41,16 +41,25 @@ class Verdicts:
         Of the steps with enough evidence, the one with the largest score times share of dips is suggested; or a finer
         one whose dips are all clear; or one cluster, if no step has enough.
         """
-        confirmed, step = self._confirmed(score), np.arange(len(score))
-        sure = int(np.flatnonzero(confirmed & (self.weakest >= NO_DOUBT)).max(initial=0))
-        if sure:  # A finer step that splits a cluster at its densest place must not replace it.
-            confirmed &= ~(self.refuted & (step > sure))
-        merit = np.multiply(score, self.share, where=confirmed, out=np.zeros(len(score)))
-        best = max(int(np.argmax(merit)), sure)
+        merit, sure = self._merit(score)
+        best, step = max(int(np.argmax(merit)), sure), np.arange(len(score))
         others = step[~np.isnan(self.evidence) & (step != best)].tolist()
         return [best, *sorted(others, key=lambda j: (-merit[j], -self.evidence[j]))]
+
+    def open_steps(self, score: Floats) -> list[int]:
+        """Steps not yet tested for unimodality on which the suggestion or the runner-up depends."""
+        decisive = {self._merit(score)[1], *self.ranked(score)[:2]}
+        return sorted(j for j in decisive if self._confirmed(score)[j] and np.isnan(self.unimodal[j]))
+
+    def _merit(self, score: Floats) -> tuple[Floats, int]:
+        """Score times share of dips where there is enough evidence, else 0; and the finest step without any doubt."""
+        confirmed = self._confirmed(score)
+        sure = int(np.flatnonzero(confirmed & (self.weakest >= NO_DOUBT)).max(initial=0))
+        if sure:  # A finer step that splits a cluster at its densest place must not replace it.
+            confirmed &= ~(self.refuted & (np.arange(len(score)) > sure))
+        return np.multiply(score, self.share, where=confirmed, out=np.zeros(len(score))), sure
 
     def _confirmed(self, score: Floats) -> NDArray[np.bool_]:
         """Steps with enough evidence, which is less for very wide ones: of these there are few to be mistaken in."""
         needed = np.where(score >= _VERY_WIDE, ENOUGH_IF_WIDE, ENOUGH)
-        return np.asarray((self.evidence >= needed) & (self.share > 0) & (self.unimodal >= 0))
+        return np.asarray((self.evidence >= needed) & (self.share > 0) & ~(self.unimodal < 0))

@@ -18,7 +18,7 @@ LEAST_SHARE = 1e-4
 MOST_PASSES = 22
 
 # From a state to the sites of the next pass.
-Step = Callable[[State, Objective], Sites]
+Step = Callable[[State, SplitMergeObjective], Sites]
 
 
 def started(engine: Engine, sites: Sites, objective: Objective) -> Descent[State]:
@@ -31,7 +31,7 @@ def started(engine: Engine, sites: Sites, objective: Objective) -> Descent[State
 def descended(
     engine: Engine,
     descent: Descent[State],
-    objective: Objective,
+    objective: SplitMergeObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
     in_time: Clock = always,

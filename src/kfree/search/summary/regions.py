@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import DrawingEngine, SampleEngine, row_weights
-from kfree.engines.drawing import Region
+from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.drawing import DrawingEngine, Region
 from kfree.engines.registry import open_local
 from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
