@@ -64,6 +64,7 @@ PLACES = {
     "Products": "kfree.spectral.affinity:Products",
     "QuadraticRule": "kfree.core.rules:QuadraticRule",
     "RatioCut": "kfree.objectives.cut:RatioCut",
+    "RegionRows": "kfree.engines.drawing:RegionRows",
     "RowStream": "kfree.engines.local.stream:RowStream",
     "Sites": "kfree.core.sites:Sites",
     "Stats": "kfree.core.stats:Stats",
