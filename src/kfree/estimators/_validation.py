@@ -61,7 +61,7 @@ def validated_rows(X, estimator):
             raise
         raise ValueError(
             f"X holds values that are not numbers{columns_without_numbers(X)} ({error}); encode or drop such columns, "
-            "for example with sklearn.preprocessing.OrdinalEncoder."
+            "for example with kfree.TableEncoder()."
         ) from error
     except TypeError as error:
         if "float()" not in str(error) and "Cannot cast" not in str(error):
