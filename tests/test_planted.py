@@ -155,7 +155,7 @@ MISTAKES = {
         ["native/test_passes.py", "test_nearest and C-float64-plain-unweighted"],
     ),
     "sums are not joined block by block": (
-        "native/reference/passes.py",
+        "native/reference/rows.py",
         "BLOCK = 2048",
         "BLOCK = 4096",
         ["native/test_passes.py", "test_accumulate and C-float64-plain-unweighted"],
@@ -173,7 +173,7 @@ MISTAKES = {
         ["native/test_sums.py", "no_cut and 2-columns-dense"],
     ),
     "a part begins a tree of its own": (
-        "native/reference/passes.py",
+        "native/reference/rows.py",
         "self.first_block = first_row // BLOCK",
         "self.first_block = 0",
         ["native/test_sums.py", "each_block_once or parts_of_the_reference"],

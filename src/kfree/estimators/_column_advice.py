@@ -57,7 +57,8 @@ def _has_gap(one, other):
     values, counts = np.unique(np.concatenate([one, other]), return_counts=True)
     if counts.max() > max(_POINT_MASS * counts.sum(), 1) or not np.isfinite(values[[0, -1]]).all():
         return False
-    edges = np.linspace(*np.quantile(np.concatenate([one, other]), [_TAIL, 1 - _TAIL]), _BINS + 1)
+    low, high = np.quantile(np.concatenate([one, other]), [_TAIL, 1 - _TAIL])
+    edges = np.linspace(low, high, _BINS + 1)
     if not (np.diff(edges) > 0).all():
         return False
     first, second = (_smoothed(np.histogram(half, edges)[0]) for half in (one, other))
