@@ -158,7 +158,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order).take(found.labels), state.sites.centres
-        size, chosen = rows_for_spreads(labels, weight)
+        size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
         dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
         sample = labels[chosen], dist, len(order), size
         if left_out is not None:

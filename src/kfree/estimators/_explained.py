@@ -163,15 +163,26 @@ def spreads_by(parts, labels, weight, shapes=None):
     return fitted_spreads(labels[chosen], np.concatenate(kept), n_clusters, size, shapes)
 
 
-def rows_for_spreads(labels, weight):
-    """The number of rows of each cluster, and some rows of each, enough to know its spread; of positive weight."""
+def rows_for_spreads(labels, weight, size=None):
+    """The number of rows of each cluster, and some rows of each, enough to know its spread; of positive weight.
+
+    ``size`` is that number where it is known.
+    """
+    size = _sizes(labels, weight) if size is None else size.astype(np.int64)
+    # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
+    stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
+    rows = np.arange(0, len(labels), stride[size > 0].min(initial=stride.max()))
+    chosen = rows[(rows & (stride.take(labels[rows]) - 1)) == 0]
+    return size, chosen if weight is None else chosen[weight[chosen] > 0]
+
+
+def _sizes(labels, weight):
+    """The number of rows of positive weight of each cluster."""
     size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
     for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
-    stride = np.maximum(1, size // _ENOUGH_ROWS).astype(np.int32)
-    chosen = np.arange(len(labels), dtype=np.int32) % stride.take(labels) == 0
-    return size, np.flatnonzero(chosen if weight is None else chosen & (weight > 0))
+    return size
 
 
 def require_rows(X, estimator):

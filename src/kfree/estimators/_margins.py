@@ -80,7 +80,7 @@ class Margins:
     def __getattr__(self, name):
         # No property: dir(), and so scikit-learn's display in a notebook, would start the computation.
         if name != "confidence_":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return object.__getattribute__(self, name)  # raises again, also what a property raised
         check_is_fitted(self)
         fitted = self._fitted_rows
         if fitted.confidence is None:

@@ -50,6 +50,10 @@ class PenalisedSearch(Watched):
             self.target_k,
             "the number of clusters to aim at with lam='farthest-first'",
         )
+        self._check_limits()
+        self._check_watching()
+
+    def _check_limits(self):
         require_choice("search", self.search, SEARCHES)
         require_choice("order", self.order, ORDERS)
         swept = self.search == "sweep"
@@ -69,7 +73,6 @@ class PenalisedSearch(Watched):
         )
         require(not swept or self.time_budget is None, "time_budget", self.time_budget, "None with search='sweep'")
         require_count("max_clusters", self.max_clusters, or_none=True)
-        self._check_watching()
         require(
             None in (self.max_clusters, self.target_k) or self.max_clusters >= self.target_k,
             "max_clusters",

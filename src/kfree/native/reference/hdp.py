@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kfree.core.sum_tree import join
-from kfree.native.reference.passes import _sq_dists
+from kfree.native.reference.rows import sq_dists
 
 # A change must gain this share of a group's cost to be more than rounding.
 LEAST_GAIN = 1e-12
@@ -26,7 +26,7 @@ def allot(rows, member, begin, centres, lam_local, n_threads, used, label, sq_di
         successor[:] = False
     costs = []
     for group, index in enumerate(_members(member, begin)):
-        gaps, weight = _sq_dists(rows.z(index), centres), rows.weight[index]
+        gaps, weight = sq_dists(rows.z(index), centres), rows.weight[index]
         choice = _choice(gaps, weight, np.flatnonzero(used[group]), lam_local) if weight.any() else []
         used[group] = False
         used[group, choice] = True
@@ -53,7 +53,7 @@ def visit(rows, member, begin, centres, lam_local, lam_global, n_threads, used, 
         own = np.append(used[group], np.zeros(len(founders), dtype=bool))
         for row in index:
             z, w = rows.z([row]), rows.weight[row]
-            gaps = _sq_dists(z, centres)[0]
+            gaps = sq_dists(z, centres)[0]
             without_weight = np.where(own | ~own.any(), gaps, np.inf)
             costs = w * gaps + np.where(own, 0.0, lam_local) if w > 0 else without_weight
             site = int(costs.argmin())
@@ -69,7 +69,7 @@ def visit(rows, member, begin, centres, lam_local, lam_global, n_threads, used, 
 def seconds(rows, member, begin, centres, n_threads, used, label, second, sq_dist):
     """out second, sq_dist (n,): the nearest site that the group uses besides the row's own, −1 if it uses no other."""
     for group, index in enumerate(_members(member, begin)):
-        gaps = np.where(used[group], _sq_dists(rows.z(index), centres), np.inf)
+        gaps = np.where(used[group], sq_dists(rows.z(index), centres), np.inf)
         gaps[np.arange(len(index)), label[index]] = np.inf
         sq_dist[index] = gaps.min(axis=1)
         second[index] = np.where(np.isfinite(sq_dist[index]), gaps.argmin(axis=1), -1)

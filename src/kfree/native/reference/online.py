@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from kfree.native.reference.passes import _sq_dists
+from kfree.native.reference.rows import sq_dists
 
 BIRTH, SPLIT, MERGE, DEATH, PENALTY = range(5)
 # Where squared distances overflow, no penalty is high enough, and it must remain a number.
@@ -48,7 +48,7 @@ class Stream:
 
     def _take(self, z, weight):
         if weight == 0:
-            return self.ids[_sq_dists(z[None], self.centres).argmin()] if len(self.ids) else -1
+            return self.ids[sq_dists(z[None], self.centres).argmin()] if len(self.ids) else -1
         self._n_counted += 1
         if self._growth_per_row > 1:
             self._forget()
@@ -71,7 +71,7 @@ class Stream:
         """The cluster that a row belongs to, or None if it has to open one."""
         if not len(self.ids):
             return None
-        gaps = _sq_dists(z[None], self.centres)[0]
+        gaps = sq_dists(z[None], self.centres)[0]
         if self._split:
             outside = ((z < self._low) | (z > self._high)).any(axis=1)
             widest = (np.maximum(self._high, z) - np.minimum(self._low, z)).max(axis=1)
@@ -144,7 +144,7 @@ class Stream:
     def _cheapest_pair(self, alive):
         """Eq. 10 without its penalty: what merging two clusters adds to the squared distances. First pair on ties."""
         weight = self.weights[alive]
-        cost = weight[:, None] * (weight / (weight[:, None] + weight)) * _sq_dists(*[self.centres[alive]] * 2)
+        cost = weight[:, None] * (weight / (weight[:, None] + weight)) * sq_dists(*[self.centres[alive]] * 2)
         cost[np.tril_indices(len(alive))] = np.inf
         a, b = np.unravel_index(cost.argmin(), cost.shape)
         return alive[a], alive[b], cost[a, b]

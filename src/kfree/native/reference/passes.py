@@ -8,57 +8,17 @@ the sums of each of ``rows.nodes``: what a part of the rows hands on.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 from kfree.core import hashing
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
-from kfree.core.sum_tree import join, nodes_covering
+from kfree.core.sum_tree import join
 
-BLOCK = 2048
-
-
-class Rows:
-    """The data as the passes see them."""
-
-    def __init__(self, X, anchor, shift, unit, weight, first_row):
-        if first_row < 0 or first_row % BLOCK:
-            raise ValueError(f"first_row={first_row} must be a multiple of BLOCK={BLOCK}")
-        self.shape = X.shape
-        self.first_block = first_row // BLOCK
-        self.nodes = nodes_covering(self.first_block, self.first_block + len(self.blocks()))
-        self.weight = np.ones(X.shape[0]) if weight is None else weight
-        self._X, self._anchor, self._shift = X, anchor, shift
-        self.lengths = np.empty(0)
-        if unit:
-            self.lengths = np.concatenate([_lengths(self._values(block)) for block in self.blocks()])
-
-    def blocks(self):
-        """Row numbers of each block of summation."""
-        return _blocks(self.shape[0])
-
-    def z(self, index):
-        """Canonical coordinates of some rows."""
-        if len(self.lengths):
-            return self._values(index) / self.lengths[index, None]
-        return (self._values(index) - self._anchor) - self._shift
-
-    def _values(self, index):
-        x = self._X[index]
-        return np.asarray(x.toarray() if sp.issparse(x) else x, dtype=np.float64)
-
-
-def dense_rows(X, anchor, shift, unit, weight, isa, first_row=0):
-    return Rows(X, anchor, shift, unit, weight, first_row)
-
-
-def csr_rows(data, indices, indptr, n_features, unit, weight, first_row=0):
-    X = sp.csr_array((data, indices, indptr), shape=(len(indptr) - 1, n_features))
-    return Rows(X, 0.0, 0.0, unit, weight, first_row)
-
-
-def instruction_sets():
-    """None: NumPy chooses its own."""
-    return []
+# Functions that make rows belong to the passes' module, as in compiled code.
+from kfree.native.reference.rows import BLOCK as BLOCK
+from kfree.native.reference.rows import blocks_of, sq_dists
+from kfree.native.reference.rows import csr_rows as csr_rows
+from kfree.native.reference.rows import dense_rows as dense_rows
+from kfree.native.reference.rows import instruction_sets as instruction_sets
 
 
 class Bounds:
@@ -79,7 +39,7 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
     Returns the number of distances computed.
     """
     for block in rows.blocks():
-        gaps = _sq_dists(rows.z(block), centres)
+        gaps = sq_dists(rows.z(block), centres)
         label[block] = gaps.argmin(axis=1)
         sq_dist[block] = gaps.min(axis=1)
     accumulate(rows, label, sq_dist, n_threads, n, sum, sse)
@@ -133,7 +93,7 @@ def join_newborn(rows, order, newborn, born_at, first_label, n_threads, label, s
 def approach(rows, site, n_threads, sq_dist):
     """in-out sq_dist (n,): lowered to the squared distance to the one site (1, d) where that is less."""
     for block in rows.blocks():
-        sq_dist[block] = np.minimum(sq_dist[block], _sq_dists(rows.z(block), site)[:, 0])
+        sq_dist[block] = np.minimum(sq_dist[block], sq_dists(rows.z(block), site)[:, 0])
 
 
 def best_candidate(rows, candidates, sq_dist, n_threads):
@@ -147,7 +107,7 @@ def potentials(rows, candidates, sq_dist, n_threads, potential):
     """out potential (k,) of the candidates (k, d), or (number of nodes, k)."""
     sums = {}
     for number, block in enumerate(rows.blocks()):
-        gaps = np.minimum(sq_dist[block, None], _sq_dists(rows.z(block), candidates))
+        gaps = np.minimum(sq_dist[block, None], sq_dists(rows.z(block), candidates))
         sums[rows.first_block + number] = np.add.accumulate(rows.weight[block, None] * gaps, axis=0)[-1]
     _join_blocks(rows, sums, potential)
 
@@ -173,15 +133,15 @@ def scatter_product(rows, row, cluster, centres, n_threads, n, sum, sse):
 
 def second_nearest(rows, row, cluster, centres, n_threads, rival, sq_dist):
     """The nearest site of each listed row but its cluster's own; in row, cluster (m,); out rival, sq_dist (m,)."""
-    for block in _blocks(len(row)):
-        gaps = _sq_dists(rows.z(row[block]), centres)
+    for block in blocks_of(len(row)):
+        gaps = sq_dists(rows.z(row[block]), centres)
         gaps[np.arange(len(block)), cluster[block]] = np.inf
         rival[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
 
 
 def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
     """Squared distances of the listed rows to the sites of their clusters; in row, cluster (m,); out sq_dist (m,)."""
-    for block in _blocks(len(row)):
+    for block in blocks_of(len(row)):
         sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
 
 
@@ -214,7 +174,7 @@ class Exchange:
         self._costs = DirectionRowCosts if len(rows.lengths) else MeanRowCosts
         self._z, size = rows.z(row), self._costs.size(n, sum)
         for i in np.flatnonzero(other < 0):
-            joining = self._costs.joining(size, rows.weight[row[i]], _sq_dists(self._z[i : i + 1], centres)[0])
+            joining = self._costs.joining(size, rows.weight[row[i]], sq_dists(self._z[i : i + 1], centres)[0])
             joining[label[row[i]]] = np.inf
             self._other[i] = joining.argmin()
 
@@ -223,7 +183,7 @@ class Exchange:
         costs, size, n_moved = self._costs, self._costs.size(n, sum).copy(), 0
         for i, row in enumerate(self._row):
             pair, w = [label[row], self._other[i]], self._rows.weight[row]
-            now, then = _sq_dists(self._z[i : i + 1], centres[pair])[0]
+            now, then = sq_dists(self._z[i : i + 1], centres[pair])[0]
             if not w > 0 or not n[pair[0]] > w:
                 continue
             if not costs.joining(size[pair[1]], w, then) < costs.leaving(size[pair[0]], w, now) - self._least_gain:
@@ -242,7 +202,7 @@ class Exchange:
 def distances(rows, centres, n_threads, sq_dist):
     """out sq_dist (n, k)."""
     for block in rows.blocks():
-        sq_dist[block] = _sq_dists(rows.z(block), centres)
+        sq_dist[block] = sq_dists(rows.z(block), centres)
 
 
 def _pair_sq_dists(rows, row, cluster, centres):
@@ -281,30 +241,9 @@ def _join_blocks(rows, sums, out):
         total[:] = join([(0, number) for number in below], [sums[number] for number in below]) if below else 0.0
 
 
-def _blocks(n):
-    """Places of each block of summation."""
-    return [np.arange(begin, min(begin + BLOCK, n)) for begin in range(0, n, BLOCK)]
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _sq_dists(z, centres):
-    total = np.zeros((len(z), len(centres)))
-    for t in range(z.shape[1]):
-        gap = z[:, t, None] - centres[None, :, t]
-        total += gap * gap
-    return total
-
-
 def _join_nearer(z, centres, index, first_label, label, sq_dist):
     if len(centres) and len(index):
-        gaps = _sq_dists(z, centres)
+        gaps = sq_dists(z, centres)
         nearer = gaps.min(axis=1) < sq_dist[index]
         label[index[nearer]] = first_label + gaps.argmin(axis=1)[nearer]
         sq_dist[index[nearer]] = gaps.min(axis=1)[nearer]
-
-
-def _lengths(x):
-    """Row lengths, scaled by the largest value so that nothing overflows on the way."""
-    largest = np.abs(x).max(axis=1, initial=0.0)
-    shares = x / np.where(largest > 0, largest, 1.0)[:, None]
-    return largest * np.sqrt(row_sums(shares * shares))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kfree.core.sum_tree import join
-from kfree.native.reference.passes import BLOCK
+from kfree.native.reference.rows import BLOCK
 
 
 def cheapest(rows, centre, factor, offset, n_threads, label):
