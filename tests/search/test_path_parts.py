@@ -1,5 +1,8 @@
 """Parts of the lam path against slow versions: inner products, lattices, halves, outliers; and what they are for."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from common import blobs
@@ -246,6 +249,19 @@ def test_a_fit_says_when_held_out_rows_do_not_agree():
         model = DPMeans().fit(strips)
     assert model.path_.is_doubtful
     assert model.n_clusters_ == model.path_.suggest().k
+
+
+@pytest.mark.parametrize(
+    ("weakest", "runner_up", "said"),
+    [
+        (-3.0, 5, "differs from none by -3.0 standard deviations. The runner-up is k=5. path_ shows all"),
+        (-np.inf, None, "some of them have too few rows for the test. path_ shows all"),
+    ],
+)
+def test_doubt_is_put_in_words(weakest, runner_up, said):
+    found = {"k": 4, "share": 0.5, "weakest": weakest, "runner_up": runner_up}
+    with pytest.warns(UserWarning, match=re.escape(said)):
+        DPMeans()._warn_of_doubt(SimpleNamespace(summary=lambda: found))
 
 
 def test_rows_whose_squares_underflow_have_a_column():

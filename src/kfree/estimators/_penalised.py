@@ -116,10 +116,14 @@ class PenalisedSearch(Watched):
 
     def _warn_of_doubt(self, path):
         found = path.summary()
+        if np.isfinite(found["weakest"]):
+            weakest = f"the weakest differs from none by {found['weakest']:.1f} standard deviations"
+        else:
+            weakest = "some of them have too few rows for the test"
+        second = "" if found["runner_up"] is None else f" The runner-up is k={found['runner_up']}."
         warn(
             f"{type(self).__name__} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
-            f"is a density dip between {found['share']:.0%} of neighbouring clusters, and the weakest differs from "
-            f"none by {found['weakest']:.1f} standard deviations. The runner-up is k={found['runner_up']}; "
+            f"is a density dip between {found['share']:.0%} of neighbouring clusters, and {weakest}.{second} "
             "path_ shows all. Give lam or target_k to set the number of clusters.",
             UserWarning,
         )
