@@ -91,23 +91,37 @@ def limited(folder, settings):
     print(json.dumps(found))
 
 
+def birch1(n_rows=100_000, seed=0):
+    """A hundred round clusters on a grid that touch, as in the set birch1 of Zhang et al. (1997)."""
+    rng = np.random.default_rng(seed)
+    grid = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=-1).reshape(-1, 2)
+    return grid[rng.integers(100, size=n_rows)] + rng.normal(scale=0.25 / np.sqrt(2.0), size=(n_rows, 2))
+
+
 def sets(only):
-    """Name, rows and penalties of Odashima et al. (2016)."""
+    """Name, rows, and the penalties of Odashima et al. (2016), or two that give about a hundred clusters."""
     from kfree import datasets
     from reproduce.odashima.published import COSTS
 
     for name in ("usgs", "mnist-pca10", "kdd2004bio"):
         if only in (None, name):
             yield name, datasets.load(name).X, list(COSTS[name])
+    if only in (None, "birch1"):
+        yield "birch1", birch1(), [20.0, 100.0]
+    if only in (None, "blobs"):
+        yield "blobs", blobs(10**7), [4e-3 * N_COLUMNS * 10**7]
 
 
-def quality(only=None, least="0", share="0.25"):
-    """DPMeans with a share of the memory that a search on all rows takes, against that search."""
+def quality(only=None, lams=None, share="0.25"):
+    """DPMeans with a share of the memory that a search on all rows takes, against that search.
+
+    ``lams`` are numbers with commas between them.
+    """
     from kfree import DPMeans
 
-    for name, X, lams in sets(only):
+    for name, X, all_lams in sets(only):
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
-        for lam in (lam for lam in lams if lam >= float(least)):
+        for lam in all_lams if lams is None else map(float, lams.split(",")):
             seconds, models = {}, {}
             for kind, limit in (("all", None), ("summary", memory)):
                 begun = time.process_time()
@@ -256,9 +270,11 @@ def _versions():
     from importlib.metadata import version
 
     names = ("numpy", "pyarrow", "scikit-learn")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=RESULTS, capture_output=True, text=True)
     return {
+        "commit": commit.stdout.strip(),
         "python": platform.python_version(),
-        "machine": platform.machine(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         **{name: version(name) for name in names},
     }
 

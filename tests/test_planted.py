@@ -76,6 +76,30 @@ MISTAKES = {
         "        if now.size != self.stamp.size:",
         ["files/test_bad_files.py", "changes"],
     ),
+    "rows of weight zero are drawn": (
+        "engines/in_memory/part.py",
+        "inside if self.weight is None else inside & (self.weight > 0)",
+        "inside",
+        ["files/test_stream.py", "drawn_by_their_keys and weights"],
+    ),
+    "a sample of a region has the weight of its own rows": (
+        "search/summary/regions.py",
+        "row_weights(rows) * (whole.n / n_seen)[labels]",
+        "row_weights(rows)",
+        ["search/test_regions.py", "matched"],
+    ),
+    "a proposal is taken though it costs more": (
+        "search/summary/regions.py",
+        "            if new.cost < descent.state.cost:\n",
+        "            if True:\n",
+        ["search/test_regions.py", "refused"],
+    ),
+    "idle workers take tasks of busy ones": (
+        "engines/dask/cluster.py",
+        "after=after, key=key",
+        "key=key",
+        ["workers/test_traffic.py", "busy"],
+    ),
     "far rows found no micro-clusters": (
         "search/summary/micro.py",
         "threshold, None, plan.most_micro - len(state.stats.n))",

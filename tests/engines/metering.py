@@ -12,7 +12,7 @@ PUBLISHED = {"labels", "sq_dists"}
 # Objects of the contract that live as long as a search.
 LIVE_ON = {"bisection", "closings", "potential", "members", "alone"}
 # A sample is copied to memory by agreement.
-MAY_CROSS = {*PUBLISHED, "sample"}
+MAY_CROSS = {*PUBLISHED, "sample", "nearest_drawing"}
 
 
 class RowsCrossed(AssertionError):

@@ -65,6 +65,7 @@ def test_arrays_whose_labels_do_not_fit_are_streamed(written):
     X, weight = rows_with_weights(76_000)
     streamed = DPMeans(lam=3000.0, memory=MEMORY).fit(X, sample_weight=weight)
     assert streamed.engine_.endswith("streamed")
+    assert streamed.n_passes_ > 8  # regions
     folder = written(np.column_stack([X, weight]), NAMES, cuts=(5000, 5001))
     model = DPMeans(lam=3000.0, memory=MEMORY).fit(open_rows(folder, weight="w"))
     for name in PUBLISHED:

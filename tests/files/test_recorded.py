@@ -1,14 +1,21 @@
 """Passes in a checkpoint: the same bits with and without it, and no recorded pass runs again."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from engines.checks import rows_of_all_kinds
+from files.test_any_size import MEMORY, N_ROWS, NAMES, rows_with_weights
 from files.test_stream import SEED, check_same, first_draw
 
+from kfree import DPMeans, open_rows
 from kfree.core.sites import Sites
+from kfree.engines.drawing import Region
 from kfree.engines.files.engine import Here, open_stream
 from kfree.engines.files.recorded import Recorded
 from kfree.engines.files.source import ArrayRows, Reading
+from kfree.files.rows import FileRows
 from kfree.native import _core
 from kfree.saving.journal import Journal
 
@@ -42,6 +49,9 @@ def searched(place):
         found[name] = [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
         found[f"{name}: who"] = [done.assignment.fingerprints]
         sites = Sites.of(done.centres)
+    region = Region(np.arange(len(sites.uids)) % 2 == 0, 200, SEED, 3000.0)
+    done, rows, is_all = engine.nearest_drawing(sites, region)
+    found["a region"] = [done.stats.sum, rows.rows(np.arange(200)), rows.weight, np.array(is_all)]
     return {**found, "distances": [np.array(engine.n_distances)]}
 
 
@@ -57,4 +67,29 @@ def test_a_search_interrupted_again_and_again_ends_with_the_same_bits(n_passes, 
         except KeyboardInterrupt:
             assert n_attempts < 12
     check_same(found, expected)
-    assert n_attempts == -(-9 // n_passes)
+    assert n_attempts == -(-10 // n_passes)
+
+
+@pytest.mark.parametrize("n_reads", [2, 5])
+def test_ctrl_c_leaves_a_checkpoint_that_goes_on(n_reads, written, tmp_path, monkeypatch):
+    X, _ = rows_with_weights(N_ROWS)
+    rows, chunks = open_rows(written(X, NAMES[:3], ".npy")), FileRows.chunks
+    expected = DPMeans(lam=900.0, memory=MEMORY).fit(rows)
+    model = DPMeans(lam=900.0, memory=MEMORY, checkpoint=tmp_path / "fit.kfree")
+    reads = []
+
+    def interrupted(self, *asked):
+        reads.append(asked)
+        if len(reads) == n_reads + 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return chunks(self, *asked)
+
+    monkeypatch.setattr(FileRows, "chunks", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert not hasattr(model, "cluster_centers_")
+    before = len(reads) - 1
+    model.fit(rows)
+    assert len(reads) - before < expected.n_passes_ + 2  # the first row takes one read, and one was interrupted
+    for name in ("cluster_centers_", "cost_", "cost_history_", "n_passes_", "n_distances_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name), err_msg=name)

@@ -5,7 +5,10 @@ import pytest
 from engines.checks import rows_of_all_kinds
 from engines.metering import Metered
 
+from kfree.core.hashing import hashed
 from kfree.core.sites import Sites
+from kfree.engines.contract import row_weights
+from kfree.engines.drawing import Region
 from kfree.engines.files.engine import Here, open_stream
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import open_engine
@@ -13,7 +16,7 @@ from kfree.files import open_rows
 from kfree.native import _core
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.summary.exact import descended, merged_means
+from kfree.search.summary.exact import descended, merged_means, started
 from kfree.search.summary.micro import summarised
 from kfree.search.summary.plan import Plan
 
@@ -49,6 +52,24 @@ def outcomes(engine, lam):
         yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
         yield f"{name}: labels", [engine.labels(done.assignment), done.assignment.fingerprints]
         yield f"{name}: sums", [engine.sums(done.assignment).sum, engine.sq_dists(done.assignment, done.centres)]
+    yield from drawn(engine, sites)
+
+
+def drawn(engine, sites):
+    """What passes that draw rows of a region return: all rows of it, a sample, and a sample that was expected small."""
+    k = len(sites.uids)
+    few = np.arange(k) % 3 == 0
+    for name, region in {
+        "few clusters": Region(few, 10**6, SEED, 4000.0),
+        "a sample": Region(np.ones(k, bool), 500, SEED, float(engine.n_counting)),
+        "more than expected": Region(few, 300, SEED, 100.0),
+        "none": Region(np.zeros(k, bool), 300, SEED, 0.0),
+    }.items():
+        done, rows, is_all = engine.nearest_drawing(sites, region)
+        points = np.empty((0, engine.n_features)) if rows is None else rows.rows(np.arange(rows.n_rows))
+        weight = np.empty(0) if rows is None else row_weights(rows)
+        stats = [done.stats.n, done.stats.sum, done.stats.sse]
+        yield name, [points, weight, np.array(is_all), *stats, done.assignment.fingerprints]
 
 
 def check_same(found, expected):
@@ -59,6 +80,25 @@ def check_same(found, expected):
 
 def first_draw(seed):
     return int(np.random.RandomState(seed).randint(2**31))
+
+
+@pytest.mark.parametrize("kind", ["float32", "weights, some zero", "cosine"])
+def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
+    X, weight, unit = rows_of_all_kinds(rng)[kind]
+    engine = open_engine("native", X, weight=weight, unit=unit, n_threads=1)
+    start = Sites.of(engine.first_point()[None, :])
+    sites = Sites.of(engine.sample(9, np.random.RandomState(SEED), start).rows(np.arange(9)))
+    labels, counts = engine.labels(engine.nearest(sites).assignment), np.ones(len(X)) if weight is None else weight
+    found = dict(drawn(engine, sites))
+    inside = np.flatnonzero((labels % 3 == 0) & (counts > 0))
+    keys = hashed(0, len(X), SEED)
+    by_key = np.flatnonzero(counts > 0)
+    by_key = np.sort(by_key[np.argsort(keys[by_key])[:500]])
+    everything = engine.copies(np.arange(len(X)))
+    for name, rows, is_all in (("few clusters", inside, True), ("a sample", by_key, False)):
+        np.testing.assert_array_equal(found[name][0], everything.rows(rows), err_msg=name)
+        np.testing.assert_array_equal(found[name][1], counts[rows], err_msg=name)
+        assert found[name][2] == is_all
 
 
 @pytest.mark.parametrize("chunk_rows", CHUNKS)
@@ -98,6 +138,6 @@ def test_nothing_as_long_as_the_rows_crosses(rng):
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
     found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))
-    descended(metered, found.state.sites, objective, merged_means)
+    descended(metered, started(metered, found.state.sites, objective), objective, merged_means)
     assert metered.largest["sweep"] < len(X) / 2
     assert metered.largest["nearest"] < 1000

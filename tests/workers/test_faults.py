@@ -67,11 +67,11 @@ class Ordering(Cluster):
         super().__init__(client, patience)
         self._orders, self.left = orders, dict(what)
 
-    def submit(self, function, *args, key, worker=None):
+    def submit(self, function, *args, key, worker=None, after=None):
         for phase in [phase for phase in self.left if key[0].startswith(f"kfree-{phase}-")]:
             for number, order in enumerate(self.left.pop(phase)):
                 (self._orders / f"{order}-{number}").touch()
-        return super().submit(function, *args, key=key, worker=worker)
+        return super().submit(function, *args, key=key, worker=worker, after=after)
 
 
 def place_of(cluster, orders):
@@ -96,11 +96,11 @@ def test_workers_in_trouble_change_no_bit(trouble, client, orders, expected):
 
 def test_a_retired_worker_changes_no_bit(orders, expected):
     class Retiring(Cluster):
-        def submit(self, function, *args, key, worker=None):
+        def submit(self, function, *args, key, worker=None, after=None):
             if key[0].startswith("kfree-restate") and key[1] == 1:
                 retired.append(next(iter(self.workers())))
                 self.client.retire_workers(retired)
-            return super().submit(function, *args, key=key, worker=worker)
+            return super().submit(function, *args, key=key, worker=worker, after=after)
 
     retired = []
     with distributed.LocalCluster(**{**SETTINGS, "processes": False}) as own, distributed.Client(own) as client:
@@ -119,8 +119,8 @@ def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, 
 
 def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):
     class Deserted(Cluster):
-        def submit(self, function, *args, key, worker=None):
-            future = super().submit(function, *args, key=key, worker=worker)
+        def submit(self, function, *args, key, worker=None, after=None):
+            future = super().submit(function, *args, key=key, worker=worker, after=after)
             if key[0].startswith("kfree-far-rows") and key[1] == 0:
                 client.cluster.scale(0)
             return future
@@ -179,8 +179,8 @@ def test_a_fit_that_lost_the_scheduler_goes_on_from_its_checkpoint(client, order
     process = subprocess.Popen([sys.executable, "-c", SCHEDULER], **pipes)
 
     class Headless(Cluster):
-        def submit(self, function, *args, key, worker=None):
-            future = super().submit(function, *args, key=key, worker=worker)
+        def submit(self, function, *args, key, worker=None, after=None):
+            future = super().submit(function, *args, key=key, worker=worker, after=after)
             if key[0].startswith("kfree-far-rows") and key[1] == 0:
                 process.kill()
             return future

@@ -1,5 +1,6 @@
 """What travels: per worker and pass a few times the size of the centres, the sample once, and never labels."""
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -52,6 +53,21 @@ def test_the_first_pass_moves_the_sample_once(engine):
     (look,) = (one for one in engine.cluster.traffic if one.name == "look")
     row = 4 * D + 8 + 8  # the data, the number and the key
     assert SAMPLE * row <= look.returned.total() <= 1.5 * SAMPLE * row
+
+
+def _sleep(number):
+    time.sleep(0.25)  # Dask looks for tasks to move once a second
+    return number
+
+
+def test_tasks_of_a_busy_worker_are_not_taken_by_an_idle_one(client):
+    cluster = Cluster(client)
+    worker, _ = cluster.workers()
+    tasks = [None]
+    for number in range(8):
+        tasks.append(cluster.submit(_sleep, number, key=("kfree-sleep", number), worker=worker, after=tasks[-1]))
+    assert cluster.results("sleep", tasks[1:], 0) == list(range(8))
+    assert set(cluster.traffic[-1].returned) == {worker}
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 5, 8, 100])

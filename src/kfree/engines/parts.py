@@ -22,6 +22,7 @@ from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.core.sum_tree import Node, join
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
+from kfree.engines.drawing import Region, RegionRows
 
 Handle = Any
 
@@ -155,6 +156,12 @@ class PartPotential(Protocol):
         """Σ weight·min(squared distance so far, squared distance to it) for every candidate."""
 
     def farthest(self) -> tuple[float, Floats]: ...
+
+
+class DrawingPart(Protocol):
+    """A part that may draw rows in a pass; see ``engines.drawing.DrawingEngine``."""
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Handle, Partial, RegionRows]: ...
 
 
 class Part(Protocol):

@@ -25,9 +25,10 @@ from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
-from kfree.search.summary.exact import MOST_PASSES, Step, descended
+from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
 from kfree.search.summary.micro import Summary
 from kfree.search.summary.plan import Plan
+from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
 
 # For files, where ``memory`` is None.
 DEFAULT_MEMORY = "1GB"
@@ -45,13 +46,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Located:
-    """The end of a search on a summary: sites, the objective, the cost of the summary, and how all rows go on."""
+    """The end of a search on a summary: its state, the objective, the cost of the summary, and how all rows go on.
 
-    sites: Any
+    ``search`` is that of regions, None if the number of clusters is to stay.
+    """
+
+    state: State
     objective: Any
     descent: Descent[State]
     step: Step
     path: Any = None
+    search: Search | None = None
 
 
 def memory_bytes(memory):
@@ -132,10 +137,14 @@ class AnySize:
         engine = self._streaming_engine(rows, plan, seed, watch, journal)
         summary = self._summarised(engine, plan, seed)
         located = self._located(summary, watch)
-        most = min(MOST_PASSES, self.max_iter)
-        found = descended(
-            engine, located.sites, located.objective, located.step, most, self._clock(watch), watch.report
-        )
+        most, in_time = min(MOST_PASSES, self.max_iter), self._clock(watch)
+        if located.search is None:
+            begun = started(engine, located.state.sites, located.objective)
+        else:
+            limits = Limits(plan.region_rows, plan.region_sample, self.max_clusters, most, seed, in_time)
+            start = Proposal(located.state.sites, located.state.stats.n)
+            begun = searched_by_regions(engine, start, located.objective, located.search, limits, watch.report)
+        found = descended(engine, begun, located.objective, located.step, most, in_time, watch.report)
         found.stop_reason = watch.stopped_by or ("converged" if found.converged else "passes")
         self._publish_streamed(X, rows, engine, summary, located, found)
 

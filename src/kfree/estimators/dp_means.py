@@ -14,10 +14,11 @@ from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
 from kfree.estimators._tensors import in_memory
-from kfree.estimators._validation import is_positive_number, require
+from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.estimators._watching import with_callbacks
 from kfree.files.rows import FileRows
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.summary.exact import merged_means, occupied_means
 from kfree.search.summary.micro import summarised
 
@@ -268,8 +269,14 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     def _located(self, summary, watch):
         found = self._search(summary.engine, OBJECTIVES[self.metric](0.0), watch)
         # A number of clusters that was asked for stays; a penalty that was given decides about merging.
-        step = merged_means if is_positive_number(self.lam) else occupied_means
-        return Located(found.state.sites, found.objective, found.descent, step, found.path)
+        if not is_positive_number(self.lam):
+            return Located(found.state, found.objective, found.descent, occupied_means, found.path)
+        budget = Budget(random_generator(self.random_state), may_go_on=watch.may_go_on)
+
+        def search(rows, objective, sites, room):
+            return split_merge(rows, objective, sites, self.max_iter, room, budget).state
+
+        return Located(found.state, found.objective, found.descent, merged_means, search=search)
 
     def _publish_search(self, located, found, sampled, labels):
         self.lam_, self.path_ = located.objective.lam, located.path

@@ -212,7 +212,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
     def _located(self, summary, watch):
         objective = OBJECTIVES[self.metric](0.0)
         best = self._best_descent(summary.engine, objective, watch)
-        return Located(best.state.sites, objective, best, means)
+        return Located(best.state, objective, best, means)
 
     def _publish_search(self, located, found, sampled, labels):
         self._warn(found)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.files.chunks import Chunk, joined_batches, require_numbers
-from kfree.files.formats import Batch, Column, Description, format_of
+from kfree.files.columns import chosen_columns, require_columns
+from kfree.files.formats import Batch, Column, format_of
 from kfree.files.places import Stamp, found, stamp
 
 # Bytes that are read at a time before they are joined to chunks; no more rows than a chunk has.
@@ -175,10 +176,10 @@ def open_rows(
         with naming(path):
             described.append(format_of(path).describe(path))
         files.append(RowFile(path, described[-1].n_rows, before))
-    names = _chosen_columns(files[0].path, described[0], columns, weight)
+    names = chosen_columns(files[0].path, described[0], columns, weight)
     used = [*names, *([] if weight is None else [weight])]
     for file, description in zip(files, described, strict=True):
-        _require_columns(file.path, description, used, columns is None, described[0], files[0].path, weight)
+        require_columns(file.path, description, used, columns is None, described[0], files[0].path, weight)
     if not sum(file.n_rows for file in files):
         raise ValueError(f"{files[0].path} and {len(files) - 1} other file(s) have no rows. Give files with rows.")
     is_short = all(description.types[name] in ("float32", "float16") for description in described for name in names)
@@ -203,47 +204,6 @@ def naming(path: str) -> Iterator[None]:
 def _read(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
     with naming(path):
         yield from format_of(path).read(path, columns, begin, end, size)
-
-
-def _chosen_columns(
-    path: str, description: Description, columns: Sequence[Column] | None, weight: Column | None
-) -> list[Column]:
-    chosen = [name for name in description.types if name != weight] if columns is None else list(columns)
-    if isinstance(columns, str) or not chosen:
-        raise ValueError(f"columns={columns!r} is not allowed; give a list of columns of {path}.")
-    if len(set(chosen)) < len(chosen) or weight in chosen:
-        raise ValueError(f"columns={columns!r}, weight={weight!r} is not allowed; give every column once.")
-    return chosen
-
-
-def _require_columns(
-    path: str,
-    description: Description,
-    used: list[Column],
-    all_columns: bool,
-    first: Description,
-    first_path: str,
-    weight: Column | None,
-) -> None:
-    """Raise unless the file has the columns, as numbers; and the same as the first file, if all are used."""
-    if all_columns and list(description.types) != list(first.types):
-        raise ValueError(
-            f"{path} has the columns {_listed(description.types)}, and {first_path} has {_listed(first.types)}. "
-            "Give columns, by name, that all files have."
-        )
-    for name in used:
-        role = "weight" if name == weight else "columns"
-        if name not in description.types:
-            raise ValueError(f"{path} has no column {name!r}, which {role} names; it has {_listed(description.types)}.")
-        if description.types[name] is None:
-            raise ValueError(
-                f"{path}: column {name!r} does not hold numbers. Leave it out with columns=[…], or encode it first."
-            )
-
-
-def _listed(names: Iterable[Column]) -> str:
-    shown = [repr(name) for name in names]
-    return ", ".join(shown[:8]) + (f", … ({len(shown)} in all)" if len(shown) > 8 else "")
 
 
 def loaded(rows: FileRows) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

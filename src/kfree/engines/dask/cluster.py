@@ -68,10 +68,16 @@ class Cluster:
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self.client.submit(_itself, value, key=f"kfree-{name}-{token()}", pure=False)
 
-    def submit(self, function: Callable[..., Any], *args: Any, key: Any, worker: str | None = None) -> Any:
-        """A future of ``Returned`` for ``function(*args)``; another worker may do it if ``worker`` is busy or dead."""
+    def submit(
+        self, function: Callable[..., Any], *args: Any, key: Any, worker: str | None = None, after: Any = None
+    ) -> Any:
+        """A future of ``Returned`` for ``function(*args)``; another worker does it if ``worker`` is dead.
+
+        It begins when the future ``after`` is done. Dask lets idle workers take tasks that wait in the queue of another
+        one; a task that waits for ``after`` is in no queue.
+        """
         chosen = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        return self.client.submit(returned, function, *args, key=key, pure=False, **chosen)
+        return self.client.submit(returned, function, *args, after=after, key=key, pure=False, **chosen)
 
     def results(self, name: str, futures: Sequence[Any], taken: int, listener: Any = None) -> list[Any]:
         """The results of futures, when all are done; they are cancelled if that fails or is interrupted.
@@ -141,8 +147,8 @@ def token() -> str:
     return uuid4().hex
 
 
-def returned(function: Callable[..., Any], *args: Any) -> Returned:
-    """Runs on a worker."""
+def returned(function: Callable[..., Any], *args: Any, after: Any = None) -> Returned:
+    """Runs on a worker, when the task ``after`` is done."""
     bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
     value = function(*bare)
     return Returned(value, import_module("distributed").get_worker().address, n_bytes(value))

@@ -14,6 +14,7 @@ from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Fingerprints, VisitingOrder
 from kfree.engines.dask import births, tasks
 from kfree.engines.dask.place import Workers
+from kfree.engines.drawing import Region, RegionRows
 from kfree.engines.files.engine import engine_name
 from kfree.engines.files.facts import Drawn, Facts
 from kfree.engines.files.part import Recipe, StreamPart
@@ -42,6 +43,11 @@ class DaskPart(StreamPart):
         done = self._ask(tasks.NEAREST, sites)
         self.n_distances += done.n_distances
         return Recipe.of(sites), Piece(done.nodes)
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Recipe, Partial, RegionRows]:
+        done = self._ask(tasks.DRAWING, (sites, region))
+        self.n_distances += done.sums.n_distances
+        return Recipe.of(sites), Piece(done.sums.nodes), done.rows
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> DaskSweep:  # type: ignore[override]
         super().sweep(sites, lam, order)  # refuses an order

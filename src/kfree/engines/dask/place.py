@@ -13,7 +13,7 @@ from kfree.core.stats import Floats
 from kfree.engines.dask.births import Far, Newborn, Sweep, born, far_rows
 from kfree.engines.dask.cluster import Cluster, token
 from kfree.engines.dask.shares import Share, shares
-from kfree.engines.dask.tasks import FIRST_ROW, NEAREST, Held, Query, Sums
+from kfree.engines.dask.tasks import FIRST_ROW, NEAREST, TASKS_AT_ONCE, Held, Query, Sums
 from kfree.engines.dask.traffic import n_bytes
 from kfree.engines.files.source import Reading
 
@@ -95,11 +95,16 @@ class FilesOnWorkers(Workers):
         return self.rows
 
     def futures(self, name: str, ask: Callable[..., Any], held: Any, shared: Any) -> list[Any]:
-        block, n_rows, workers = self.reading.passes.BLOCK, self.rows.n_rows, list(self.cluster.workers())
-        key, futures = f"kfree-{name}-{token()}", []
+        block, n_rows, n_threads = self.reading.passes.BLOCK, self.rows.n_rows, self.cluster.workers()
+        key, futures, workers = f"kfree-{name}-{token()}", [], list(n_threads)
+        of_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
         for number, (begin, end, place) in enumerate(self.shares(-(-n_rows // block), len(workers))):
             span, worker = (begin * block, min(end * block, n_rows)), workers[place % len(workers)]
-            futures.append(self.cluster.submit(ask, held, shared, *span, key=(key, number), worker=worker))
+            mine, at_once = of_worker[worker], min(n_threads[worker], TASKS_AT_ONCE)
+            after = mine[-at_once] if len(mine) >= at_once else None
+            task = self.cluster.submit(ask, held, shared, *span, key=(key, number), worker=worker, after=after)
+            mine.append(task)
+            futures.append(task)
         return futures
 
     def shares(self, n_blocks: int, n_workers: int) -> Sequence[Share]:

@@ -12,11 +12,15 @@ import numpy as np
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
+from kfree.engines.drawing import Region, RegionRows, joined_rows
 from kfree.engines.files.facts import Drawn, Facts, facts_of, first_counting_row, joined_facts
 from kfree.engines.files.part import Recipe, StreamPart
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
 from kfree.engines.parts import NodeSums, joined
+
+# A worker may run so many tasks of a pass at the same time, if it has the threads.
+TASKS_AT_ONCE = 2
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,12 @@ class Query(NamedTuple):
 
 
 def threads_per_task() -> int:
-    """The threads of a worker, divided among the two tasks that it may run at the same time."""
+    """The threads of a worker, divided among the tasks that it may run at the same time."""
     try:
         n_threads = import_module("distributed").get_worker().state.nthreads
     except ValueError:  # not on a worker
         return 1
-    return max(1, (int(n_threads) + 1) // 2)
+    return max(1, -(-int(n_threads) // TASKS_AT_ONCE))
 
 
 def merged(found: Sequence[NodeSums]) -> NodeSums:
@@ -118,6 +122,26 @@ def _nearest(held: Held, sites: Sites, begin: int, end: int) -> Sums:
     return Sums(held.fewest(partial.by_node(), begin, end), part.n_distances)
 
 
+class SumsAndRows(NamedTuple):
+    """Sums of a pass, and the rows of a region that may be drawn; ``size`` are."""
+
+    sums: Sums
+    rows: RegionRows
+    size: int
+
+
+def _nearest_drawing(held: Held, asked: tuple[Sites, Region], begin: int, end: int) -> SumsAndRows:
+    part = held.part(begin, end)
+    _, partial, rows = part.nearest_drawing(*asked)
+    sums = Sums(held.fewest(partial.by_node(), begin, end), part.n_distances)
+    return SumsAndRows(sums, rows, asked[1].size)
+
+
+def _join_drawing(found: Sequence[SumsAndRows]) -> SumsAndRows:
+    size = found[0].size
+    return SumsAndRows(_join_sums([one.sums for one in found]), joined_rows([one.rows for one in found], size), size)
+
+
 def _sums(held: Held, asked: tuple[Recipe, int], begin: int, end: int) -> NodeSums:
     return held.fewest(held.part(begin, end).sums(*asked).by_node(), begin, end)
 
@@ -154,6 +178,7 @@ def _sq_dists(held: Held, asked: tuple[Recipe, Floats], begin: int, end: int) ->
 LOOK = Query("look", _look, _join_facts)
 FIRST_ROW = Query("first-row", _first_row, _first)
 NEAREST = Query("nearest", _nearest, _join_sums)
+DRAWING = Query("nearest-drawing", _nearest_drawing, _join_drawing)
 SUMS = Query("sums", _sums, merged)
 RESTATE = Query("restate", _restated, _join_sums)
 FINGERPRINTS = Query("fingerprints", _fingerprints, sum)

@@ -14,6 +14,7 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.contract import Fingerprints, VisitingOrder
+from kfree.engines.drawing import Drawing, Region, RegionRows
 from kfree.engines.files.facts import Drawn, chunks_of, opened_chunk
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.files.sums import SumStack
@@ -79,6 +80,17 @@ class StreamPart:
             stack.push(part.nearest(sites)[1].by_node())
             self.n_distances += part.n_distances
         return Recipe.of(sites), Piece(stack.by_node(len(sites.uids)))
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Recipe, Partial, RegionRows]:
+        stack, drawing = SumStack(), Drawing(region, self.n_features)
+        for chunk in self.raw_chunks():
+            part = opened_chunk(chunk, self.frame, self.reading)
+            labels, partial = part.nearest(sites)
+            stack.push(partial.by_node())
+            self.n_distances += part.n_distances
+            inside = part.arrays.to_numpy(part.rows_within(labels, region))
+            drawing.add(chunk.begin, chunk.X, chunk.weight, inside)
+        return Recipe.of(sites), Piece(stack.by_node(len(sites.uids))), drawing.end()
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> StreamSweep:
         if order is not None:

@@ -11,6 +11,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import Fingerprints, VisitingOrder
+from kfree.engines.drawing import Region, RegionRows, joined_rows
 from kfree.engines.files.engine import Place
 from kfree.engines.files.facts import Facts
 from kfree.engines.files.part import Recipe
@@ -51,6 +52,15 @@ class RecordedPart:
     def nearest(self, sites: Sites) -> tuple[Recipe, Partial]:
         (stats,) = self._answer(["nearest", *sites_asked(sites)], lambda: (self._part.nearest(sites)[1].total(),))
         return Recipe.of(sites), Whole(stats)
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Recipe, Partial, RegionRows]:
+        def work_out() -> tuple[Any, ...]:
+            _, partial, rows = self._part.nearest_drawing(sites, region)
+            return partial.total(), joined_rows([rows], region.size)
+
+        asked = ["nearest, drawing", *sites_asked(sites), region.wanted, region.size, region.seed, region.expected]
+        stats, rows = self._answer(asked, work_out)
+        return Recipe.of(sites), Whole(stats), rows
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> RecordedSweep:
         return RecordedSweep(self, self._part.sweep(sites, lam, order), sites, lam)

@@ -10,9 +10,12 @@ import torch
 
 from kfree.core.arrays import Array
 from kfree.core.frame import Frame
+from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.engines.chunked.drawing import nearest_drawing
 from kfree.engines.chunked.engine import ChunkedEngine
-from kfree.engines.contract import generic_direction
+from kfree.engines.contract import Pass, generic_direction
+from kfree.engines.drawing import Region
 from kfree.engines.gpu.device import require_room
 from kfree.engines.gpu.part import GpuPart, in_process
 from kfree.engines.local.engine import LocalEngine, centred_frame, gathered
@@ -40,6 +43,11 @@ class GpuEngine(ChunkedEngine):
 
     def copies(self, rows: Index) -> LocalEngine:
         return LocalEngine("native", in_process(*gathered(self.parts, rows), self.frame))
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, LocalEngine | None, bool]:
+        done, found = nearest_drawing(self, sites, region)
+        rows = LocalEngine("native", in_process(found.X, found.weight, self.frame)) if len(found.keys) else None
+        return done, rows, found.is_all
 
 
 def open_gpu(

@@ -14,6 +14,7 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
+from kfree.engines.drawing import Region, RegionRows, chosen_rows
 from kfree.engines.in_memory.bisection import InMemoryBisection
 from kfree.engines.in_memory.closings import InMemoryClosings
 from kfree.engines.in_memory.exchange import candidates
@@ -125,6 +126,17 @@ class InMemoryPart(ABC):
     def nearest(self, sites: Sites) -> tuple[Array, Partial]:
         labels, _, partial, _ = self.assign(sites, np.inf)
         return labels, partial
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Array, Partial, RegionRows]:
+        labels, partial = self.nearest(sites)
+        inside = self.arrays.to_numpy(self.rows_within(labels, region))
+        rows, keys = chosen_rows(region, inside, self.begin, self.begin + self.n_rows)
+        return labels, partial, RegionRows(keys, *self.copied(rows), is_all=len(rows) == len(inside))
+
+    def rows_within(self, labels: Array, region: Region) -> Array:
+        """The rows of positive weight in the wanted clusters."""
+        inside = self.arrays.of(region.wanted)[labels]
+        return self.arrays.flatnonzero(inside if self.weight is None else inside & (self.weight > 0))
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> PartSweep:
         return InMemorySweep(self, sites, lam, order)

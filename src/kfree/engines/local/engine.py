@@ -13,8 +13,10 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.engines.chunked.drawing import nearest_drawing
 from kfree.engines.chunked.engine import ChunkedEngine
-from kfree.engines.contract import generic_direction
+from kfree.engines.contract import Pass, generic_direction
+from kfree.engines.drawing import Region
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import Part
 
@@ -39,7 +41,14 @@ class RowEngine(ChunkedEngine):
         return generic_direction(self.n_features)
 
     def copies(self, rows: Index) -> LocalEngine:
-        (X, weight), part = gathered(self.parts, rows), self._local[0]
+        return self._in_memory(*gathered(self.parts, rows))
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, LocalEngine | None, bool]:
+        done, found = nearest_drawing(self, sites, region)
+        return done, self._in_memory(found.X, found.weight) if len(found.keys) else None, found.is_all
+
+    def _in_memory(self, X: Any, weight: Floats | None) -> LocalEngine:
+        part = self._local[0]
         return LocalEngine(self.name, LocalPart(part.passes, X, weight, self.frame, part.n_threads))
 
 

@@ -33,6 +33,8 @@ class PathObjective(Objective, GramObjective, Protocol):
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
 
+    def sizes(self, stats: Stats) -> Floats: ...
+
 
 @dataclass(frozen=True)
 class MicroClusters:

@@ -21,19 +21,23 @@ MOST_PASSES = 22
 Step = Callable[[State, SplitMergeObjective], Sites]
 
 
+def started(engine: Engine, sites: Sites, objective: Objective) -> Descent[State]:
+    """The first pass."""
+    state = state_of(sites, engine.nearest(sites), objective)
+    require_finite(state)
+    return Descent(state, [state.cost])
+
+
 def descended(
     engine: Engine,
-    sites: Sites,
+    descent: Descent[State],
     objective: SplitMergeObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
     in_time: Clock = always,
     report: Callable[[Descent[State]], None] | None = None,
 ) -> Descent[State]:
-    """Passes from ``sites`` until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
-    state = state_of(sites, engine.nearest(sites), objective)
-    require_finite(state)
-    descent = Descent(state, [state.cost])
+    """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
     while True:
         if report is not None:
             report(descent)

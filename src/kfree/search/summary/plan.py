@@ -1,4 +1,4 @@
-"""How a limit of memory is divided: chunks that are read, a sample of the rows, and micro-clusters."""
+"""How a limit of memory is divided: chunks that are read, a sample of the rows, micro-clusters, rows of a region."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ _FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
 _CHUNK_COPIES = 4
 # Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
 _MICRO_COPIES = 16
+# When micro-clusters have been searched, rows of a region take the memory of these and of chunks; the sample needs less
+# than is left, since nothing is searched on it any more. A search was measured to take less than so
+# many bytes per row beyond the rows, of which there is one copy, or two if they are a sample.
+_FOR_REGION, _PER_SEARCHED_ROW = 0.92, 104
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
 FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
@@ -21,13 +25,18 @@ FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
 
 @dataclass(frozen=True)
 class Plan:
-    """The rows of a chunk, of the sample, and the most micro-clusters, for ``n_features`` columns."""
+    """The rows of a chunk, of the sample and of a region, and the most micro-clusters, for ``n_features`` columns.
+
+    ``region_sample`` are the rows that are drawn of a region with more than ``region_rows``.
+    """
 
     memory: int
     n_features: int
     chunk_rows: int
     sample_rows: int
     most_micro: int
+    region_rows: int
+    region_sample: int
 
     @classmethod
     def of(cls, memory: int, n_features: int, block: int) -> Plan:
@@ -42,6 +51,7 @@ class Plan:
             chunk_rows,
             min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED),
             int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW)),
+            *(min(int(_FOR_REGION * memory / (_PER_SEARCHED_ROW + n * width)), _MOST_SAMPLED) for n in (1, 2)),
         )
         needed = max(
             int(_CHUNK_COPIES * block * (width + 48) / _FOR_CHUNKS),

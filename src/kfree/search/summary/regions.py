@@ -1,0 +1,203 @@
+"""Regions: the rows of neighbouring clusters in memory, on which the split-merge search of a fit in memory goes on.
+
+A pass over all rows also copies the rows of one region to memory, or a random part of them. The search on these
+proposes clusters for the region. The next pass finds the exact cost of the proposal, which is taken if it is lower, and
+copies the rows of the next region. If all rows of a region are there, its search is that of a fit in memory, with the
+clusters outside held fixed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.drawing import DrawingEngine, Region
+from kfree.engines.registry import open_local
+from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
+from kfree.search.loop import Clock, Descent, always, require_finite
+from kfree.search.summary.exact import LEAST_SHARE
+
+# All clusters are searched at once if a random sample has so many rows per cluster.
+_ROWS_PER_CLUSTER = 32
+# Sampling raises the cost by about clusters / rows. Below this share, regions with more of the rows find nothing else.
+_SAMPLING_SHARE = 1e-3
+# There are at most so many regions, whatever the number of rows, since each takes a pass.
+_MOST_REGIONS = 6
+# Regions are made smaller than memory allows, by this factor, because their rows are estimated.
+_MARGIN = 1.1
+# Rows that are shifted at a time.
+_AT_ONCE = 1 << 14
+# So many passes are left for Lloyd's iterations, which follow.
+_LEFT_FOR_LLOYD = 2
+
+# The search of a fit in memory: from rows, an objective, sites and the room for more clusters to a state.
+Search = Callable[[SampleEngine, SplitMergeObjective, Sites, int | None], State]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``n_rows`` of a region at most, ``n_sampled`` if it has more, ``max_clusters`` or None, ``most_passes``, and the
+    ``seed`` of draws."""
+
+    n_rows: int
+    n_sampled: int
+    max_clusters: int | None
+    most_passes: int
+    seed: int
+    in_time: Clock = always
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Sites for the next pass, and the weight that each is expected to have."""
+
+    sites: Sites
+    weight: Floats
+
+
+def searched_by_regions(
+    engine: DrawingEngine,
+    start: Proposal,
+    objective: SplitMergeObjective,
+    search: Search,
+    limits: Limits,
+    report: Callable[[Descent[State]], None] | None = None,
+) -> Descent[State]:
+    """Rounds over regions that cover all clusters, until a round gains less than ``LEAST_SHARE`` per pass."""
+    rounds = _Rounds(engine, limits)
+    proposal, region = start, rounds.upcoming(start)
+    descent: Descent[State] | None = None
+    while True:
+        done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
+        new = state_of(proposal.sites, done, objective)
+        if descent is None:
+            require_finite(new)
+            descent = Descent(new, [new.cost])
+        else:
+            descent.n_iter += 1
+            if new.cost < descent.state.cost:
+                descent.state = new
+                descent.cost_history.append(new.cost)
+        rounds.count(descent.state.cost)
+        if report is not None:
+            report(descent)
+        if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
+            return descent
+        proposal = _proposed(descent.state, region, rows, is_all, objective, search, limits.max_clusters)
+        region = rounds.upcoming(proposal)
+
+
+class _Rounds:
+    """Which clusters the next region has, by their uids; every round divides all clusters in another way."""
+
+    def __init__(self, engine: DrawingEngine, limits: Limits):
+        self._n_rows, self._limits = engine.n_counting, limits
+        self._per_weight = engine.n_counting / engine.total_weight
+        self._queue: list[Index] = []
+        self._n_rounds = self._n_passes = 0
+        self._begun_at = np.inf
+        self.are_over = False
+
+    def upcoming(self, proposal: Proposal) -> Index:
+        """The uids of the next region."""
+        if not self._queue:
+            self._queue = self._divided(proposal)
+            self._n_rounds += 1
+        return self._queue.pop(0)
+
+    def region(self, proposal: Proposal, uids: Index) -> Region:
+        """What the next pass is to draw."""
+        wanted = np.isin(proposal.sites.uids, uids)
+        expected = float(proposal.weight[wanted].sum()) * self._per_weight
+        size = self._limits.n_rows if expected <= self._limits.n_rows else self._limits.n_sampled
+        return Region(wanted, size, self._limits.seed + self._n_rounds, expected)
+
+    def count(self, cost: float) -> None:
+        """A pass was made; the last one of a round decides whether there is another."""
+        self._n_passes += 1
+        if not self._queue:
+            self.are_over = not cost < (1.0 - self._n_passes * LEAST_SHARE) * self._begun_at
+            self._begun_at, self._n_passes = cost, 0
+
+    def _divided(self, proposal: Proposal) -> list[Index]:
+        n_clusters, sampled = len(proposal.sites.uids), self._limits.n_sampled
+        is_first = self._n_rounds == 0
+        if (is_first and _ROWS_PER_CLUSTER * n_clusters <= sampled) or n_clusters <= _SAMPLING_SHARE * sampled:
+            return [proposal.sites.uids]
+        n_regions = min(math.ceil(_MARGIN * self._n_rows / self._limits.n_rows), _MOST_REGIONS, n_clusters)
+        rng = np.random.RandomState(self._limits.seed + self._n_rounds)
+        return [proposal.sites.uids[places] for places in divided(proposal, n_regions, rng)]
+
+
+def divided(proposal: Proposal, n_regions: int, rng: np.random.RandomState) -> list[Index]:
+    """Clusters in regions of about the same weight, by repeated cuts across random directions in which they spread."""
+
+    def cut(places: Index, n_regions: int) -> list[Index]:
+        if n_regions <= 1 or len(places) <= 1:
+            return [places]
+        centres, weight = proposal.sites.centres[places], proposal.weight[places]
+        spread = centres - np.average(centres, axis=0, weights=weight)
+        axis = (rng.normal(size=len(places)) * np.sqrt(weight)) @ spread
+        order = np.argsort(spread @ axis, kind="stable")
+        until = np.searchsorted(np.cumsum(weight[order]), weight.sum() * (n_regions // 2) / n_regions)
+        n_first = int(np.clip(until + 1, 1, len(places) - 1))
+        first, rest = places[order[:n_first]], places[order[n_first:]]
+        return cut(first, n_regions // 2) + cut(rest, n_regions - n_regions // 2)
+
+    return [np.sort(places) for places in cut(np.arange(len(proposal.weight)), n_regions)]
+
+
+def _proposed(
+    state: State,
+    uids: Index,
+    rows: SampleEngine | None,
+    is_all: bool,
+    objective: SplitMergeObjective,
+    search: Search,
+    max_clusters: int | None,
+) -> Proposal:
+    """The result of a search on the rows of a region, and the means of the other clusters."""
+    occupied = state.stats.n > 0
+    means, weight = recentred(state, objective), state.stats.n[occupied]
+    inside = np.isin(means.uids, uids)
+    if rows is None or not inside.any():
+        return Proposal(means, weight)
+    if not is_all:
+        rows = _matched(rows, state, occupied, inside)
+    room = None if max_clusters is None else max_clusters - int((~inside).sum())
+    found = search(rows, objective, means.kept(inside), room)
+    new = recentred(found, objective)
+    found_weight = found.stats.n[found.stats.n > 0]
+    all_uids = np.concatenate([means.uids[~inside], new.uids])
+    order = np.argsort(all_uids)  # oldest first
+    centres = np.vstack([means.centres[~inside], new.centres])[order]
+    sites = Sites(centres, all_uids[order], new.next_uid)
+    return Proposal(sites, np.concatenate([weight[~inside], found_weight])[order])
+
+
+def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> SampleEngine:
+    """The same rows, weighted and shifted so that every cluster has the weight and the mean that all its rows have.
+
+    So a cluster has the centre here that it has among all rows. One without any of the rows is a row at its mean.
+    """
+    places = np.flatnonzero(occupied)[inside]
+    sites, whole = state.sites.kept(np.isin(np.arange(len(occupied)), places)), state.stats.take(places)
+    done, frame = rows.nearest(sites), rows.frame
+    labels, some = rows.labels(done.assignment), done.stats
+    seen = some.n > 0
+    mean = whole.sum / whole.n[:, None]
+    n_seen = np.where(seen, some.n, 1.0)
+    shift = np.zeros_like(mean) if frame.unit else mean - some.sum / n_seen[:, None]
+    points = np.vstack([np.empty((rows.n_rows, mean.shape[1])), frame.outward(mean[~seen])])
+    for begin in range(0, rows.n_rows, _AT_ONCE):
+        some_rows = np.arange(begin, min(begin + _AT_ONCE, rows.n_rows))
+        points[some_rows] = frame.outward(rows.rows(some_rows) + shift[labels[some_rows]])
+    weight = np.concatenate([row_weights(rows) * (whole.n / n_seen)[labels], whole.n[~seen]])
+    return open_local(rows.name, points, weight=weight, unit=frame.unit, frame=frame)
