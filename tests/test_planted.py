@@ -574,6 +574,12 @@ MISTAKES = {
         "_distinct(rows)",
         ["estimators/test_advice.py", "no_advice and ten"],
     ),
+    "rows on a circle gather in the middle of the disc": (
+        "search/path/circles.py",
+        "np.sqrt(rng.uniform(size=len(pair)))",
+        "rng.uniform(size=len(pair))",
+        ["search/test_circles.py", "fill_a_disc"],
+    ),
     "a round of seeds forgets the rounds before": (
         "search/path/seeds.py",
         "sq_dist = np.minimum(sq_dist, engine.sq_dists(assignment, sites.centres))",

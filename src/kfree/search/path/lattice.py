@@ -15,6 +15,7 @@ from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import SampleEngine, row_weights
 from kfree.engines.registry import open_local
+from kfree.search.path.circles import circles_in, spread_over_disc
 from kfree.search.path.one_hot import one_hot_groups, spread_over_cells
 
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
@@ -49,7 +50,7 @@ def _step(values: Floats, deviation: float) -> float:
 
 
 def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.RandomState) -> SampleEngine:
-    """An engine of the same rows with noise in the columns on a lattice, or the same one if there are none.
+    """An engine of the same rows with noise in columns on a lattice or a circle, or the same one if there are none.
 
     Directions and points of a kernel's feature space have no such columns.
     """
@@ -57,11 +58,14 @@ def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.Random
         return engine
     rows = engine.rows(np.arange(engine.n_rows))
     steps = lattice_steps(rows)
-    if not steps.any():
+    circles = circles_in(rows)
+    if not steps.any() and not circles:
         return engine
     noisy = rows + steps * rng.uniform(-0.5, 0.5, size=rows.shape)
     for group in one_hot_groups(rows):
         spread = spread_over_cells(rows[:, group], rng)
         noisy[:, group] = noisy[:, group] if spread is None else spread
+    for j, circle in circles.items():
+        noisy[:, j : j + 2] = spread_over_disc(rows[:, j : j + 2], *circle, rng)
     plain = Frame.plain(engine.n_features)
     return open_local(engine.few_rows_name, noisy, weight=row_weights(engine), frame=plain)
