@@ -1,13 +1,16 @@
 """How much of a pass one thread must do alone: what 16 threads would wait for.
 
 Every pass runs on one thread. The share is the processor time outside of parallel sections over that of the whole call,
-the least of several calls. ``python benchmarks/serial_share.py`` prints a line for each pass and size; the aim is 2 %.
+the least of several calls. ``python benchmarks/serial_share.py`` prints a line for each pass and size, and keeps all of
+them if no sizes were named; the aim is 2 %.
 """
 
 import argparse
+import platform
 import time
 
 import numpy as np
+from ratio import RESULTS
 
 from kfree.native import _core
 
@@ -62,14 +65,27 @@ def measured(call):
     return total, max(share, 0.0)
 
 
+def line(n, d, k, name, total, share):
+    return f"| {n:,} × {d}, k={k} | {name} | {total:.2f} | {share:.2%} |"
+
+
+def kept(lines):
+    """The table of all sizes."""
+    head = f"One thread of {platform.machine()}: the time of a call, and the share of it outside of parallel sections."
+    return "\n".join([head, "", "| rows, sites | pass | ms | serial |", "|---|---|---|---|", *lines, ""])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="*", default=range(len(SIZES)), help="numbers of the sizes to run")
-    for number in parser.parse_args().sizes:
+    parser.add_argument("--sizes", type=int, nargs="*", help="numbers of the sizes to run (default: all)")
+    wanted, lines = parser.parse_args().sizes, []
+    for number in wanted or range(len(SIZES)):
         n, d, k = SIZES[number]
         for name, call in passes(n, d, k).items():
-            total, share = measured(call)
-            print(f"{n:>7,} x {d:<3} k={k:<4} {name:<20} {total:9.2f} ms {share:7.2%} serial", flush=True)
+            lines.append(line(n, d, k, name, *measured(call)))
+            print(lines[-1], flush=True)
+    if not wanted:
+        (RESULTS / "serial_share.md").write_text(kept(lines))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,18 @@ from tests import spoiled
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
+    "clusters of which the cheapest pair is one are not compared": (
+        "search/path/best_by_k.py",
+        "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
+        "near = np.argsort(least)[:1]",
+        ["search/test_lambda_path.py", "near_clusters and anywhere"],
+    ),
+    "rows of no weight are farthest": (
+        "engines/in_memory/potential.py",
+        "        saving[self._part.weight == 0] = 0.0  # … but a row of no weight saves nothing, wherever it is\n",
+        "",
+        ["estimators/test_weights.py", "infinitely_far"],
+    ),
     "absent blocks make further nodes of the last share": (
         "engines/dask/tasks.py",
         "if end < self.n_rows or first % (1 << level):",

@@ -145,8 +145,8 @@ MISTAKES = {
     ),
     "a merged cluster whose neighbours keep their old penalties": (
         "graph/cut_merge.cpp",
-        "if (!taken && (",
-        "if (taken && (",
+        "(partners_.has(x, kept) || partners_.has(x, gone))",
+        "partners_.has(x, gone)",
         ("native/test_cut.py", "contracted"),
     ),
     "a floor above the cost": (

@@ -40,7 +40,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
             )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._mixture_ = data.frame, descent.state.parameters
-        self.labels_ = descent.state.r.argmax(axis=1).astype(np.int32)
+        # By the mixture that is published, as predict does: the last responsibilities are those that it was made from.
+        self.labels_ = self._labels_by(self._mixture_.rule.costs(data.rows))
         self.n_clusters_ = descent.state.n_clusters
         self.cost_, self.cost_history_ = descent.state.cost, np.array(descent.cost_history)
         self.cluster_centers_ = data.frame.outward(self._mixture_.means)
@@ -60,8 +61,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         -------
         probabilities : ndarray of shape (n_samples, n_clusters_)
         """
-        costs = self._costs(X)
-        return responsibilities(self._mixture_.log_weight - costs)[0]
+        return self._probabilities_by(self._costs(X))
 
     def predict(self, X):
         """The most probable cluster of each row.
@@ -74,7 +74,13 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self.predict_proba(X).argmax(axis=1).astype(np.int32)
+        return self._labels_by(self._costs(X))
+
+    def _probabilities_by(self, costs):
+        return responsibilities(self._mixture_.log_weight - costs)[0]
+
+    def _labels_by(self, costs):
+        return self._probabilities_by(costs).argmax(axis=1).astype(np.int32)
 
     def _costs(self, X):
         """−log p(row | cluster), (n, k)."""

@@ -37,7 +37,10 @@ class GramStats:
     @classmethod
     def of(cls, stats: Stats, objective: GramObjective) -> GramStats:
         gram = stats.sum @ stats.sum.T
-        costs = objective.merge_costs_by_gram(stats.n, np.diagonal(gram), gram, slice(None))
+        costs, sq_sum = np.empty_like(gram), np.diagonal(gram)
+        for begin in range(0, len(gram), _AT_ONCE):  # all at once would take several times the memory
+            some = slice(begin, begin + _AT_ONCE)
+            costs[some] = objective.merge_costs_by_gram(stats.n, sq_sum, gram[some], some)
         return cls(objective, stats.n.copy(), gram, costs)
 
     def copy(self) -> GramStats:
@@ -62,7 +65,7 @@ class _Kept:
 
 def merge_all(stats: Stats, objective: GramObjective) -> Merges:
     """Merge the cheapest pair until one cluster is left."""
-    return agglomerate(GramStats.of(stats, objective), _Kept())
+    return agglomerate(GramStats.of(stats, objective), _Kept(), spoil=True)
 
 
 def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
