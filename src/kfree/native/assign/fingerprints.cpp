@@ -16,8 +16,6 @@ uint64_t hashed(uint64_t row) {
   return z ^ (z >> 31);
 }
 
-constexpr int64_t TURNS = 4;
-
 }  // namespace
 
 void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threads, uint64_t* sum) {
@@ -25,13 +23,11 @@ void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threa
   const auto first_row = static_cast<uint64_t>(rows.first_block * BLOCK);
   std::mutex adding;
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
-    // Rows in turn, so that an addition need not wait for the one before where neighbours are in one cluster.
-    std::vector<uint64_t> own(TURNS * k, 0);
+    std::vector<uint64_t> own(k, 0);
     for (int64_t b; (b = worker.next()) >= 0;)
-      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i)
-        own[TURNS * label[i] + i % TURNS] += hashed(first_row + i);
+      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) own[label[i]] += hashed(first_row + i);
     std::lock_guard lock(adding);
-    for (int64_t j = 0; j < TURNS * k; ++j) sum[j / TURNS] += own[j];
+    for (int64_t j = 0; j < k; ++j) sum[j] += own[j];
   });
 }
 
