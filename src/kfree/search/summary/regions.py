@@ -92,7 +92,7 @@ def searched_by_regions(
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
             return descent
         proposal = _proposed(descent.state, region, rows, is_all, objective, search, limits.max_clusters)
-        region = rounds.upcoming(proposal)
+        region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
 
 class _Rounds:
