@@ -59,6 +59,15 @@ def noise_columns(rng):
     return np.hstack([X, X.std() * rng.normal(size=(len(X), 8))]), y
 
 
+def embeddings(rng, k=8, d=384, n=1000, alike=0.3):
+    """Unit rows around a topic each: rows of a topic have the cosine ``alike``, on average, and others about 0."""
+    topics = rng.normal(size=(k, d))
+    topics /= np.linalg.norm(topics, axis=1, keepdims=True)
+    y = rng.integers(k, size=n)
+    X = np.sqrt(alike) * topics[y] + np.sqrt((1 - alike) / d) * rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
 def strips(rng, ratio, n=1000):
     y = np.repeat(np.arange(4), n // 4)
     X = rng.normal(size=(len(y), 2)) * [ratio, 1.0]
@@ -118,6 +127,7 @@ ANSWERS = {
     "closer: 4 sd, 10 columns": lambda rng: blobs(rng, d=10, gap=4.0),
     "128 columns, 6 sd": lambda rng: blobs(rng, d=128),
     "512 columns, 6 sd": lambda rng: blobs(rng, d=512),
+    "embeddings of 8 topics": embeddings,
     "sizes 100 : 1": lambda rng: blobs(rng, sizes=[1000, 316, 100, 31, 10], gap=10.0),
     "one big, four of 2 %": lambda rng: blobs(rng, sizes=[920, 20, 20, 20, 20], gap=10.0),
     "3 % outliers": lambda rng: with_outliers(rng, 0.03),

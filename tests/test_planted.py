@@ -570,9 +570,15 @@ MISTAKES = {
     ),
     "groups are sought across clusters": (
         "estimators/_column_advice.py",
-        "np.unique(rows[labels == cluster], axis=0)",
-        "np.unique(rows, axis=0)",
+        "_distinct(rows[labels == cluster])",
+        "_distinct(rows)",
         ["estimators/test_advice.py", "no_advice and ten"],
+    ),
+    "a round of seeds forgets the rounds before": (
+        "search/path/seeds.py",
+        "sq_dist = np.minimum(sq_dist, engine.sq_dists(assignment, sites.centres))",
+        "sq_dist = engine.sq_dists(assignment, sites.centres)",
+        ["search/test_path_parts.py", "seeds_are_distinct"],
     ),
     "halves are drawn from all rows alike": (
         "search/path/halves.py",

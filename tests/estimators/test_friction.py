@@ -98,7 +98,7 @@ def test_one_thread_is_one_thread(X):
 
 def test_groups_are_not_taken_for_y(X):
     shop = np.repeat(["north", "south"], 75)
-    with pytest.raises(ValueError, match="y holds names, such as north.*the parameter groups"):
+    with pytest.raises(ValueError, match="y holds names, such as 'north'.*the parameter groups"):
         HardHDP(9.0, 9.0).fit(X, shop)
     with pytest.raises(ValueError, match="y holds names"):
         HardHDP(9.0, 9.0).partial_fit(X, shop.tolist())

@@ -3,6 +3,9 @@
 import os
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from kfree import DPMeans, GraphDPMeans, KMeans, OnlineDPMeans, TableEncoder, choose_k
@@ -55,6 +58,50 @@ def test_masked_values_are_refused(name):
     if hasattr(model, "predict"):
         with pytest.raises(ValueError, match="X is a masked array with 2 masked value"):
             model.predict(X, **extra)
+
+
+NO_NUMBERS = {
+    "dates": (lambda: rows().astype("datetime64[s]"), r"X holds dates or durations \(datetime64"),
+    "a column of dates": (
+        lambda: pd.DataFrame({"a": rows()[:, 0], "day": pd.date_range("2020", periods=12)}),
+        r"dates or durations in 1 column\(s\): 'day'",
+    ),
+    "dates of polars": (
+        lambda: pl.DataFrame({"day": pd.date_range("2020", periods=12).to_numpy()}),
+        r"dates or durations in 1 column\(s\): 'day'",
+    ),
+    "dates of pyarrow": (
+        lambda: pa.table({"day": pd.date_range("2020", periods=12).to_numpy()}),
+        r"dates or durations in 1 column\(s\): 'day'",
+    ),
+    "rows that are not computed": (lambda: pl.DataFrame(rows()).lazy(), r"LazyFrame.*X\.collect\(\)"),
+    "no columns": (lambda: pd.DataFrame(rows())[[]], r"0 feature\(s\)"),
+    "gaps of pyarrow": (
+        lambda: pa.table({"a": pa.array([None, *range(11)]), "b": rows()[:, 1]}),
+        r"1 NaN or inf value\(s\) in 1 column\(s\); the first is column 0 \('a'\)",
+    ),
+    "words of pyarrow": (
+        lambda: pa.table({"a": pa.array(["u", "v"] * 6).dictionary_encode(), "b": rows()[:, 1]}),
+        r"not numbers in 1 column\(s\): 'a'",
+    ),
+    "a dict": (lambda: {"a": [1.0, 2.0]}, "X is a dict"),
+}
+
+
+@pytest.mark.parametrize("name", ["DPMeans", "BayesianKMeans", "SpectralDPMeans"])
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_holds_no_numbers_is_named(kind, name):
+    make, message = NO_NUMBERS[kind]
+    with pytest.raises((ValueError, TypeError), match=message):
+        fitted(name, make())
+
+
+@pytest.mark.parametrize("name", TAKES_SPARSE)
+def test_frames_of_sparse_columns_are_sparse_rows(name):
+    frame = pd.DataFrame(rows()).astype(pd.SparseDtype("float64", 0.0))
+    model, extra = fitted(name, frame)
+    np.testing.assert_array_equal(model.labels_, fitted(name, frame.sparse.to_coo())[0].labels_)
+    np.testing.assert_array_equal(model.predict(frame, **extra), model.labels_)
 
 
 def test_masked_weights_centres_and_graphs_are_refused():

@@ -73,6 +73,9 @@ BAD_WEIGHTS = {
     "all zero": ([0, 0, 0, 0], "all values of sample_weight are zero"),
     "too short": ([1, 1, 1], "3 values for 4 rows"),
     "two-dimensional": (np.ones((4, 1)), "has 2 dimensions"),
+    "text": (np.array(["1", "2", "3", "4"]), "sample_weight holds text or dates"),
+    "dates": (np.arange(4).astype("datetime64[s]"), "sample_weight holds text or dates"),
+    "a dict": ({0: 1.0}, "sample_weight is a dict"),
 }
 
 
@@ -80,7 +83,7 @@ BAD_WEIGHTS = {
 @pytest.mark.parametrize("bad", BAD_WEIGHTS)
 def test_bad_weights(make, bad):
     weight, message = BAD_WEIGHTS[bad]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make().fit(np.arange(8.0).reshape(4, 2), sample_weight=weight)
 
 

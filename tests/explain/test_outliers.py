@@ -1,5 +1,8 @@
 """outlier_score, predict(allow_new=True) and noise=: what they promise."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,6 +21,7 @@ from kfree import (
     OnlineDPMeans,
     SpectralDPMeans,
 )
+from kfree.estimators._noise import without_noise
 from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
 
 CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
@@ -246,6 +250,22 @@ def test_noise_is_left_out(name, make, rng):
     summary = model.summary(make(rows))
     assert (summary.n_noise, [c.size for c in summary.clusters]) == (30, np.bincount(alone.labels_).tolist())
     assert "30 of them in no cluster" in str(summary)
+
+
+def test_noise_warns_of_the_last_search_alone(rng):
+    calls = []
+
+    def search(rows, weight):
+        calls.append(weight)
+        warnings.warn(f"search {len(calls)}", UserWarning, stacklevel=1)
+        return SimpleNamespace(labels=np.zeros(len(rows), dtype=np.int32))
+
+    rows = np.append(rng.normal(size=50), [90.0, 95.0])[:, None]
+    with pytest.warns(UserWarning, match="search") as told:
+        left_out = without_noise(0.04, rows, None, search, lambda found: [(slice(None), np.abs(rows))])[1]
+    assert np.flatnonzero(left_out).tolist() == [50, 51]
+    assert len(calls) > 1
+    assert [str(warning.message) for warning in told] == [f"search {len(calls)}"]
 
 
 def test_noise_counts_rows_of_weight_only(rng):

@@ -141,6 +141,22 @@ def test_staircase_tree_and_graph(rng, X, ax):
     assert numbers(graph.plot(ax=figure.Figure().add_subplot(), names=False)) == []
 
 
+@pytest.mark.parametrize("n_rows", [40, 300])
+def test_the_inside_of_a_tree_can_be_seen(n_rows, rng, ax):
+    y = np.arange(n_rows) % 3
+    tree = AgglomerativeBayes().fit(rng.normal(size=(n_rows, 3)) + 12 * np.eye(3)[y])
+    tree.plot(ax=ax)
+    assert tree.n_clusters_ == 3
+    ax.figure.canvas.draw()
+    drawn = tree.linkage_[-60:, 2]
+    inside = np.column_stack([np.zeros(2), [drawn[drawn > 0][0], drawn[-3]]])
+    low, high = ax.get_ylim()
+    axis = ax.transData.transform([[0, low], [0, high]])[:, 1]
+    seen = ax.transData.transform(inside)[:, 1]
+    assert 0.4 < (seen[1] - seen[0]) / (axis[1] - axis[0]) < 0.6
+    assert ax.transData.inverted().transform([[0, seen[1]]])[0, 1] == pytest.approx(drawn[-3])
+
+
 def test_a_tree_has_the_colours_of_its_labels(rng, ax):
     from matplotlib.colors import to_rgb
 

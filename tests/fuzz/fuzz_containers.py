@@ -84,6 +84,24 @@ def polars_frame(rows):
     return pl.DataFrame(_float64(rows), schema=[f"c{i}" for i in range(rows.shape[1])], orient="row")
 
 
+def sparse_frame(rows):
+    return pd.DataFrame(_float64(rows)).astype(pd.SparseDtype("float64", 0.0))
+
+
+def lazy_frame(rows):
+    return polars_frame(rows).lazy()
+
+
+def arrow_gaps(rows):
+    columns = [[None if value == 1.0 else value for value in column] for column in _float64(rows).T.tolist()]
+    return pa.table({f"c{i}": pa.array(column, type=pa.float64()) for i, column in enumerate(columns)})
+
+
+def dates(rows):
+    with np.errstate(all="ignore"):
+        return np.clip(np.nan_to_num(_float64(rows)), -1e9, 1e9).astype("datetime64[s]")
+
+
 def arrow_table(rows):
     return pa.table({f"c{i}": column for i, column in enumerate(_float64(rows).T)})
 
@@ -182,6 +200,10 @@ CONTAINERS = {
     "mixed frame": mixed_frame,
     "polars": polars_frame,
     "arrow": arrow_table,
+    "arrow, gaps": arrow_gaps,
+    "sparse frame": sparse_frame,
+    "lazy polars": lazy_frame,
+    "dates": dates,
     **{name: sparse(kind) for name, kind in SPARSE.items()},
     "CSR, 64-bit": long_index,
     "CSR, unsorted": unsorted,

@@ -21,7 +21,7 @@ MISTAKES = {
         "rows/site_tree.cpp",
         "    if (nodes_[n].n_panels == 1) break;\n",
         "    break;\n",
-        ("native/test_site_tree.py", "streams"),
+        ("native/test_site_tree.py", "where_centres_are_now"),
     ),
     "a tie between boxes that goes to the first found": (
         "rows/site_tree.hpp",
@@ -145,8 +145,8 @@ MISTAKES = {
     ),
     "a merged cluster whose neighbours keep their old penalties": (
         "graph/cut_merge.cpp",
-        "stale_[x] = 1;",
-        "stale_[x] = 0;",
+        "(partners_.has(x, kept) || partners_.has(x, gone))",
+        "partners_.has(x, gone)",
         ("native/test_cut.py", "contracted"),
     ),
     "a floor above the cost": (
@@ -163,8 +163,8 @@ MISTAKES = {
     ),
     "a lost partner that nobody misses": (
         "trees/closest_pairs.cpp",
-        "stale_[c] || partner_[c] == a || partner_[c] == b;",
-        "stale_[c] || partner_[c] == b;",
+        "if (partners_.has(c, a) || partners_.has(c, b))",
+        "if (partners_.has(c, b))",
         ("estimators/test_agglomerative_bayes.py", SAME_TREE),
     ),
     "who pointed at a merged cluster stays where it was": (
@@ -174,7 +174,7 @@ MISTAKES = {
         ("estimators/test_agglomerative_bayes.py", SAME_TREE),
     ),
     "a tie that goes to the later pair": (
-        "trees/closest_pairs.hpp",
+        "core/partners.hpp",
         "a < other.a : b < other.b;",
         "a < other.a : b > other.b;",
         ("estimators/test_agglomerative_bayes.py", "ties_go"),

@@ -145,6 +145,15 @@ def test_streams(settings, rng):
     np.testing.assert_array_equal(native.events_, twin.events_)
 
 
+@pytest.mark.parametrize("engine", ["native", "reference"])
+def test_rows_are_compared_with_where_centres_are_now(engine):
+    """Every second centre is drawn to the right, and is then the nearest of rows that were nearer to the next one."""
+    places = np.arange(1200.0)
+    rows = np.concatenate([places, places[::2] + 0.44, places[::2] + 0.56])[:, None]
+    model = OnlineDPMeans(0.45**2, search="published", engine=engine).partial_fit(rows)
+    np.testing.assert_array_equal(model.labels_[1200:], np.tile(np.arange(0, 1200, 2), 2))
+
+
 def test_merging(rng):
     X = rng.normal(size=(1150, 1))
     native, twin = (OnlineDPMeans(2e-8, search="published", engine=engine) for engine in ("native", "reference"))

@@ -9,7 +9,7 @@ import pytest
 
 from kfree import DPMeans, lambda_path
 from kfree.report import embedded, page, steps, write_report
-from kfree.report.data import number, packed, report_data
+from kfree.report.data import INFINITE, number, packed, report_data
 from kfree.report.steps import colours, slider_steps
 
 
@@ -129,3 +129,10 @@ def test_an_old_page_is_kept_when_a_new_one_cannot_be_made(tmp_path, fitted):
     with pytest.raises(ValueError, match="X has 3 rows and the model was fitted with 200"):
         write_report(path, fitted[0], np.zeros((3, 4)))
     assert path.read_text() == "old"
+
+
+def test_infinite_effects_keep_their_sign():
+    X = np.column_stack([np.repeat([0.0, 1.0], 30), np.tile([0.0, 0.5, 1.0], 20)])
+    data = report_data(DPMeans(target_k=2).fit(X), X, ["plan", "x"])
+    own = next(step for step in data["steps"] if step["own"])
+    assert sorted(effects[0] for effects in own["effects"]) == [-INFINITE, INFINITE]

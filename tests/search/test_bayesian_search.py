@@ -17,7 +17,7 @@ from kfree.objectives.priors import informed_by_data
 from kfree.search.evidence import bayesian
 from kfree.search.evidence.bayesian import Merge, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
-from kfree.search.evidence.overlap import criteria
+from kfree.search.evidence.overlap import Criteria, criteria
 from kfree.search.evidence.oversplit import Oversplit, merged_back
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 
@@ -141,3 +141,11 @@ def test_of_many_rows_a_sample_is_searched_first(max_clusters, monkeypatch):
     assert sampled.free_energy_ <= usual.free_energy_ + 1e-9 * abs(usual.free_energy_)
     assert (np.diff(sampled.free_energy_history_) <= 0).all()
     assert len(sampled.free_energy_history_) < len(usual.free_energy_history_)
+
+
+def test_criteria_that_are_kept_are_those_of_the_state(problem, rng):
+    engine, objective, _ = problem
+    kept, states = Criteria(), [labelled(problem, rng.integers(3, size=400)) for _ in range(2)]
+    for state in [states[0], states[0], states[1], states[0]]:
+        for found, expected in zip(kept(state, engine, objective), criteria(state, engine, objective), strict=True):
+            np.testing.assert_array_equal(found, expected)

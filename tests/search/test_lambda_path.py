@@ -81,6 +81,19 @@ def test_the_ladder_is_no_worse_than_greedy_merging_and_never_rises(rng):
     assert (np.diff(best_by_k.costs(40)) <= 1e-9).all()
 
 
+@pytest.mark.parametrize("metric", OBJECTIVES)
+@pytest.mark.parametrize("lattice", [False, True], ids=["anywhere", "ties"])
+def test_only_near_clusters_are_compared_where_there_are_many(rng, monkeypatch, metric, lattice):
+    X = rng.integers(1, 30, size=(600, 2)).astype(float) if lattice else rng.standard_cauchy(size=(600, 2))
+    weight = rng.integers(1, 9, size=600).astype(float)
+    found = []
+    for many in (64, 10**9):
+        monkeypatch.setattr("kfree.search.path.best_by_k._MANY", many)
+        engine = open_engine("auto", X, weight=weight, unit=metric == "cosine")
+        found.append(BestByK(engine, OBJECTIVES[metric](0.0)).costs(150))
+    np.testing.assert_array_equal(*found)
+
+
 def slow_pairs(X, centres, n_nearest):
     """Each centre with its nearest ones; rows and centres without what lies off the flat that the centres span."""
     nearest = [int(np.argmin([((x - c) ** 2).sum() for c in centres])) for x in X]

@@ -10,13 +10,15 @@ from kfree.core.stats import Stats
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges
 from kfree.search.path.cells import neighbours, off_span
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis
-from kfree.search.path.outliers import far_rows
+from kfree.search.path.outliers import _sq_distances, far_rows
+from kfree.search.path.seeds import spread_seeds
 
 
 def local(X):
@@ -151,6 +153,36 @@ def test_no_row_of_a_gaussian_or_a_uniform_cube_is_far(rng, d):
         rng.normal(size=(1000, d)) * np.arange(1, d + 1),
     ):
         assert not far_rows(local(X)).any()
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+def test_distances_by_inner_products_are_those_of_the_rows(far, rng):
+    X = rng.normal(size=(60, 70)) + 1e3
+    X[0] += far
+    X[7] = X[30]
+    expected = ((X[:, None] - X[None, :20]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(_sq_distances(local(X), 20), expected, rtol=1e-6 if far else 1e-9)
+
+
+def test_seeds_are_distinct_rows_of_positive_weight(rng):
+    X, weight = rng.normal(size=(50, 3)), rng.integers(2, size=50) + 0.0
+    engine = open_local("auto", X, weight=weight)
+    for n_seeds in (1, 7, 500):
+        seeds = engine.frame.outward(spread_seeds(engine, n_seeds, np.random.RandomState(0)))
+        assert len(seeds) == min(n_seeds, int(weight.sum())) == len(np.unique(seeds, axis=0))
+        nearest = ((seeds[:, None] - X[weight > 0]) ** 2).sum(axis=2).min(axis=1)
+        np.testing.assert_allclose(nearest, 0, atol=1e-20)
+
+
+def test_seeds_in_rounds_cost_what_seeds_one_by_one_cost(rng):
+    X, _ = blobs(rng, n=600, d=2, k=12, spread=20.0)
+    X[:3] *= 100.0  # few rows with nearly all of the cost
+    engine, cost = local(X), {}
+    for seeding in (spread_seeds, lambda *a: greedy_k_means_plus_plus(*a, n_trials=1)):
+        seeds = [seeding(engine, 60, np.random.RandomState(j)) for j in range(20)]
+        cost[seeding] = np.mean([engine.sq_distances(one).min(axis=1).sum() for one in seeds])
+    in_rounds, one_by_one = cost.values()
+    assert in_rounds < 1.25 * one_by_one
 
 
 NOTHING_THERE = {

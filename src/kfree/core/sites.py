@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Stats, Used, used_by_none
+from kfree.core.stats import Floats, Index, Stats, Used, no_groups
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Sites:
 
     def __post_init__(self) -> None:
         if self.used is None:
-            object.__setattr__(self, "used", used_by_none(len(self.uids)))
+            object.__setattr__(self, "used", no_groups(len(self.uids)))
 
     @classmethod
     def of(cls, centres: Floats) -> Sites:
@@ -34,10 +34,10 @@ class Sites:
 
     def used_by(self, used: Used) -> Sites:
         """The same sites, used by other groups."""
-        return replace(self, used=used)
+        return Sites(self.centres, self.uids, self.next_uid, used)
 
     def moved(self, centres: Floats) -> Sites:
-        return replace(self, centres=centres)
+        return Sites(centres, self.uids, self.next_uid, self.used)
 
     def kept(self, keep: NDArray[np.bool_]) -> Sites:
         return self if keep.all() else Sites(self.centres[keep], self.uids[keep], self.next_uid, self.used[keep])
@@ -48,9 +48,11 @@ class Sites:
         if n_new == 0:
             return self.moved(centres)
         uids = np.concatenate([self.uids, np.arange(self.next_uid, self.next_uid + n_new)])
-        used = np.concatenate([self.used, used_by_none(n_new, self.used.shape[1])])
+        used = np.concatenate([self.used, np.zeros((n_new, self.used.shape[1]), dtype=np.bool_)])
         return Sites(centres, uids, self.next_uid + n_new, used)
 
     def after(self, centres: Floats, stats: Stats) -> Sites:
         """These sites and the newborn of a pass, which ended with ``centres`` and ``stats``."""
-        return self.born(centres).used_by(stats.used)
+        if len(centres) > len(self.uids):
+            return self.born(centres).used_by(stats.used)
+        return Sites(centres, self.uids, self.next_uid, stats.used)

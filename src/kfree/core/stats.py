@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self, cast
 
 import numpy as np
@@ -14,9 +15,10 @@ Index = NDArray[np.int64]
 Used = NDArray[np.bool_]
 
 
-def used_by_none(n_clusters: int, n_groups: int = 0) -> Used:
-    """Which groups use which cluster, (k, number of groups): none does, or rows are in no groups."""
-    return np.zeros((n_clusters, n_groups), dtype=np.bool_)
+@lru_cache
+def no_groups(n_clusters: int) -> Used:
+    """Which groups use which cluster where there are no groups: an array (k, 0), which has no elements to change."""
+    return np.zeros((n_clusters, 0), dtype=np.bool_)
 
 
 def first_row_that_counts(weight: Floats | None) -> int:
@@ -45,7 +47,7 @@ class Stats:
 
     def __post_init__(self) -> None:
         if self.used is None:
-            object.__setattr__(self, "used", used_by_none(len(self.n)))
+            object.__setattr__(self, "used", no_groups(len(self.n)))
 
     @property
     def n_local(self) -> int:

@@ -169,9 +169,11 @@ def rows_for_spreads(labels, weight):
     for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
         part = slice(begin, begin + 65536)
         size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
-    stride = np.maximum(1, size // _ENOUGH_ROWS).astype(np.int32)
-    chosen = np.arange(len(labels), dtype=np.int32) % stride.take(labels) == 0
-    return size, np.flatnonzero(chosen if weight is None else chosen & (weight > 0))
+    # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
+    stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
+    rows = np.arange(0, len(labels), stride[size > 0].min(initial=stride.max()))
+    chosen = rows[(rows & (stride.take(labels[rows]) - 1)) == 0]
+    return size, chosen if weight is None else chosen[weight[chosen] > 0]
 
 
 def require_rows(X, estimator):

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.engines.local.grouped import numbered
-from kfree.estimators._validation import validated_rows
+from kfree.estimators._validation import shown, validated_rows
 from kfree.estimators._warnings import warn
 
 
@@ -72,8 +72,8 @@ def require_further(names, known):
     again = sorted(set(names.tolist()) & set(known.tolist()))
     if again:
         raise ValueError(
-            f"groups contains {len(again)} group(s) that were already fitted, such as {again[0]!r}; partial_fit takes "
-            "new groups only. Rename these, or call fit with all rows of all groups."
+            f"groups contains {len(again)} group(s) that were already fitted, such as {shown(again[0])}; partial_fit "
+            "takes new groups only. Rename these, or call fit with all rows of all groups."
         )
 
 
@@ -84,7 +84,7 @@ def refuse_groups_as_y(y, groups):
     names = np.asarray(y)
     advice = "y is ignored. Pass the groups of the rows as the parameter groups."
     if names.dtype.kind in "US" or (names.dtype.kind == "O" and any(isinstance(name, str) for name in names.flat)):
-        raise ValueError(f"y holds names, such as {names.ravel()[0]!s}, and {advice}")
+        raise ValueError(f"y holds names, such as {shown(names.ravel()[0])}, and {advice}")
     if names.dtype.kind in "iu" and names.ndim == 1 and 1 < len(np.unique(names)) < len(names):
         warn(f"y holds whole numbers that repeat, and {advice}", UserWarning)
 

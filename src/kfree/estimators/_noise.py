@@ -1,9 +1,12 @@
 """Fits that leave out a share of the rows: those with the highest outlier scores."""
 
+import warnings
+
 import numpy as np
 
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
+from kfree.estimators._warnings import warn
 from kfree.explain.spread import outlier_scores
 
 # Maximum number of searches, each without the rows of the highest outlier scores in the last one.
@@ -21,21 +24,31 @@ def without_noise(noise, rows, weight, search, distances):
     """What ``search(rows, weight)`` finds without a share of ``noise`` of the rows, and which rows those are.
 
     Every round leaves out the rows with the highest outlier scores under what the last one found, until these are the
-    same rows twice. ``distances(found)`` are those of all rows, in blocks.
+    same rows twice. ``distances(found)`` are those of all rows, in blocks. Warnings are those of the last search, since
+    the others still hold rows that are left out.
     """
     if noise == 0:
         return search(rows, weight), None
     given = np.ones(rows.shape[0]) if weight is None else weight
     left_out = np.zeros(rows.shape[0], dtype=bool)
     n_out = int(noise * np.count_nonzero(given > 0))
-    found = search(rows, weight)
+    found, told = _searched(search, rows, weight)
     for _ in range(_ROUNDS if n_out else 0):
         farthest = _farthest(found, distances, given, left_out, n_out)
         if np.array_equal(farthest, left_out):
             break
         left_out = farthest
-        found = search(rows, np.where(left_out, 0.0, given))
+        found, told = _searched(search, rows, np.where(left_out, 0.0, given))
+    for warning in told:
+        warn(warning.message, warning.category)
     return found, left_out
+
+
+def _searched(search, rows, weight):
+    """What a search finds, and the warnings that it gives."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        return search(rows, weight), told
 
 
 def _farthest(found, distances, weight, left_out, n_out):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, held, require_structure
 from kfree.estimators._arrays import require_sound_array
+from kfree.estimators._frames import column_names, columns_without_numbers, require_table_of_numbers
 from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
 from kfree.files.rows import FileRows
 
@@ -38,7 +39,8 @@ def validated_rows(X, estimator):
             'DPMeans or KMeans with engine="gpu", or copy X to memory first, with X.cpu() or X.get().'
         )
     require_sound_array(X, "X")
-    columns = getattr(X, "columns", None)
+    require_table_of_numbers(X)
+    columns = column_names(X)
     given_format = X.format if sp.issparse(X) else None
     if given_format:
         X = held(X)
@@ -58,33 +60,20 @@ def validated_rows(X, estimator):
         if "could not convert" not in str(error):
             raise
         raise ValueError(
-            f"X holds values that are not numbers{_text_columns(X)} ({error}); encode or drop such columns, for "
-            "example with sklearn.preprocessing.OrdinalEncoder."
+            f"X holds values that are not numbers{columns_without_numbers(X)} ({error}); encode or drop such columns, "
+            "for example with kfree.TableEncoder()."
+        ) from error
+    except TypeError as error:
+        if "float()" not in str(error) and "Cannot cast" not in str(error):
+            raise
+        raise TypeError(
+            f"X is a {type(X).__name__} that holds no numbers ({error}); give an array or a frame."
         ) from error
     if given_format in ("lil", "dok"):
         require_structure(X, "X")
     _require_finite(X, columns)
-    return canonical_csr(X) if given_format else np.require(X, requirements="A")
-
-
-def _text_columns(X):
-    """Which columns hold something else than numbers, by name where they have names."""
-    names = getattr(X, "columns", None)
-    if names is not None:
-        columns = [(shown(name), X[name].to_numpy() if hasattr(X[name], "to_numpy") else X[name]) for name in names]
-    else:
-        array = np.asarray(X, dtype=object)
-        columns = [(str(j), column) for j, column in enumerate(array.T)] if array.ndim == 2 else []
-    bad = [name for name, column in columns if not _converts(column)]
-    return f" in {len(bad)} column(s): {', '.join(bad[:5])}{', …' * (len(bad) > 5)}" if bad else ""
-
-
-def _converts(column):
-    try:
-        np.asarray(column).astype(np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
+    # A frame whose columns are all sparse has become a sparse matrix.
+    return canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
 
 
 def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
@@ -96,15 +85,15 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     require_sound_array(sample_weight, "sample_weight")
-    weight = np.ascontiguousarray(
-        check_array(
-            sample_weight,
-            dtype=np.float64,
-            ensure_2d=False,
-            ensure_all_finite=False,
-            input_name="sample_weight",
-        )
-    )
+    given = getattr(sample_weight, "dtype", None)
+    if getattr(given, "kind", "f") in "USmM":
+        raise ValueError(f"sample_weight holds text or dates ({given}), not numbers; give one number per row of X.")
+    settings = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
+    try:
+        weight = np.ascontiguousarray(check_array(sample_weight, **settings))
+    except TypeError as error:
+        told = f"sample_weight is a {type(sample_weight).__name__} ({error})"
+        raise TypeError(f"{told}; give one number per row of X.") from error
     if weight.ndim != 1:
         raise ValueError(
             f"Sample weights must be 1D array or scalar: sample_weight has {weight.ndim} dimensions; "

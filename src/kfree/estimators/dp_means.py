@@ -141,8 +141,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
     columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
-    angles, few rows, a path that was too
-    short.
+    angles, few rows, a path that was too short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
     Arrays of float32 and float64 are used without a copy, with any strides. Other types are converted to float64.

@@ -10,7 +10,7 @@ import numpy as np
 
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, RowCosts
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Floats, Index, Stats
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DPMeansObjective:
         costs: Floats = shared * self.space.sq_gaps(means, clusters)
         return costs
 
-    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats:
+    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice | Index) -> Floats:
         """``merge_costs`` from inner products of the clusters' sums: fast, with rounding of their size.
 
         ``sq_sum`` (k,) are those of each sum with itself, ``products`` those of ``clusters`` with all.
@@ -108,7 +108,7 @@ class CosineObjective(DPMeansObjective):
         costs: Floats = 2 * shared * self.space.sq_gaps(direction, clusters)
         return costs
 
-    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats:
+    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice | Index) -> Floats:
         joined = np.sqrt(np.maximum(sq_sum + sq_sum[clusters, None] + 2 * products, 0.0))
         costs: Floats = 2 * np.maximum(np.sqrt(sq_sum) + np.sqrt(sq_sum[clusters, None]) - joined, 0.0)
         return costs

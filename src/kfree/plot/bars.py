@@ -71,6 +71,6 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     ax.set(
         yticks=np.arange(view.n_clusters),
         ylabel="cluster",
-        title="mean compared with other rows (Cohen's d)",
     )
+    ax.set_title("difference from other rows (Cohen's d)", fontsize=10)
     return ax

@@ -32,7 +32,9 @@ def staircase(path, ax=None):
         colour = colours(1)[0]
         span = high[chosen[0]], low[chosen[0]]
         ax.plot(span, [best.k] * 2, color=colour, linewidth=5, solid_capstyle="butt")
-        ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), textcoords="offset points", ha="center", color=colour)
+        ground = {"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1, "alpha": 0.8}
+        told = {"textcoords": "offset points", "ha": "center", "color": colour, "bbox": ground}
+        ax.annotate(f"k = {best.k}", (best.lam, best.k), (0, 9), **told)
     if len(steps):
         ax.set(xscale=path.scale, yscale="log")
     ax.yaxis.set_major_formatter("{x:g}")

@@ -50,9 +50,7 @@ def dendrogram(linkage, n_clusters, *, names=None, labels=None, ax=None):
         link_color_func=lambda node: hexes.get(node, "#999999"),
         ax=ax,
     )
-    # The last merges cost a hundred times as much as those inside clusters, which only a logarithmic scale shows.
-    positive = linkage[linkage[:, 2] > 0, 2]
-    ax.set_yscale("symlog", linthresh=float(np.median(positive)) if len(positive) else 1.0)
+    _scale_heights(ax, linkage[-max(_LEAVES_DRAWN, n_clusters) :, 2], n_clusters)
     ax.set(ylabel="rise of the free energy by a merge, above the smallest")
     ax.spines["bottom"].set_visible(False)
     return ax
@@ -66,3 +64,33 @@ def _cluster_nodes(linkage, n_clusters):
         first.append(min(first[int(left)], first[int(right)]))
     inner = set(linkage[: n_leaves - n_clusters, :2].astype(int).ravel().tolist())
     return {node: first[node] for node in sorted(set(range(len(first))) - inner, key=first.__getitem__)}
+
+
+def _scale_heights(ax, heights, n_clusters):
+    """Half of the axis for merges inside clusters, half for those between them, in proportion to log(height).
+
+    ``heights`` are those that are drawn, ascending. The last merges cost a hundred times as much as those inside
+    clusters, which differ little: neither a linear nor a logarithmic axis shows both.
+    """
+    top = max(float(heights[-1]), 1e-300)
+    inside = heights[: max(len(heights) - (n_clusters - 1), 0)]
+    inside = inside[inside > 0]
+    if n_clusters == 1 or not len(inside) or inside[-1] >= top:
+        return
+    # Places on the axis: the foot of the tree, the lowest merge, the last one inside a cluster; beyond it, logarithms.
+    high = float(inside[-1])
+    known = np.array([0.0, min(float(inside[0]), 0.999 * high), high])
+    places, growth = np.array([-0.1, 0.0, 1.0]), 1 / np.log(top / high)
+
+    def forward(h):
+        h = np.asarray(h, dtype=np.float64)
+        return np.where(h <= high, np.interp(h, known, places), 1 + growth * np.log(np.maximum(h, high) / high))
+
+    def inverse(place):
+        place = np.asarray(place, dtype=np.float64)
+        return np.where(place <= 1, np.interp(place, places, known), high * np.exp((np.maximum(place, 1) - 1) / growth))
+
+    ax.set_yscale("function", functions=(forward, inverse))
+    ticks = np.unique([f"{inverse(place):.3g}" for place in (0.0, 0.5, 1.0, 1.5, 2.0)])
+    ax.set_yticks([float(tick) for tick in ticks], ticks)
+    ax.set_ylim(0.0, float(inverse(2.03)))

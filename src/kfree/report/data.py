@@ -18,6 +18,8 @@ _AXES = 12
 _TABLE_COLUMNS = 30
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
+# Stands for an infinite effect, which JSON cannot hold.
+INFINITE = 1e6
 
 
 def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
@@ -111,7 +113,7 @@ def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers
         "own": step.is_own,
         "colours": own_colours,
         "clusters": clusters,
-        "effects": [[number(value) for value in row] for row in effects],
+        "effects": [[number(value) for value in row] for row in np.clip(effects, -INFINITE, INFINITE)],
         "means": [[number(value) for value in row] for row in means],
         "points": packed(step.labels[drawn]),
         "labels": packed(step.labels) if keeps_all or step.is_own else None,

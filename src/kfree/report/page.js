@@ -3,6 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const GOLDEN_ANGLE = 0.381966;
+const INFINITE = 1e6;  // of effects, as in data.py
 const state = { step: data.steps.findIndex((step) => step.own), cluster: null, point: null };
 
 function made(tag, properties = {}, ...children) {
@@ -202,12 +203,12 @@ function pointAt(row) {
 /* Cards, the table of features, and labels. */
 function drawCards() {
   const step = current();
-  const most = Math.max(1e-9, ...step.effects.flat().map((value) => Math.abs(value ?? 0)).filter((value) => value < 50));
+  const most = Math.max(1e-9, ...step.effects.flat().map(Math.abs).filter((value) => value < 50));
   at("cards").replaceChildren(...step.clusters.map((cluster) => {
     const colour = colourOf(step.colours[cluster.label]);
     const share = cluster.size / data.n_rows;
     const effects = step.effects[cluster.label];
-    const order = effects.map((_, j) => j).sort((a, b) => Math.abs(effects[b] ?? Infinity) - Math.abs(effects[a] ?? Infinity));
+    const order = effects.map((_, j) => j).sort((a, b) => Math.abs(effects[b]) - Math.abs(effects[a]));
     const near = cluster.nearest < 0 ? "" : ` · nearest: ${cluster.nearest}, ${shown(cluster.nearest_distance)} away`;
     const swatch = made("span", { className: "swatch" });
     swatch.style.background = colour;
@@ -226,16 +227,21 @@ function drawCards() {
     return made("li", {}, card);
   }));
 }
+/* An effect with its sign; one of INFINITE, where rows within clusters do not vary, is infinite. */
+function effectText(effect, digits) {
+  const size = Math.abs(effect) >= INFINITE ? "∞" : Math.abs(effect).toFixed(digits);
+  return `${effect > 0 ? "+" : effect < 0 ? "−" : ""}${size}`;
+}
 function bar(name, effect, most) {
-  const known = effect ?? 0, length = Math.min(1, Math.abs(known) / most) * 50;
+  const length = Math.min(1, Math.abs(effect) / most) * 50;
   const filled = made("span");
-  filled.style.left = known < 0 ? `${50 - length}%` : "50%";
+  filled.style.left = effect < 0 ? `${50 - length}%` : "50%";
   filled.style.width = `${length}%`;
-  filled.style.background = `rgb(${style(known < 0 ? "--low" : "--high")})`;
+  filled.style.background = `rgb(${style(effect < 0 ? "--low" : "--high")})`;
   const box = made("span", { className: "bar" }, filled);
   box.style.display = "block";
   return made("span", { className: "feature" }, made("span", { className: "label", title: name }, name), box,
-    made("span", { className: "value" }, effect === null ? "∞" : `${effect > 0 ? "+" : ""}${effect.toFixed(1)}`));
+    made("span", { className: "value" }, effectText(effect, 1)));
 }
 function drawTable() {
   const step = current();
@@ -246,9 +252,9 @@ function drawTable() {
     swatch.style.background = colourOf(step.colours[cluster.label]);
     const cells = step.means[cluster.label].map((mean, j) => {
       const effect = step.effects[cluster.label][j];
-      const cell = made("td", { title: `Cohen's d ${effect === null ? "∞" : effect.toFixed(2)}` }, shown(mean));
-      const strength = Math.min(1, Math.abs(effect ?? 3) / 3) * 0.55;
-      if (step.k > 1) cell.style.background = `rgba(${style((effect ?? 1) < 0 ? "--low" : "--high")}, ${strength})`;
+      const cell = made("td", { title: `Cohen's d ${effectText(effect, 2)}` }, shown(mean));
+      const strength = Math.min(1, Math.abs(effect) / 3) * 0.55;
+      if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
     });
     return made("tr", {}, made("th", { scope: "row" }, swatch, String(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);

@@ -30,19 +30,20 @@ class Savable:
         packer = Packer()
         manifest = {
             "kfree_version": import_module("kfree").__version__,
-            "model": packer.pack(_to_save(self), type(self).__name__),
+            "model": packer.pack(_without_lazy(self), type(self).__name__),
         }
         write_members(path, manifest, packer.arrays)
         return self
 
 
-def _to_save(model):
-    """The model without labels that are a Dask array, which are not computed, and without a note of its rows."""
-    kept = copy(model)
-    for name, value in vars(model).items():
-        if hasattr(value, "__dask_graph__") or name == "_rows_of_fit_":
-            del kept.__dict__[name]
-    return kept
+def _without_lazy(model):
+    """The model without labels that are a Dask array, which are not computed."""
+    lazy = [name for name, value in vars(model).items() if hasattr(value, "__dask_graph__")]
+    if lazy:
+        model = copy(model)
+        for name in lazy:
+            del model.__dict__[name]
+    return model
 
 
 def load(path):

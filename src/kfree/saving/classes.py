@@ -81,6 +81,10 @@ PLACES = {
 }
 
 
+# Attributes that files do not hold: a note of the rows of a fit, which are not saved either.
+LEFT_OUT = ("_rows_of_fit_",)
+
+
 @dataclass(frozen=True)
 class Kind:
     """How objects of one class are packed and rebuilt; ``build`` runs no code from the file."""
@@ -88,7 +92,7 @@ class Kind:
     cls: type
 
     def state(self, value):
-        return dict(vars(value))
+        return {name: part for name, part in vars(value).items() if name not in LEFT_OUT}
 
     def build(self, state):
         value = self.cls.__new__(self.cls)

@@ -11,14 +11,18 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from kfree.core.frame import Frame
+from kfree.core.memory import available_bytes
 from kfree.core.sparse import ArrayOrCSR, dense, require_structure
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 
 # A block of kernel values takes at most this many bytes.
 BLOCK_BYTES = 2**24
-# Kernel values between all rows are kept if they take no more than this: up to 4096 rows.
-KEPT_BYTES = 2**27
+# Kernel values between all rows are kept if they take no more than this, up to 11,585 rows, and at most half of the
+# memory that is available: a search needs them some hundred times, and computing them takes most of the time.
+KEPT_BYTES = 2**30
+# Fewer bytes are kept without asking the system.
+_FEW_BYTES = 2**27
 # Rows per block on the diagonal.
 _DIAGONAL = 64
 
@@ -102,6 +106,14 @@ def _checked(values: Floats, name: Any) -> Floats:
     )
 
 
+def _fits(n_bytes: int) -> bool:
+    """Whether so many bytes of kernel values are kept."""
+    if n_bytes > KEPT_BYTES:
+        return False
+    available = None if n_bytes <= _FEW_BYTES else available_bytes()
+    return available is None or 2 * n_bytes <= available
+
+
 class Gram:
     """κ(x_i, x_j) between all rows of X. ``n_values`` counts the values computed."""
 
@@ -111,8 +123,8 @@ class Gram:
         self._kept: Floats | None = self._X if kernel.precomputed else None
         self.n_rows = int(X.shape[0])
         self.n_values = 0
-        if self._kept is None and 8 * self.n_rows**2 <= KEPT_BYTES:
-            self._kept = self._between(self._X, self._X)
+        if self._kept is None and _fits(8 * self.n_rows**2):
+            self._kept = self._all()
         self.diagonal: Floats = self._diagonal()
 
     def rows(self, index: Index | slice) -> Floats:
@@ -124,7 +136,12 @@ class Gram:
         total = np.zeros((factors.shape[0], self.n_rows))
         by_column = sp.csc_array(factors)
         for places in blocks(len(index), self.n_rows):
-            total += by_column[:, places].tocsr() @ self.rows(index[places])
+            some = by_column[:, places].tocsr()
+            if self._kept is None:
+                total += some @ self.rows(index[places])
+            else:  # which are read where they are, instead of being copied
+                columns = some.data, index[places][some.indices], some.indptr
+                total += sp.csr_array(columns, shape=(factors.shape[0], self.n_rows)) @ self._kept
         return total
 
     def generic(self, weight: Floats) -> Floats:
@@ -136,6 +153,15 @@ class Gram:
         if self._kernel.name == "linear" and isinstance(self._X, np.ndarray) and n_features <= n_rows:
             return np.asarray(np.linalg.pinv(self._X.T) @ generic_direction(n_features))
         return weight * generic_direction(n_rows)
+
+    def _all(self) -> Floats:
+        """Values between all rows, block by block, because those between many rows take several times their memory."""
+        if 8 * self.n_rows**2 <= _FEW_BYTES:
+            return self._between(self._X, self._X)
+        values = np.empty((self.n_rows, self.n_rows))
+        for places in blocks(self.n_rows, self.n_rows):
+            values[places] = self._between(self._X[places], self._X)
+        return values
 
     def _between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         self.n_values += left.shape[0] * right.shape[0]

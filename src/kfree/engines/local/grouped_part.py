@@ -14,7 +14,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats, Used, used_by_none
+from kfree.core.stats import Floats, Index, Labels, Stats, Used
 from kfree.engines.contract import Assignment
 from kfree.engines.in_memory.exchange import NEARLY
 from kfree.engines.local.part import LocalPart
@@ -156,15 +156,16 @@ class GroupedPart(LocalPart):
 
     def _used(self, sites: Sites) -> Used:
         """Which sites each group uses, (number of groups, k), a copy; none if the sites come from elsewhere."""
-        used = sites.used if sites.used.shape[1] else used_by_none(len(sites.uids), self.n_groups)
-        return np.array(used.T, order="C")
+        if not sites.used.shape[1]:
+            return np.zeros((self.n_groups, len(sites.uids)), dtype=np.bool_)
+        return np.array(sites.used.T, order="C")
 
     def _blank(self) -> tuple[Labels, Floats]:
         return np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
 
     def _shared(self, stats: Stats, rows: Index, labels: Labels) -> Stats:
         """Statistics of ``rows`` with ``labels``, and which groups they belong to."""
-        used = used_by_none(len(stats.n), self.n_groups)
+        used = np.zeros((len(stats.n), self.n_groups), dtype=np.bool_)
         counts = self._counts[rows]
         used[labels[counts], self.group[rows[counts]]] = True
         return Stats(stats.n, stats.sum, stats.sse, used=used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import ModuleType
 from typing import Any
 
@@ -157,9 +156,9 @@ class LocalPart(InMemoryPart):
 
     def _room_for(self, n_clusters: int) -> tuple[Floats, Floats, Floats]:
         """Arrays for weights, sums and sse: of all rows, or of every node if there are other parts."""
-        first = () if self._alone else (len(self._rows.nodes),)
-        shape = (*first, n_clusters)
-        require_memory(math.prod(shape), self.n_features, _COPIES)
+        n_nodes = 1 if self._alone else len(self._rows.nodes)
+        require_memory(n_nodes * n_clusters, self.n_features, _COPIES)
+        shape = (n_clusters,) if self._alone else (n_nodes, n_clusters)
         return np.empty(shape), np.empty((*shape, self.n_features)), np.empty(shape)
 
     def _partial(self, sums: tuple[Floats, Floats, Floats]) -> Partial:

@@ -46,6 +46,14 @@ struct Quantized {
   }
 };
 
+// far[i]: whether weight·squared distance of row i exceeds lam.
+void mark_far(const Rows& rows, const double* sq_dist, double lam, int64_t begin, int64_t end, bool* far) {
+  if (rows.weighted())
+    for (int64_t i = begin; i < end; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
+  else
+    for (int64_t i = begin; i < end; ++i) far[i] = sq_dist[i] > lam;
+}
+
 // Labels one piece after the other, on one thread.
 class PieceAssignment {
  public:
@@ -219,7 +227,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
       const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);
       if (!assignment.assign_piece(begin, end)) return;
       own.add(assignment.tally());
-      for (int64_t i = begin; i < end && far; ++i) far[i] = rows.weight(i) * sq_dist[i] > lam;
+      if (far) mark_far(rows, sq_dist, lam, begin, end, far);
       // The thread that assigns the last rows of a run adds it up.
       const int64_t run = stats.run_of(begin / BLOCK), n_now = end - begin;
       const int64_t first = stats.run_begin(run) * BLOCK, n = std::min(rows.n, stats.run_begin(run + 1) * BLOCK) - first;

@@ -40,10 +40,9 @@ class DenseRows final : public Rows {
     });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
-           int64_t stride) const override {
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const override {
     with_coordinates([&](auto at) {
-      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, record, sum, stride); });
+      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, record, sum); });
     });
   }
 

@@ -33,13 +33,12 @@ struct One {
   }
 };
 
-// Adds coefficient·z of each row to d values of sum, from record·stride on; record (n_rows,), coefficient null for ones.
+// Adds coefficient·z of each row to d values of sum, from record·(d + 2) on; record (n_rows,), coefficient null for ones.
 template <class At, class D>
-void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
-         int64_t stride) {
+void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) {
   for (int64_t i = 0; i < n_rows && coefficient; ++i)
-    add_row(at, d, rows[i], coefficient[i], sum + record[i] * stride);
-  for (int64_t i = 0; i < n_rows && !coefficient; ++i) add_row(at, d, rows[i], One(), sum + record[i] * stride);
+    add_row(at, d, rows[i], coefficient[i], sum + record[i] * (d + 2));
+  for (int64_t i = 0; i < n_rows && !coefficient; ++i) add_row(at, d, rows[i], One(), sum + record[i] * (d + 2));
 }
 
 // out sq_dist (n_rows,): Σ_t (z_t − c_t)², t in order, c the site that label (n_rows,) names

@@ -76,10 +76,9 @@ class Rows {
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  // Adds coefficient·z of each row to d values of sum, from record·stride on; record (n_rows,), coefficient the same or
+  // Adds coefficient·z of each row to d values of sum, from record·(d + 2) on; record (n_rows,), coefficient the same or
   // null for ones.
-  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
-                   int64_t stride) const = 0;
+  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const = 0;
   // out record (n_clusters, d + 2): total weight, weighted squared distances, weighted sum of coordinates
   virtual void add_up(const ByCluster& rows, double* record) const = 0;
   // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names

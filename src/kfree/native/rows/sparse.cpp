@@ -30,10 +30,9 @@ class CsrRows final : public Rows {
     each(row, [z](int64_t t, double value) { z[t] = value; });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum,
-           int64_t stride) const override {
+  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const override {
     for (int64_t i = 0; i < n_rows; ++i) {
-      double* into = sum + record[i] * stride;
+      double* into = sum + record[i] * (d + 2);
       each(rows[i], [c = coefficient ? coefficient[i] : 1.0, into](int64_t t, double value) { into[t] += c * value; });
     }
   }

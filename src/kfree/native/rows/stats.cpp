@@ -75,7 +75,7 @@ std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
     // A squared distance may be infinite, and not count.
     put_pair(into, pair_at(into) + Pair{w, w != 0.0 ? w * some.sq_dist[i] : 0.0});
   }
-  rows_.add(some.rows, some.n, weight, record, records + 2, width());
+  rows_.add(some.rows, some.n, weight, record, records + 2);
   return sums;
 }
 

@@ -73,10 +73,10 @@ class State:
     def same_partition(self, later: State) -> bool:
         """Whether ``later`` holds the same rows in the same clusters, apart from removed clusters of no weight."""
         alive = self.stats.n > 0
-        if not np.array_equal(self.sites.uids[alive], later.sites.uids):
-            return False
         # The same rows weigh the same, to the last bit. While rows move, fingerprints need not be computed.
         if not np.array_equal(self.stats.n[alive], later.stats.n):
+            return False
+        if not np.array_equal(self.sites.uids[alive], later.sites.uids):
             return False
         return np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)
 

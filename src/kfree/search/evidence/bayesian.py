@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, Protocol
 
@@ -20,7 +20,7 @@ from kfree.search.evidence.hard_labels import (
     gains,
     one_cluster,
 )
-from kfree.search.evidence.overlap import criteria, pairs_by_overlap
+from kfree.search.evidence.overlap import Criteria, pairs_by_overlap
 from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
@@ -63,11 +63,12 @@ def _search(
     report: Callable[[Descent[HardClustering[S]]], None] | None,
 ) -> Descent[HardClustering[S]]:
     halves: Halves[S] = Halves()
+    criteria: Criteria[S] = Criteria()
     moves: list[HardMove[S]] = [
         Update(),
         SplitWithin(halves, max_clusters),
-        Merge(),
-        Split(halves, max_clusters),
+        Merge(criteria),
+        Split(halves, max_clusters, criteria),
         SplitWithin(Halves(patient=True), max_clusters),
         Oversplit(halves, max_clusters),
     ]
@@ -109,21 +110,24 @@ class Split(Generic[S]):
 
     halves: Halves[S]
     max_clusters: int | None = None
+    criteria: Criteria[S] = field(default_factory=Criteria)
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> HardClustering[S]:
         if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
             return state
-        j_split, _ = criteria(state, engine, objective)
+        j_split, _ = self.criteria(state, engine, objective)
         cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
         candidates = (divided(state, c, members, half, engine, objective) for c, members, half in cuts)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
 @dataclass(frozen=True)
-class Merge:
+class Merge(Generic[S]):
     """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all."""
+
+    criteria: Criteria[S] = field(default_factory=Criteria)
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
@@ -137,7 +141,7 @@ class Merge:
         best = _merged(state, a, b, engine, objective)
         if gains(state.cost, best.cost):
             return best
-        pairs = pairs_by_overlap(criteria(state, engine, objective)[1])
+        pairs = pairs_by_overlap(self.criteria(state, engine, objective)[1])
         tried = islice(pairs, PAIRS_PER_CLUSTER * k if engine.n_rows >= MANY_ROWS else None)
         candidates = (_merged(state, *pair, engine, objective) for pair in tried)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))

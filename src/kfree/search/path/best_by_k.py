@@ -12,7 +12,7 @@ from kfree.engines.contract import SampleEngine, row_weights
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
-from kfree.search.path.gram_merges import cheapest_pair, merge_all
+from kfree.search.path.gram_merges import cheapest_pair, cheapest_pair_with, merge_all
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
@@ -20,6 +20,9 @@ _MAX_LLOYD = 20
 _MOST_ADDED = 120
 # Rows considered for a new centre: those with the largest weighted squared distance to their own.
 _CANDIDATES = 8
+# From so many clusters on, only those with a near one are compared to find the cheapest pair; and how many are compared
+# first, to learn what it costs at most.
+_MANY, _FIRST_COMPARED = 256, 32
 
 
 class BestByK:
@@ -39,8 +42,8 @@ class BestByK:
     def climb(self, k_max: int) -> None:
         """Fill the rungs up to ``k_max``, or as many as there are rows."""
         k_max = min(k_max, self._engine.n_rows)
-        self._try(one_cluster(self._engine, self._objective).centres)
-        self._try(self._after_merging(k_max))
+        self._try(one_cluster(self._engine, self._objective))
+        self._try(Sites.of(self._after_merging(k_max)))
         for k in range(1, min(k_max, _MOST_ADDED)):
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
@@ -67,10 +70,10 @@ class BestByK:
         state = self._best[k]
         return self._engine.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
 
-    def _try(self, centres: Floats) -> None:
-        """Keep the clustering that k-means finds from these centres if it is the best with so many."""
-        lloyd, k = Lloyd(), len(centres)
-        start = lloyd.start(Sites.of(centres), self._engine, self._objective)
+    def _try(self, sites: Sites) -> None:
+        """Keep the clustering that k-means finds from these sites if it is the best with so many."""
+        lloyd, k = Lloyd(), len(sites.uids)
+        start = lloyd.start(sites, self._engine, self._objective)
         state = descend(start, [lloyd], self._engine, self._objective, _MAX_LLOYD).state
         if k not in self._best or state.cost < self._best[k].cost:
             self._best[k] = state
@@ -82,15 +85,32 @@ class BestByK:
         np.add.at(stats.sum, labels, self._alone.sum)
         return self._objective.centres(stats, previous=stats.sum)
 
-    def _with_one_more(self, state: State) -> Floats:
+    # Sites keep their ids, so that the engine knows how far each has come, and computes few distances.
+
+    def _with_one_more(self, state: State) -> Sites:
         sq_dist = self._engine.sq_dists(state.assignment, state.sites.centres)
         dearest = np.argsort(-row_weights(self._engine) * sq_dist, kind="stable")[:_CANDIDATES]
         candidates = self._engine.rows(dearest)
         new = candidates[self._engine.best_candidate(candidates, sq_dist)]
-        return np.vstack([self._objective.centres(state.stats, previous=state.sites.centres), new])
+        centres = self._objective.centres(state.stats, previous=state.sites.centres)
+        return state.sites.born(np.vstack([centres, new]))
 
-    def _with_one_less(self, state: State) -> Floats:
+    def _with_one_less(self, state: State) -> Sites:
         stats = state.stats.copy()
-        a, b, cost = cheapest_pair(stats, self._objective)
+        a, b, cost = self._cheapest_pair(state)
         stats.absorb(a, b, cost)
-        return np.delete(self._objective.centres(stats, previous=state.sites.centres), b, axis=0)
+        centres = self._objective.centres(stats, previous=state.sites.centres)
+        return state.sites.moved(centres).kept(np.arange(len(centres)) != b)
+
+    def _cheapest_pair(self, state: State) -> tuple[int, int, float]:
+        """The pair of clusters that is cheapest to merge; of many clusters, only those with a near one are compared."""
+        stats, sizes = state.stats, self._objective.sizes(state.stats)
+        if len(sizes) < _MANY or not (sizes > 0).all():
+            return cheapest_pair(stats, self._objective)
+        centres = self._objective.centres(stats, previous=state.sites.centres)
+        # A pair costs at least half the size of the lighter one times their squared distance.
+        least = sizes / 2 * self._engine.gaps(centres)
+        first = np.argpartition(least, _FIRST_COMPARED)[:_FIRST_COMPARED]
+        at_most = cheapest_pair_with(first, stats, self._objective)[2]
+        near = np.flatnonzero(least <= (1 + 1e-9) * at_most)
+        return cheapest_pair_with(near if len(near) else first, stats, self._objective)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Floats, Index, Stats
 from kfree.search.agglomerate import Merges, agglomerate
 
 # Clusters whose costs are computed together: so few that these stay in the processor's cache.
@@ -17,7 +17,9 @@ _AT_ONCE = 128
 class GramObjective(Protocol):
     """An objective whose merge costs need no more than sizes and inner products of the clusters' sums."""
 
-    def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice) -> Floats: ...
+    def merge_costs_by_gram(
+        self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice | Index
+    ) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -75,3 +77,16 @@ def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, flo
         if costs[a, b] < best[2]:
             best = begin + a, begin + b, float(costs[a, b])
     return best
+
+
+def cheapest_pair_with(some: Index, stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
+    """The same, of the pairs that one of ``some`` clusters is in."""
+    sums = stats.sum
+    sq_sum = np.einsum("ij,ij->i", sums, sums)
+    costs = objective.merge_costs_by_gram(stats.n, sq_sum, sums[some] @ sums.T, some)
+    costs[np.arange(len(some)), some] = np.inf
+    lowest = costs.min()
+    place, partner = np.nonzero(costs == lowest)
+    pairs = np.sort(np.column_stack([some[place], partner]), axis=1)
+    a, b = pairs[np.lexsort(pairs.T[::-1])[0]]
+    return int(a), int(b), float(lowest)

@@ -14,10 +14,10 @@ from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.registry import open_local
 from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import Objective, one_cluster, state_of
 from kfree.search.loop import require_finite
 from kfree.search.path.gram_merges import GramObjective
+from kfree.search.path.seeds import spread_seeds
 
 # Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
@@ -32,6 +32,8 @@ class PathObjective(Objective, GramObjective, Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
+
+    def sizes(self, stats: Stats) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,14 @@ def sample_of(engine: Engine, objective: Objective, rng: np.random.RandomState) 
 def make_micro_clusters(
     engine: Engine, sample: SampleEngine, objective: PathObjective, n_micro: int, rng: np.random.RandomState
 ) -> MicroClusters:
-    """About ``n_micro`` micro-clusters: k-means++ on the sample, then a few iterations of k-means.
+    """About ``n_micro`` micro-clusters: seeds spread over the sample, then a few iterations of k-means.
 
     If there are more rows than in the sample, a last iteration takes them all.
     """
     require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
     lloyd = Lloyd()
     everyone = sample if engine.n_counting <= sample.n_rows else engine
-    seeds = greedy_k_means_plus_plus(sample, min(n_micro, sample.n_rows), rng, n_trials=1)
+    seeds = spread_seeds(sample, n_micro, rng)
     state = lloyd.start(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
         state = lloyd.start(_with_missed(seeds, everyone, objective, n_micro, rng), everyone, objective)
@@ -99,8 +101,7 @@ def _with_missed(
     missed = everyone.sample(SAMPLE, rng, one_cluster(everyone, objective), beyond=found)
     if missed is None:
         return found
-    more = greedy_k_means_plus_plus(missed, min(n_micro, missed.n_rows), rng, n_trials=1)
-    return Sites.of(np.vstack([seeds, more]))
+    return Sites.of(np.vstack([seeds, spread_seeds(missed, n_micro, rng)]))
 
 
 def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:

@@ -17,6 +17,9 @@ _NEIGHBOUR = 5
 # Maximum number of distances computed, and number of rows that others are compared with.
 _MOST_DISTANCES, _FEWEST, _MOST = 4_000_000, 200, 1000
 _MOST_COLUMNS = 10_000
+# Distances come from inner products from so many columns on, where the rows have at most so many coordinates. Squared
+# distances below this share of two squared norms are rounding.
+_MANY_COLUMNS, _MOST_COORDINATES, _ROUNDING = 64, 2**24, 1e-12
 # The log of a distance that counts as zero.
 _NOWHERE = -340.0
 # By how much the tail may be longer than extrapolated, since its slope is an estimate.
@@ -63,10 +66,26 @@ def _beyond_tail(log_reach: Floats) -> Mask:
 def _log_distances(engine: SampleEngine) -> tuple[Floats, float]:
     """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
     n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
-    sq_dist = engine.sq_distances(engine.rows(np.arange(n_references)))
+    sq_dist = _sq_distances(engine, n_references)
     spread = float(np.median(sq_dist[:n_references]))
     itself = np.arange(n_references)
     sq_dist[itself, itself] = np.inf
     sq_reach = np.partition(sq_dist, _NEIGHBOUR - 1, axis=1)[:, _NEIGHBOUR - 1]
     least = math.exp(2 * _NOWHERE)
     return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2
+
+
+def _sq_distances(engine: SampleEngine, n_references: int) -> Floats:
+    """Squared distances of all rows to the first ones, (n, n_references).
+
+    With many columns they come from inner products, a third of the time. Coordinates are about the median, since far
+    rows may have moved the mean: then the rounding of a distance is that of its own two rows.
+    """
+    if engine.n_features < _MANY_COLUMNS or engine.n_rows * engine.n_features > _MOST_COORDINATES:
+        return engine.sq_distances(engine.rows(np.arange(n_references)))
+    rows = engine.rows(np.arange(engine.n_rows))
+    rows -= np.median(rows, axis=0)
+    sq_norm = np.einsum("ij,ij->i", rows, rows)
+    both = sq_norm[:, None] + sq_norm[:n_references]
+    sq_dist = both - 2 * (rows @ rows[:n_references].T)
+    return np.where(sq_dist > _ROUNDING * both, sq_dist, 0.0)

@@ -1,0 +1,81 @@
+"""Frames of pandas, polars and pyarrow: their columns by name, and those that hold no numbers."""
+
+import numpy as np
+
+
+def column_names(X):
+    """The names of the columns of a frame, or None for anything else."""
+    if hasattr(X, "schema") and hasattr(X, "column"):  # pyarrow, whose ``columns`` are the values
+        return list(X.schema.names)
+    return None if getattr(X, "columns", None) is None else list(X.columns)
+
+
+def require_computed(X):
+    """Raise if X is a frame of polars whose rows are not computed yet."""
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise TypeError("X is a LazyFrame, whose rows are not computed yet; give X.collect().")
+
+
+def require_table_of_numbers(X):
+    """Raise if X is a frame without rows at hand or without columns, or holds dates."""
+    require_computed(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(
+            f"X holds dates or durations ({X.dtype}), not numbers; convert them first, for example to days."
+        )
+    names = column_names(X)
+    if names is None:
+        return
+    if not names:
+        raise ValueError("Found a frame with 0 feature(s) as X while a minimum of 1 is required.")
+    dated = [repr(name) for name, is_date in zip(names, _are_dates(X), strict=True) if is_date]
+    if dated:
+        raise ValueError(
+            f"X holds dates or durations in {_listed(dated)}; convert them to numbers first, for example to days, or "
+            "encode X with kfree.TableEncoder()."
+        )
+
+
+def columns_without_numbers(X):
+    """ " in 2 column(s): 'a', 'b'": which columns do not convert to numbers; nothing if it cannot be said."""
+    names = column_names(X)
+    if names is None:
+        array = np.asarray(X, dtype=object)
+        columns = list(array.T) if array.ndim == 2 else []
+        names = list(range(len(columns)))
+    else:
+        columns = [_values(X, j) for j in range(len(names))]
+    bad = [repr(name) for name, column in zip(names, columns, strict=True) if not _converts(column)]
+    return f" in {_listed(bad)}" if bad else ""
+
+
+def _listed(names):
+    return f"{len(names)} column(s): {', '.join(names[:5])}{', …' * (len(names) > 5)}"
+
+
+def _are_dates(X):
+    if hasattr(X, "column"):
+        import pyarrow as pa
+
+        return [pa.types.is_temporal(field.type) for field in X.schema]
+    types = list(X.dtypes)
+    return [dtype.is_temporal() if hasattr(dtype, "is_temporal") else _kind(dtype) in "mM" for dtype in types]
+
+
+def _kind(dtype):
+    return getattr(dtype, "kind", "O")
+
+
+def _values(X, j):
+    if hasattr(X, "column"):
+        return np.array(X.column(j).to_pylist(), dtype=object)
+    column = X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]
+    return column.to_numpy() if hasattr(column, "to_numpy") else column
+
+
+def _converts(column):
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
