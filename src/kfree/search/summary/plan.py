@@ -14,10 +14,10 @@ _FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
 _CHUNK_COPIES = 4
 # Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
 _MICRO_COPIES = 16
-# When micro-clusters have been searched, rows of a region take the memory of these and of chunks; the sample needs less
-# than is left, since nothing is searched on it any more. A search was measured to take less than so
-# many bytes per row beyond the rows, of which there is one copy, or two if they are a sample.
-_FOR_REGION, _PER_SEARCHED_ROW = 0.92, 104
+# When micro-clusters have been searched, rows of a region take the memory of these and of chunks. A search takes less
+# than so many bytes per row beyond the rows, of which there is one copy; a sample of a region has two more, and is
+# assigned before it is searched.
+_FOR_REGION, _PER_SEARCHED_ROW, _PER_SAMPLED_ROW = 0.8, 104, 160
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
 FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
@@ -51,7 +51,8 @@ class Plan:
             chunk_rows,
             min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED),
             int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW)),
-            *(min(int(_FOR_REGION * memory / (_PER_SEARCHED_ROW + n * width)), _MOST_SAMPLED) for n in (1, 2)),
+            min(int(_FOR_REGION * memory / (_PER_SEARCHED_ROW + width)), _MOST_SAMPLED),
+            min(int(_FOR_REGION * memory / (_PER_SAMPLED_ROW + 3 * width)), _MOST_SAMPLED),
         )
         needed = max(
             int(_CHUNK_COPIES * block * (width + 48) / _FOR_CHUNKS),

@@ -22,10 +22,9 @@ from kfree.engines.drawing import DrawingEngine, Region
 from kfree.engines.registry import open_local
 from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
-from kfree.search.summary.exact import LEAST_SHARE
 
 # All clusters are searched at once if a random sample has so many rows per cluster.
-_ROWS_PER_CLUSTER = 32
+_ROWS_PER_CLUSTER = 6
 # Sampling raises the cost by about clusters / rows. Below this share, regions with more of the rows find nothing else.
 _SAMPLING_SHARE = 1e-3
 # There are at most so many regions, whatever the number of rows, since each takes a pass.
@@ -36,6 +35,8 @@ _MARGIN = 1.1
 _AT_ONCE = 1 << 14
 # So many passes are left for Lloyd's iterations, which follow.
 _LEFT_FOR_LLOYD = 2
+# Rounds end when one lowers the cost by less than this share per pass.
+_LEAST_SHARE = 5e-5
 
 # The search of a fit in memory: from rows, an objective, sites and the room for more clusters to a state.
 Search = Callable[[SampleEngine, SplitMergeObjective, Sites, int | None], State]
@@ -70,7 +71,7 @@ def searched_by_regions(
     limits: Limits,
     report: Callable[[Descent[State]], None] | None = None,
 ) -> Descent[State]:
-    """Rounds over regions that cover all clusters, until a round gains less than ``LEAST_SHARE`` per pass."""
+    """Rounds over regions that cover all clusters, until a round gains less than ``_LEAST_SHARE`` per pass."""
     rounds = _Rounds(engine, limits)
     proposal, region = start, rounds.upcoming(start)
     descent: Descent[State] | None = None
@@ -91,7 +92,7 @@ def searched_by_regions(
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
             return descent
         proposal = _proposed(descent.state, region, rows, is_all, objective, search, limits.max_clusters)
-        region = rounds.upcoming(proposal)
+        region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
 
 class _Rounds:
@@ -123,7 +124,7 @@ class _Rounds:
         """A pass was made; the last one of a round decides whether there is another."""
         self._n_passes += 1
         if not self._queue:
-            self.are_over = not cost < (1.0 - self._n_passes * LEAST_SHARE) * self._begun_at
+            self.are_over = not cost < (1.0 - self._n_passes * _LEAST_SHARE) * self._begun_at
             self._begun_at, self._n_passes = cost, 0
 
     def _divided(self, proposal: Proposal) -> list[Index]:
