@@ -103,9 +103,21 @@ def test_a_retired_worker_changes_no_bit(orders, expected):
             return super().submit(function, *args, key=key, worker=worker, after=after)
 
     retired = []
-    with distributed.LocalCluster(**{**SETTINGS, "processes": False}) as own, distributed.Client(own) as client:
+    # Workers in this process would count its memory, which grows with the tests that ran in it, as theirs.
+    settings = SETTINGS | {"processes": False, "memory_limit": None}
+    with distributed.LocalCluster(**settings) as own, distributed.Client(own) as client:
         check_same(without_counts(searched(place_of(Retiring(client), orders))), expected)
     assert retired
+
+
+def test_workers_that_stay_paused_are_an_error_with_advice(orders):
+    settings = SETTINGS | {"processes": False, "memory_limit": "10MB"}
+    with (
+        distributed.LocalCluster(**settings) as own,
+        distributed.Client(own) as client,
+        pytest.raises(ClusterError, match=r"workers .* have been paused for 0\.5 seconds.* Give memory= a smaller"),
+    ):
+        searched(place_of(Cluster(client, patience=0.5), orders))
 
 
 def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, processes):
@@ -126,7 +138,7 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders,
             return future
 
     path = tmp_path / "fit.kfree"
-    with pytest.raises(ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again; .* checkpoint="):
+    with pytest.raises(ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again\. .* checkpoint="):
         searched(Recorded(place_of(Deserted(client, patience=0.5), orders), Journal(path, {})))
     client.cluster.scale(2)
     client.wait_for_workers(2, timeout=60)

@@ -19,8 +19,24 @@ from kfree.engines.dask.traffic import PassTraffic, n_bytes
 PATIENCE, _LOOK = 300.0, 1.0
 
 
+_GOES_ON = "A fit with checkpoint= goes on from the last pass."
+_NO_WORKER = "the Dask cluster has had no worker for {:g} seconds. Start workers and fit again. " + _GOES_ON
+_ALL_PAUSED = (
+    "all workers of the Dask cluster have been paused for {:g} seconds: Dask gives no tasks to workers whose memory is "
+    "nearly full. Give memory= a smaller value, or start workers with more memory, and fit again. " + _GOES_ON
+)
+
+
 class ClusterError(RuntimeError):
     """A pass that the workers of a cluster could not complete."""
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """A worker as the scheduler sees it; ``is_paused`` if it begins no tasks for want of memory."""
+
+    n_threads: int
+    is_paused: bool
 
 
 @dataclass(frozen=True)
@@ -59,8 +75,8 @@ class Cluster:
 
     def workers(self) -> dict[str, int]:
         """The number of threads of each worker, by address, in a fixed order; waits until there is one."""
-        self._wait(lambda: bool(self._threads()), lambda: time.sleep(min(_LOOK, self.patience / 10)))
-        return dict(sorted(self._threads().items()))
+        self._wait(lambda: bool(self._states()), lambda: time.sleep(min(_LOOK, self.patience / 10)))
+        return {worker: state.n_threads for worker, state in sorted(self._states().items())}
 
     def sent(self, name: str, value: Any) -> Any:
         """A future of a value that many calls take; it travels once to each worker, and again if that dies."""
@@ -104,14 +120,14 @@ class Cluster:
         except distributed.KilledWorker as error:
             raise ClusterError(
                 f"several workers died one after the other in the same task of the pass {name!r}. If they ran out of "
-                "memory, give memory= a smaller value or start workers with more memory; their logs say why. A fit "
-                "with checkpoint= goes on from the last pass."
+                "memory, give memory= a smaller value or start workers with more memory; their logs say why. "
+                + _GOES_ON
             ) from error
         except (distributed.comm.CommClosedError, CancelledError, asyncio.CancelledError) as error:
             raise ClusterError(
                 f"the Dask scheduler was lost in the pass {name!r}, or it has cancelled tasks: "
                 f"{' '.join(str(error).split())}. Start a new Client; kfree must be installed where the scheduler and "
-                "the workers run. A fit with checkpoint= goes on from the last pass."
+                f"the workers run. {_GOES_ON}"
             ) from error
         finally:
             if self.client.status == "running":
@@ -120,20 +136,19 @@ class Cluster:
         return [one.value for one in found]
 
     def _wait(self, is_done: Callable[[], bool], look: Callable[[], None]) -> None:
-        """Look until something is done, or there has been no worker for too long."""
+        """Look until something is done, or there has been no worker for too long, or none that begins tasks."""
         last_seen = time.monotonic()
         while not is_done():
             look()
-            if self._threads():
+            states = self._states()
+            if not all(state.is_paused for state in states.values()):
                 last_seen = time.monotonic()
             elif time.monotonic() - last_seen > self.patience:
-                raise ClusterError(
-                    f"the Dask cluster has had no worker for {self.patience:g} seconds. Start workers and fit again; a "
-                    "fit with checkpoint= goes on from the last pass."
-                )
+                raise ClusterError((_ALL_PAUSED if states else _NO_WORKER).format(self.patience))
 
-    def _threads(self) -> dict[str, int]:
-        return dict(self.client.nthreads())
+    def _states(self) -> dict[str, WorkerState]:
+        found: dict[str, WorkerState] = self.client.run_on_scheduler(_worker_states)
+        return found
 
     def _count(self, name: str, taken: int, found: Sequence[Returned]) -> None:
         counted = PassTraffic(name, Counter({one.worker: taken for one in found}))
@@ -152,6 +167,12 @@ def returned(function: Callable[..., Any], *args: Any, after: Any = None) -> Ret
     bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
     value = function(*bare)
     return Returned(value, import_module("distributed").get_worker().address, n_bytes(value))
+
+
+def _worker_states(dask_scheduler: Any) -> dict[str, WorkerState]:
+    """Runs on the scheduler."""
+    workers = dask_scheduler.workers.items()
+    return {address: WorkerState(worker.nthreads, worker.status.name == "paused") for address, worker in workers}
 
 
 def _itself(value: Any) -> Any:
