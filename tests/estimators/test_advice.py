@@ -103,7 +103,7 @@ ADVISED = {
             np.c_[5 * rng.normal(size=(500, 3)), blobs(rng, n=500, d=1)[0], 5 * rng.normal(size=(500, 2))],
             np.arange(500) % 2,
         ),
-        r"column 3 fall.s. into groups within clusters.*X\[:, \[3\]\]",
+        r"column 3 falls into groups within clusters.*X\[:, \[3\]\]",
     ),
     "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans for elliptic clusters"),
     "strips in pieces": (lambda rng: strips(rng, 8), "without a gap to their neighbours.*BayesianKMeans"),

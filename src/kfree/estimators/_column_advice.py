@@ -30,8 +30,8 @@ def hidden_groups(rows, named, labels):
     columns = np.flatnonzero(found).tolist()
     listed = ", ".join(named[j] for j in columns[:3]) + (f" and {len(columns) - 3} more" if len(columns) > 3 else "")
     return [
-        f"{listed} fall(s) into groups within clusters, which the other columns hide. Fit these columns alone, "
-        f"X[:, {columns[:10]}], or leave out columns that have nothing to do with the question."
+        f"{listed} {'falls' if len(columns) == 1 else 'fall'} into groups within clusters, which the other columns hide. "
+        f"Fit X[:, {columns[:10]}] alone, or leave out columns that have nothing to do with the question."
     ]
 
 
