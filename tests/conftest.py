@@ -3,13 +3,14 @@
 import os
 import signal
 
-# Tests press Ctrl-C. A shell that starts them in the background would have them ignore it.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 # scikit-learn runs its array API checks only where SciPy was told so before its first import.
 os.environ["SCIPY_ARRAY_API"] = "1"
 
 import numpy as np
 import pytest
+
+# Tests press Ctrl-C. A shell that starts them in the background would have them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

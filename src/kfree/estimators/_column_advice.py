@@ -29,8 +29,9 @@ def hidden_groups(rows, named, labels):
         return []
     columns = np.flatnonzero(found).tolist()
     listed = ", ".join(named[j] for j in columns[:3]) + (f" and {len(columns) - 3} more" if len(columns) > 3 else "")
+    fall = "falls" if len(columns) == 1 else "fall"
     return [
-        f"{listed} {'falls' if len(columns) == 1 else 'fall'} into groups within clusters, which the other columns hide. "
+        f"{listed} {fall} into groups within clusters, which the other columns hide. "
         f"Fit X[:, {columns[:10]}] alone, or leave out columns that have nothing to do with the question."
     ]
 
