@@ -18,6 +18,7 @@ from kfree.search.path import gram_merges
 from kfree.search.path.cells import neighbours, off_span
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
+from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis
 from kfree.search.path.outliers import _sq_distances, far_rows
@@ -262,6 +263,29 @@ def test_doubt_is_put_in_words(weakest, runner_up, said):
     found = {"k": 4, "share": 0.5, "weakest": weakest, "runner_up": runner_up}
     with pytest.warns(UserWarning, match=re.escape(said)):
         DPMeans()._warn_of_doubt(SimpleNamespace(summary=lambda: found))
+
+
+def staircase(k, merit, sure=False, doubtful=False):
+    return SimpleNamespace(
+        suggest=lambda: SimpleNamespace(k=k, score=2 * merit, share=0.5), is_sure=sure, is_doubtful=doubtful
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "path", "replaces"),
+    [
+        (staircase(1, 0.0), staircase(10, 1.0, doubtful=True), True),
+        (staircase(3, 1.0, sure=True), staircase(9, 2.0), True),
+        (staircase(5, 1.0, sure=True), staircase(3, 2.0, sure=True), True),
+        (staircase(3, 2.0, sure=True), staircase(3, 1.0, sure=True), False),
+        (staircase(11, 1.1), staircase(3, 0.6, sure=True), True),  # standardised digits: 13 rows hid nine clusters
+        (staircase(11, 0.5), staircase(3, 0.6, sure=True), False),
+        (staircase(11, 1.1, doubtful=True), staircase(3, 0.6, sure=True), False),
+        (staircase(4, 1.1), staircase(1, 0.0), False),
+    ],
+)
+def test_when_the_path_without_far_rows_is_used(rest, path, replaces):
+    assert _replaces(rest, path) == replaces
 
 
 def test_rows_whose_squares_underflow_have_a_column():

@@ -65,8 +65,7 @@ def lam_path(
     """The staircase up to ``max_k`` clusters, its widest steps tested on held-out rows.
 
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
-    rows are far from all others, a second staircase is computed without these. It is used if it is not doubtful and has
-    more clusters, or if the first one is doubtful.
+    rows are far from all others, a second staircase is computed without these. ``_replaces`` says whether it is used.
     """
     tell("micro-clusters", 0.0)
     sample = sample_of(engine, objective, rng)
@@ -78,8 +77,22 @@ def lam_path(
     kept = sample.among(np.flatnonzero(~far))
     rest = _staircase(kept, kept, objective, rng, max_k, lambda doing, share: tell(f"{doing} without far rows", share))
     rest.n_outliers = int(np.count_nonzero(far))
-    finer = rest.is_sure and (not path.is_sure or rest.suggest().k > path.suggest().k)
-    return Path(rest, kept) if finer or path.is_doubtful else Path(path)
+    return Path(rest, kept) if _replaces(rest, path) else Path(path)
+
+
+def _replaces(rest: Staircase, path: Staircase) -> bool:
+    """Whether the staircase without far rows is used instead of that of all rows.
+
+    It is if the latter is doubtful. Otherwise it must be sure, and have more clusters than a sure one. Or it must have
+    more than several clusters, no reason for doubt, and a wider step with dips.
+    """
+    with_far, without = path.suggest(), rest.suggest()
+    if path.is_doubtful or (rest.is_sure and not path.is_sure):
+        return True
+    if without.k <= with_far.k or rest.is_doubtful:
+        return False
+    merit, old_merit = (step.score * (step.share or 0.0) for step in (without, with_far))
+    return rest.is_sure or (with_far.k > 1 and merit > old_merit)
 
 
 def _staircase(
