@@ -83,8 +83,8 @@ def lam_path(
 def _replaces(rest: Staircase, path: Staircase) -> bool:
     """Whether the staircase without far rows is used instead of that of all rows.
 
-    It is if the latter is doubtful. Otherwise it must be sure, and have more clusters than a sure one. Or it must have
-    more than several clusters, no reason for doubt, and a wider step with dips.
+    It is if the latter is doubtful, or if it alone is sure. Otherwise it must have more clusters and be sure; or, where
+    all rows have several clusters, have no reason for doubt and a larger score times share of dips.
     """
     with_far, without = path.suggest(), rest.suggest()
     if path.is_doubtful or (rest.is_sure and not path.is_sure):

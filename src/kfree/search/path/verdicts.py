@@ -21,7 +21,7 @@ _VERY_WIDE = 2.7
 class Verdicts:
     """Per step, as arrays over k = 1, 2, …: the values of :class:`DensityDips`, NaN for steps that were not tested.
 
-    ``refuted`` are steps with a pair that has no dip, or with a cluster of so few rows that nobody can say.
+    ``refuted`` are steps with a pair that has no dip, or with a cluster of too few rows for the test.
     """
 
     share: Floats
