@@ -7,8 +7,10 @@ from typing import Any
 
 # Triton has tensor cores and float64 from this compute capability on.
 LEAST_CAPABILITY = (8, 0)
-# Labels, distances, lists of rows and sorted rows, as many as are alive at a time.
+# Labels, distances, bounds, lists of rows and sorted rows, as many as are alive at a time.
 BYTES_A_ROW = 100
+# Bytes of what is made for a part of the rows at a time.
+BYTES_AT_ONCE = 2 << 30
 INSTALL = 'pip install "kfree[gpu]"'
 
 
@@ -47,7 +49,7 @@ def require_room(n_rows: int, n_features: int, bytes_to_copy: int, device: Any) 
 
     if device.type == "cpu":
         return
-    needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW)
+    needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW) + min(BYTES_AT_ONCE, n_rows * (2 * n_features + 240))
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     if needed > free:
         raise MemoryError(

@@ -16,6 +16,8 @@ BLOCK = 1 << sums.BLOCK_BITS.value
 LEVELS = sums.LEVELS.value
 # So many segments keep all processors of a large GPU busy.
 ENOUGH = 4096
+# Rows that are loaded before they are added.
+ABREAST = 4
 
 
 class Segments:
@@ -60,7 +62,7 @@ class Segments:
                 nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
                 rows.lengths, self.n_groups, self._k, d, *rows.strides, self._first_block, first_column,
                 LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
-                UNIT=rows.unit, COLUMNS=columns, ABREAST=4, num_warps=columns // 32, **EXACT,
+                UNIT=rows.unit, COLUMNS=columns, ABREAST=ABREAST, num_warps=columns // 32, **EXACT,
             )  # fmt: skip
         return out
 
@@ -96,7 +98,7 @@ def joined(groups: torch.Tensor, first_group: int, levels: int, nodes: Sequence[
 def total(groups: torch.Tensor, first_group: int) -> torch.Tensor:
     """The sum of all groups (n, …) by the tree over their numbers; an absent one is skipped."""
     shape, columns = groups.shape[1:], 128
-    groups = groups.reshape(len(groups), -1)
+    groups = groups.reshape(len(groups), -1).contiguous()
     while len(groups) > 1:
         last = (first_group + len(groups) - 1) >> LEVELS
         n_columns, n_nodes = groups.shape[1], last - (first_group >> LEVELS) + 1

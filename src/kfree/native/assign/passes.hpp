@@ -100,11 +100,19 @@ class Exchange {
   };
 
  private:
+  template <class Visitor>
+  int64_t visit_all(Visitor& visitor, int32_t* label);
+  template <class Visitor>
+  int64_t visit_some(Visitor& visitor, int64_t begin, int64_t end, int32_t* label);
+
   const Rows& rows_;
   const double least_gain_;
+  const int n_threads_;
   std::vector<int64_t> row_;
   std::vector<int32_t> other_;
   std::vector<Seen> seen_;
+  std::vector<char> may_move_;
+  double allowance_ = 0.0;
 };
 
 // Squared distances of the listed rows to the sites of their clusters. out sq_dist (list.n,)

@@ -12,6 +12,10 @@ namespace {
 
 // More than all roundings of a distance, a sparse one too, and of the ways that are added to it.
 constexpr double ROUNDING = 1e-7;
+// Rows of which threads find out at a time whether they may move, and how many of those a thread takes.
+constexpr int64_t AT_ONCE = 1 << 14, SHARE = 1 << 10;
+// How much of its size a cluster may lose meanwhile.
+constexpr double MAY_LOSE = 0.02;
 
 // What a row of weight w at squared distance sq_dist from a centre adds to the cost of its cluster by joining it, and
 // takes from it by leaving. `size` is the weight of the cluster or, between unit vectors, the length of its sum S:
@@ -40,14 +44,43 @@ struct DirectionRowCosts {
   }
 };
 
-// The clusters of a round: centres that follow every move, and how far each has come.
+// The clusters of a round: centres that follow every move, and how far each has come. `allow` sets limits to how far
+// clusters may go from here; while they are kept, a row that `may_move` rejects does not move.
 template <class RowCosts>
 class Visitor {
  public:
-  Visitor(const Rows& rows, double least_gain, MovingClusters clusters, int n_threads)
+  Visitor(const Rows& rows, double least_gain, MovingClusters clusters, int n_threads, double allowance = 0.0)
       : rows_(rows), least_gain_(least_gain), clusters_(clusters),
-        sites_(clusters.centres, clusters.k, rows.d, n_threads), size_(clusters.k), z_(rows.d) {
-    for (int64_t j = 0; j < clusters.k; ++j) size_[j] = RowCosts::size(clusters.n[j], sum(j), rows.d);
+        sites_(clusters.centres, clusters.k, rows.d, n_threads), size_(clusters.k), z_(rows.d), farthest_(clusters.k),
+        smallest_(clusters.k), allowance_(allowance) {
+    for (int64_t j = 0; j < clusters.k; ++j) {
+      size_[j] = RowCosts::size(clusters.n[j], sum(j), rows.d);
+      farthest_[j] = way(j) + allowance;
+    }
+  }
+
+  // Every cluster may go twice as far as any has gone since the last call.
+  void allow() {
+    double longest = 0.0;
+    for (int64_t j = 0; j < clusters_.k; ++j) longest = std::max(longest, way(j) - (farthest_[j] - allowance_));
+    allowance_ = std::max(2.0 * longest, 0.5 * allowance_);
+    for (int64_t j = 0; j < clusters_.k; ++j) {
+      farthest_[j] = way(j) + allowance_;
+      smallest_[j] = (1.0 - MAY_LOSE) * size_[j];
+    }
+    within_limits_ = true;
+  }
+
+  bool within_limits() const { return within_limits_; }
+  double allowance() const { return allowance_; }
+
+  // Costs of joining rise with the size of a cluster, and costs of leaving fall, so the smallest size bounds both.
+  bool may_move(int64_t row, int32_t label, int32_t other, const Exchange::Seen& seen) const {
+    if (!seen.anything) return true;
+    const double farthest = seen.own_at_most(farthest_[label]), nearest = seen.other_at_least(farthest_[other]);
+    const double leaving = RowCosts::leaving(smallest_[label], rows_.weight(row), farthest * farthest);
+    const double joining = RowCosts::joining(smallest_[other], rows_.weight(row), nearest * nearest);
+    return !(smallest_[label] > rows_.weight(row)) || joining < leaving - least_gain_;
   }
 
   // Where the row would cost least, its own cluster aside; the first one on ties, −1 if there is no other.
@@ -104,11 +137,13 @@ class Visitor {
     clusters_.n[j] += w;
     for (int64_t t = 0; t < rows_.d; ++t) sum(j)[t] += w * z_[t];
     size_[j] = RowCosts::size(clusters_.n[j], sum(j), rows_.d);
+    within_limits_ = within_limits_ && size_[j] >= smallest_[j];
     if (!(size_[j] > 0.0)) return;  // directions that cancel out: the old centre stays
     double* centre = clusters_.centres + j * rows_.d;
     for (int64_t t = 0; t < rows_.d; ++t) centre[t] = sum(j)[t] / size_[j];
     clusters_.way[j] += dist_between(centre, sites_[j], rows_.d);
     sites_.place(j, centre);
+    within_limits_ = within_limits_ && way(j) <= farthest_[j];
   }
 
   const Rows& rows_;
@@ -117,6 +152,9 @@ class Visitor {
   Sites sites_;
   std::vector<double> size_;
   std::vector<double> z_;
+  std::vector<double> farthest_, smallest_;
+  double allowance_;
+  bool within_limits_ = true;
 };
 
 }  // namespace
@@ -127,7 +165,7 @@ double Exchange::Seen::other_at_least(double way) const { return std::max(0.0, (
 
 Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_threads, const int32_t* label,
                    MovingClusters clusters)
-    : rows_(rows), least_gain_(least_gain), row_(list.row, list.row + list.n),
+    : rows_(rows), least_gain_(least_gain), n_threads_(n_threads), row_(list.row, list.row + list.n),
       other_(list.cluster, list.cluster + list.n) {
   const auto look = [&](const auto& visitor) {
     Blocks(n_blocks(list.n, TILE)).run(n_threads, [&](Worker& worker) {
@@ -145,18 +183,43 @@ Exchange::Exchange(const Rows& rows, RowList list, double least_gain, int n_thre
 
 int64_t Exchange::round(MovingClusters clusters, int32_t* label) {
   seen_.resize(row_.size());  // nothing is seen before the first round
-  const auto visit_all = [&](auto visitor) {
-    int64_t n_moved = 0;
-    // One thread, because every move changes what the next row sees.
-    Blocks(n_blocks(row_.size(), BLOCK)).run_alone([&](Worker& worker) {
-      for (int64_t b; (b = worker.next()) >= 0;)
-        for (int64_t i = b * BLOCK; i < std::min<int64_t>(row_.size(), (b + 1) * BLOCK); ++i)
-          n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], seen_[i]);
-    });
-    return n_moved;
-  };
-  if (rows_.centres == Centres::MEANS) return visit_all(Visitor<MeanRowCosts>(rows_, least_gain_, clusters, 1));
-  return visit_all(Visitor<DirectionRowCosts>(rows_, least_gain_, clusters, 1));
+  may_move_.resize(std::min<int64_t>(row_.size(), AT_ONCE));
+  if (rows_.centres == Centres::MEANS) {
+    Visitor<MeanRowCosts> visitor(rows_, least_gain_, clusters, 1, allowance_);
+    return visit_all(visitor, label);
+  }
+  Visitor<DirectionRowCosts> visitor(rows_, least_gain_, clusters, 1, allowance_);
+  return visit_all(visitor, label);
+}
+
+template <class Visitor>
+int64_t Exchange::visit_all(Visitor& visitor, int32_t* label) {
+  const int64_t n = row_.size();
+  int64_t n_moved = 0;
+  // One thread, because every move changes what the next row sees.
+  Blocks(n_blocks(n, AT_ONCE)).run_alone([&](Worker& worker) {
+    for (int64_t b; (b = worker.next()) >= 0;)
+      n_moved += visit_some(visitor, b * AT_ONCE, std::min(n, (b + 1) * AT_ONCE), label);
+  });
+  allowance_ = visitor.allowance();
+  return n_moved;
+}
+
+// Many threads set aside the rows that cannot move within the limits. If a cluster goes beyond these, all rows that are
+// left are visited.
+template <class Visitor>
+int64_t Exchange::visit_some(Visitor& visitor, int64_t begin, int64_t end, int32_t* label) {
+  visitor.allow();
+  Blocks(n_blocks(end - begin, SHARE)).run(n_threads_, [&](Worker& worker) {
+    for (int64_t b; (b = worker.next()) >= 0;)
+      for (int64_t i = begin + b * SHARE; i < std::min(end, begin + (b + 1) * SHARE); ++i)
+        may_move_[i - begin] = visitor.may_move(row_[i], label[row_[i]], other_[i], seen_[i]);
+  });
+  int64_t n_moved = 0;
+  for (int64_t i = begin; i < end; ++i)
+    if (may_move_[i - begin] || !visitor.within_limits())
+      n_moved += visitor.visit(row_[i], label[row_[i]], other_[i], seen_[i]);
+  return n_moved;
 }
 
 }  // namespace kfree

@@ -63,15 +63,15 @@ def scores(H, place, mask, C, site_norm, site, WIDTH: tl.constexpr, CHUNK: tl.co
 
 @triton.jit(do_not_specialize=["k_padded"])
 def rank_half(
-    H, sq_norm, error, items, n_listed, own, C, site_norm, site_error, max_error, label, undecided, least_score,
-    n_undecided, k_padded, rounding,
+    H, sq_norm, error, items, n_listed, own, C, site_norm, site_error, max_error, label, at_least, undecided,
+    least_score, n_undecided, k_padded, rounding, scale,
     EXCLUDE: tl.constexpr, WIDTH: tl.constexpr, CHUNK: tl.constexpr, BLOCK_ROWS: tl.constexpr,
     BLOCK_SITES: tl.constexpr,
 ):  # fmt: skip
-    """out label of each of ``items``: the best site. Places of items in doubt are appended to ``undecided``.
+    """out label of each of ``items``: the best site; at_least: a lower bound of the distance to every other site.
 
-    ``least_score`` of those is that of the farthest site that may be the nearest. Places beyond the sites have the norm
-    infinity.
+    Places of items in doubt are appended to ``undecided``; their ``least_score`` is that of the farthest site that may
+    be the nearest, and their bound zero. Places beyond the sites have the norm infinity.
     """
     n = tl.load(n_listed)
     lane = tl.arange(0, BLOCK_SITES)
@@ -108,6 +108,13 @@ def rank_half(
         farthest = tl.sqrt(norm) + reach
         least = norm - reach * reach * MARGIN - rounding * (norm + farthest * farthest) * MARGIN
         in_doubt = (mask & (runner_up >= least)).to(tl.int32)
+        # Other sites are farther than twice ``at_most``, or |c| ≤ |x| + twice that and scores are off by this much.
+        slack = tl.load(max_error) + left_out
+        farthest = (tl.sqrt(norm) + 2.0 * at_most + slack) * MARGIN
+        next_nearest = norm - runner_up - rounding * (norm + farthest * farthest) * MARGIN
+        others = tl.sqrt(tl.maximum(next_nearest, 0.0)) / MARGIN - slack
+        others = tl.where(in_doubt > 0, 0.0, tl.maximum(tl.minimum(others, 2.0 * at_most), 0.0))
+        tl.store(at_least + item, others / (scale * MARGIN), mask=mask)
         n_in_doubt = tl.sum(in_doubt)
         if n_in_doubt > 0:
             end = tl.atomic_add(n_undecided, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1

@@ -29,12 +29,15 @@ def products(x, Q, row, C, site, mask, WIDTH: tl.constexpr, CHUNK: tl.constexpr)
 
 @triton.jit(do_not_specialize=["first_item", "n_items", "k_padded"])
 def rank(
-    Q, sq_norm, error, rows, own, C, addend, site_error, max_error, label, undecided, n_undecided,
+    Q, sq_norm, error, rows, own, C, addend, site_error, max_error, label, at_least, undecided, n_undecided,
     first_item, n_items, k_padded, step,
     LISTED: tl.constexpr, EXCLUDE: tl.constexpr, WIDTH: tl.constexpr, CHUNK: tl.constexpr, SHIFT: tl.constexpr,
     WHOLE: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
 ):  # fmt: skip
-    """out label (m,): the best site in eight bits. Items that these do not decide are appended to ``undecided``."""
+    """out label (m,): the best site in eight bits; at_least (m,): a lower bound of the distance to every other site.
+
+    Items that eight bits do not decide are appended to ``undecided``.
+    """
     item = first_item + tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
     mask = item < n_items
     row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
@@ -66,8 +69,9 @@ def rank(
     nearest = step * tl.sqrt(tl.maximum(norm - (best >> SHIFT), 0).to(tl.float32))
     next_nearest = step * tl.sqrt(tl.maximum(norm.to(tl.float32) - (runner_up >> SHIFT).to(tl.float32), 0.0))
     at_most = (nearest + tl.load(site_error + winner, mask=mask, other=0.0) + left_out) * MARGIN
-    slack = tl.load(max_error) + left_out
-    in_doubt = (mask & (at_most >= next_nearest / MARGIN - slack)).to(tl.int32)
+    others_at_least = next_nearest / MARGIN - (tl.load(max_error) + left_out)
+    tl.store(at_least + item, tl.maximum(others_at_least, 0.0), mask=mask)
+    in_doubt = (mask & (at_most >= others_at_least)).to(tl.int32)
     n_in_doubt = tl.sum(in_doubt)
     if n_in_doubt > 0:
         place = tl.atomic_add(n_undecided, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1

@@ -1,0 +1,63 @@
+"""Canonical distances of rows on a GPU: float64, columns in order, products and sums never fused."""
+
+from __future__ import annotations
+
+import torch
+import triton
+
+from kfree.engines.gpu.device import EXACT, n_programs
+from kfree.engines.gpu.kernels import distances
+from kfree.engines.gpu.rows import DeviceRows
+
+
+def distances_to_own(
+    rows: DeviceRows, listed: torch.Tensor | None, labels: torch.Tensor, centres: torch.Tensor
+) -> torch.Tensor:
+    """Canonical squared distances of rows, all or ``listed``, to the centres that ``labels`` name."""
+    sq_dist = torch.empty(len(labels), dtype=torch.float64, device=rows.device)
+    if len(labels):
+        block = 64 if rows.n_features > 32 else 128
+        distances.distances_to_own[(triton.cdiv(len(labels), block),)](
+            rows.X, or_other(listed, labels), labels, centres, sq_dist, rows.anchor, rows.shift, rows.lengths,
+            len(labels), rows.n_features, *rows.strides,
+            LISTED=listed is not None, UNIT=rows.unit, BLOCK_ROWS=block, num_warps=4, **EXACT,
+        )  # fmt: skip
+    return sq_dist
+
+
+def join_nearer(
+    rows: DeviceRows,
+    centres: torch.Tensor,
+    labels: torch.Tensor,
+    sq_dist: torch.Tensor | None,
+    *,
+    first_label: int = 0,
+    listed: torch.Tensor | None = None,
+    items: torch.Tensor | None = None,
+    n_items: torch.Tensor | None = None,
+    own: torch.Tensor | None = None,
+    born_after: torch.Tensor | None = None,
+    place_of_row: torch.Tensor | None = None,
+) -> None:
+    """In place: items join the site that is strictly nearer than what they have; all canonical, all sites.
+
+    With ``items`` only the first ``n_items`` of these are compared, which have no site and no distance yet. ``own`` are
+    excluded sites, and a site may only be joined by rows that are visited after ``born_after``.
+    """
+    if n_items is None:
+        n_items = torch.tensor([len(labels)], device=rows.device)
+    nobody = labels
+    distances.nearest_of_all[(n_programs(rows.device),)](
+        rows.X, or_other(listed, nobody), or_other(items, nobody), n_items, or_other(own, nobody),
+        centres.T.contiguous(), labels, or_other(sq_dist, centres), or_other(place_of_row, nobody),
+        or_other(born_after, nobody),
+        rows.anchor, rows.shift, rows.lengths, len(centres), rows.n_features, first_label, *rows.strides,
+        CHOSEN=items is not None, LISTED=listed is not None, UNIT=rows.unit, EXCLUDE=own is not None,
+        BORN=born_after is not None, ORDERED=place_of_row is not None, BLOCK_ROWS=16, BLOCK_SITES=64,
+        num_warps=4, **EXACT,
+    )  # fmt: skip
+
+
+def or_other(tensor: torch.Tensor | None, other: torch.Tensor) -> torch.Tensor:
+    """A kernel that does not use an argument is given another tensor in its place."""
+    return other if tensor is None else tensor

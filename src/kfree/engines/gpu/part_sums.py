@@ -1,0 +1,91 @@
+"""Statistics of the clusters of one part on a GPU."""
+
+from __future__ import annotations
+
+import torch
+
+from kfree.core.stats import Floats, Stats
+from kfree.core.sum_tree import nodes_covering
+from kfree.engines.gpu import sums
+from kfree.engines.gpu.arrays import TorchArrays
+from kfree.engines.gpu.history import Found
+from kfree.engines.gpu.rows import DeviceRows
+from kfree.engines.parts import NodeSums, Partial, Piece, Whole
+
+
+class PartSums:
+    """Sums over the rows of a part, all or listed. ``alone``: there is no other part; ``is_last``: none follows."""
+
+    def __init__(self, rows: DeviceRows, weight: torch.Tensor | None, first_block: int, alone: bool, is_last: bool):
+        self._rows, self._weight, self._first_block = rows, weight, first_block
+        self._alone, self._is_last, self._arrays = alone, is_last, TorchArrays(rows.device)
+
+    def of_pass(self, found: Found, k: int) -> Partial:
+        """Statistics of a pass; clusters with the rows and the centre of the pass before keep theirs."""
+        if not self._alone:
+            return self.of(None, found.labels, self._weight, found.sq_dist, k)
+        if not found.same:
+            self._totals = self._totals_of_pass(found, k)
+            self._on_host = self._arrays.to_numpy(self._totals)
+        return Whole(Stats(*_statistics(self._on_host)))
+
+    def _totals_of_pass(self, found: Found, k: int) -> torch.Tensor:
+        if found.changed is not None:
+            rows = torch.nonzero(found.changed[found.labels])[:, 0]
+            if 2 * len(rows) < self._rows.n_rows:
+                weight = None if self._weight is None else self._weight[rows]
+                of_changed = self._sums(rows, found.labels[rows], weight, found.sq_dist[rows], k)
+                return torch.where(found.changed[:, None], of_changed, self._totals)
+        return self._sums(None, found.labels, self._weight, found.sq_dist, k)
+
+    def of(
+        self,
+        rows: torch.Tensor | None,
+        labels: torch.Tensor,
+        coefficient: torch.Tensor | None,
+        sq_dist: torch.Tensor | None,
+        k: int,
+    ) -> Partial:
+        """Statistics of rows, all or listed; sse is not defined without distances."""
+        if self._alone:
+            totals = self._sums(rows, labels, coefficient, sq_dist, k)
+            return Whole(Stats(*_statistics(self._arrays.to_numpy(totals))))
+        segments, levels = self.segments(rows, labels, k)
+        found = self.by_node(segments, levels, (segments.sums(coefficient, _counting(coefficient, sq_dist)),))
+        return Piece(NodeSums(found.nodes, _statistics(found.sums[0])))
+
+    def _sums(
+        self,
+        rows: torch.Tensor | None,
+        labels: torch.Tensor,
+        coefficient: torch.Tensor | None,
+        sq_dist: torch.Tensor | None,
+        k: int,
+    ) -> torch.Tensor:
+        """The columns (k, d + 2) that are summed together, over all blocks."""
+        segments, _ = self.segments(rows, labels, k)
+        return sums.total(segments.sums(coefficient, _counting(coefficient, sq_dist)), segments.first_group)
+
+    def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> tuple[sums.Segments, int]:
+        levels = sums.levels_for(self._rows.n_rows, self._first_block, self._is_last, k)
+        return sums.Segments(self._rows, self._first_block, rows, labels, k, levels), levels
+
+    def by_node(self, segments: sums.Segments, levels: int, groups: tuple[torch.Tensor, ...]) -> NodeSums:
+        # Blocks beyond the last part are absent, so its last node may reach there.
+        end = (segments.first_group + segments.n_groups) << levels
+        nodes = nodes_covering(self._first_block, end)
+        found = (self._arrays.to_numpy(sums.joined(one, segments.first_group, levels, nodes)) for one in groups)
+        return NodeSums(nodes, tuple(found))
+
+
+def _counting(coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None) -> torch.Tensor | None:
+    """A distance of a row of weight zero may be infinite, and does not count."""
+    if coefficient is None or sq_dist is None:
+        return sq_dist
+    return torch.where(coefficient != 0, sq_dist, 0.0)
+
+
+def _statistics(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    """Weights, sums and sse from the columns (…, d + 2) that are summed together."""
+    weights, coordinates, sse = (part.copy() for part in (sums[..., -1], sums[..., :-2], sums[..., -2]))
+    return weights, coordinates, sse
