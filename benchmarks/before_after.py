@@ -9,14 +9,13 @@ Real data sets run where KFREE_DATA names their folder.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 import warnings
 
 import numpy as np
-from ratio import RESULTS
+from ratio import RESULTS, commit, processor
 
 MOST = 1.03
 REAL = {"mnist, 10 iterations": ("mnist", 100, 10), "usgs": ("usgs", 150, 2000), "sift": ("sift", 256, 2000)}
@@ -143,11 +142,6 @@ def line(row):
     return f"| {row['case']} | {seconds} | {described(row, 'old')} | {described(row, 'new')}{worse} |"
 
 
-def commit():
-    described = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return described.stdout.strip() or "unknown"
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--old", metavar="PYTHON", help="the interpreter of the older build")
@@ -172,12 +166,6 @@ def main():
             print(line(rows[-1]), flush=True)
             kept.write_text("\n".join(head + [line(row) for row in rows]) + "\n")
             kept.with_suffix(".json").write_text(json.dumps({"heading": head[0], "rows": rows}, indent=1) + "\n")
-
-
-def processor():
-    found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
-    names = [text.split(":", 1)[1].strip() for text in found.splitlines() if text.startswith("Model name")]
-    return f"{platform.machine()} {' '.join(names)}"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ import argparse
 import gc
 import importlib.metadata
 import json
+import os
 import platform
 import re
+import subprocess
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -63,7 +65,22 @@ def versions(*packages):
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             found[package] = "not installed"
-    return found | {"python": platform.python_version(), "machine": platform.machine()}
+    return found | {"commit": commit(), "python": platform.python_version(), "processor": processor()}
+
+
+def commit():
+    """The commit that is measured; KFREE_COMMIT names it where there is no repository."""
+    if "KFREE_COMMIT" in os.environ:
+        return os.environ["KFREE_COMMIT"]
+    command = ["git", "describe", "--always", "--dirty"]
+    described = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
+    return described.stdout.strip() or "unknown"
+
+
+def processor():
+    found = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+    names = [text.split(":", 1)[1].strip() for text in found.splitlines() if text.startswith("Model name")]
+    return f"{platform.machine()} {' '.join(names)}, {os.cpu_count()} cores"
 
 
 def report(name, rows, *packages, only=None, peer=None):
