@@ -32,6 +32,18 @@ MISTAKES = {
         "                total = left + left + total\n",
         ["engines/test_gpu.py", "tree_of_blocks"],
     ),
+    "bounds forget that other sites have moved": (
+        "engines/gpu/kernels/revisit.py",
+        "tl.where(way > 0, tl.maximum(at_least - way * MARGIN, 0.0) / MARGIN, at_least)",
+        "tl.where(way > 0, at_least + 9.0 * way, at_least)",
+        ["engines/test_gpu.py", "moving_sites"],
+    ),
+    "clusters that rows have left keep their sums": (
+        "engines/gpu/history.py",
+        "        changed[self._labels[movers]] = True\n",
+        "        changed[:] = False\n",
+        ["engines/test_gpu.py", "moving_sites"],
+    ),
 }
 
 
