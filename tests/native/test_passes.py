@@ -201,6 +201,35 @@ def test_passes_for_moves(case):
             case.same(a, b)
 
 
+def rounds_of_exchange(passes, X, start, joining, n_threads):
+    """Labels after each of four rounds between two clusters; after the first, rows of another part join the first."""
+    rows = passes.dense_rows(X, np.zeros(1), np.zeros(1), False, None, "baseline")
+    label, n = start.copy(), np.bincount(start, minlength=2).astype(float)
+    sums = np.array([X[start == 0].sum(axis=0), X[start == 1].sum(axis=0)])
+    centres, way = sums / n[:, None], np.zeros(2)
+    clusters = n, sums, centres, way
+    exchange = passes.Exchange(rows, np.arange(len(X)), 1 - start, 1e-9, n_threads, label, *clusters)
+    for i in range(4):
+        exchange.round(label, *clusters)
+        yield label.copy()
+        if i == 0:
+            n[0], sums[0] = n[0] + len(joining), sums[0] + joining.sum()
+            way[0] += 1.000001 * abs(sums[0, 0] / n[0] - centres[0, 0])
+            centres[0] = sums[0] / n[0]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_move_sets_others_in_motion_in_the_same_round(n_threads):
+    """Threads set aside rows that cannot move, until a move has gone beyond what they allowed for."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X, middle = np.sort(rng.random((14, 1)), axis=0), rng.integers(2, 12)
+        start = (np.arange(14) >= middle).astype(np.int32)
+        joining = 2 * rng.random(rng.integers(1, 4)) - 0.5
+        ours, theirs = (list(rounds_of_exchange(one, X, start, joining, n_threads)) for one in (_core, reference))
+        np.testing.assert_array_equal(ours, theirs)
+
+
 def nearest_of_both(X, centres, isa):
     """Labels and squared distances by the compiled pass and by its twin."""
     found = []

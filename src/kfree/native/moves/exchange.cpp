@@ -201,6 +201,7 @@ int64_t Exchange::visit_all(Visitor& visitor, int32_t* label) {
     for (int64_t b; (b = worker.next()) >= 0;)
       n_moved += visit_some(visitor, b * AT_ONCE, std::min(n, (b + 1) * AT_ONCE), label);
   });
+  visitor.allow();
   allowance_ = visitor.allowance();
   return n_moved;
 }
