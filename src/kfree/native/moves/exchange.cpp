@@ -206,16 +206,18 @@ int64_t Exchange::visit_all(Visitor& visitor, int32_t* label) {
   return n_moved;
 }
 
-// Many threads set aside the rows that cannot move within the limits. If a cluster goes beyond these, all rows that are
-// left are visited.
+// Threads set aside the rows that cannot move within the limits. If a cluster goes beyond these, all rows that are left
+// are visited. One thread alone would look at rows twice.
 template <class Visitor>
 int64_t Exchange::visit_some(Visitor& visitor, int64_t begin, int64_t end, int32_t* label) {
   visitor.allow();
-  Blocks(n_blocks(end - begin, SHARE)).run(n_threads_, [&](Worker& worker) {
-    for (int64_t b; (b = worker.next()) >= 0;)
-      for (int64_t i = begin + b * SHARE; i < std::min(end, begin + (b + 1) * SHARE); ++i)
-        may_move_[i - begin] = visitor.may_move(row_[i], label[row_[i]], other_[i], seen_[i]);
-  });
+  if (n_threads_ == 1) std::fill(may_move_.begin(), may_move_.end(), true);
+  else
+    Blocks(n_blocks(end - begin, SHARE)).run(n_threads_, [&](Worker& worker) {
+      for (int64_t b; (b = worker.next()) >= 0;)
+        for (int64_t i = begin + b * SHARE; i < std::min(end, begin + (b + 1) * SHARE); ++i)
+          may_move_[i - begin] = visitor.may_move(row_[i], label[row_[i]], other_[i], seen_[i]);
+    });
   int64_t n_moved = 0;
   for (int64_t i = begin; i < end; ++i)
     if (may_move_[i - begin] || !visitor.within_limits())
