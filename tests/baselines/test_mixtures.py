@@ -34,6 +34,17 @@ def test_clear_clusters_are_found_and_predicted(model, rng):
     assert nearest < 6
 
 
+@pytest.mark.parametrize("model", [*BY_CRITERION, GMeans()])
+def test_clusters_that_overlap_are_predicted_as_they_were_labelled(model, rng):
+    """Rows between a large cluster and a small one, whose weights differ."""
+    X = np.vstack([rng.normal(size=(400, 1)), rng.normal(size=(40, 1)) + 4])
+    model = clone(model).fit(X)
+    assert model.n_clusters_ > 1
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    if isinstance(model, KMeansBIC):
+        np.testing.assert_array_equal(model.labels_, np.abs(X - model.cluster_centers_.T).argmin(axis=1))
+
+
 @pytest.mark.parametrize("model", BY_CRITERION)
 def test_the_criterion_never_rises_and_a_limit_holds(model, rng):
     X, _ = blobs(rng, n=200, d=2, k=4, spread=8.0)

@@ -56,7 +56,7 @@ class KMeansBIC(SplitMergeMixture):
         self.max_clusters = max_clusters
 
     def predict(self, X):
-        """The nearest centre of each row.
+        """The nearest centre of each row, whatever the clusters' weights; those count in ``predict_proba``.
 
         Parameters
         ----------
@@ -66,7 +66,10 @@ class KMeansBIC(SplitMergeMixture):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._costs(X).argmin(axis=1).astype(np.int32)
+        return super().predict(X)
+
+    def _labels_by(self, costs):
+        return costs.argmin(axis=1).astype(np.int32)
 
     def _family(self, data):
         return KMeansFamily(float((data.rows**2).sum()) / data.rows.size)
