@@ -121,8 +121,10 @@ class Split(Generic[S]):
 
 @dataclass(frozen=True)
 class Merge(Generic[S]):
-    """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2), those that cost least
-    first, and update all."""
+    """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all.
+
+    Those that cost least by themselves are tried first.
+    """
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
