@@ -112,6 +112,7 @@ SHAPES = {
     "OnlineDPMeans, k near n, 20,000 × 2": lambda: OnlineDPMeans(1e-9).fit(noise(20_000, 2)),
     "lambda_path(max_k=300), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=300),
     "lambda_path(max_k=1000), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=1000),
+    "lambda_path(max_k=2000), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=2000),
     "KernelDPMeans(), 1,797 × 64": lambda: KernelDPMeans().fit(clumps(1_797, 64, 10)),
     "DPMeans(lam), sweep, k near n, 160,000 × 2": lambda: DPMeans(1e-9, search="sweep").fit(noise(160_000, 2)),
     "OnlineDPMeans, published, k near n, 160,000 × 2": lambda: OnlineDPMeans(1e-9, search="published").fit(
@@ -126,6 +127,9 @@ SHAPES = {
     "GraphDPMeans, 100,000 nodes": lambda: GraphDPMeans().fit(links(100_000)),
     "SpectralDPMeans, 5,000 × 2": lambda: SpectralDPMeans(affinity="nearest_neighbors").fit(clumps(5_000, 2)),
     "SpectralDPMeans, 50,000 × 2": lambda: SpectralDPMeans(affinity="nearest_neighbors").fit(clumps(50_000, 2)),
+    "SpectralDPMeans(target_k=5), 50,000 × 2": lambda: SpectralDPMeans(target_k=5, affinity="nearest_neighbors").fit(
+        clumps(50_000, 2)
+    ),
     "scikit-learn's SpectralClustering(5), 50,000 × 2": lambda: SpectralClustering(
         5, affinity="nearest_neighbors", assign_labels="kmeans"
     ).fit(clumps(50_000, 2)),

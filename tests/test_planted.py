@@ -454,6 +454,12 @@ MISTAKES = {
         "return new",
         ["search/test_bayesian_search.py", "undone"],
     ),
+    "pairs that cost most are merged first": (
+        "search/evidence/bayesian.py",
+        'np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2]',
+        'np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2][::-1]',
+        ["search/test_bayesian_search.py", "costs_least"],
+    ),
     "the last cuts stop early too": (
         "search/evidence/splits.py",
         "cuts = [_updated_cut(side, whole, part, objective, -math.inf) for side in sides]",

@@ -9,10 +9,11 @@ from oracles.bayes import gaussian_predictive, sequential_free_energy
 from scipy.special import logsumexp
 from scipy.stats import anderson, multivariate_normal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 
 from kfree import BayesianKMeans, KMeans
-from kfree.baselines import GaussianMixtureBIC, GMeans, KMeansBIC, VariationalMixture
+from kfree.baselines import GaussianMixtureBIC, GMeans, KMeansBIC, VariationalMixture, g_means, information
 from kfree.baselines.g_means import anderson_darling
 from kfree.baselines.variational import VariationalFamily
 from kfree.objectives.free_energy import FreeEnergy
@@ -32,6 +33,18 @@ def test_clear_clusters_are_found_and_predicted(model, rng):
     np.testing.assert_array_equal(model.predict(X + 1e3), model.labels_)
     nearest = np.abs(model.cluster_centers_[model.labels_] - X - 1e3).max()
     assert nearest < 6
+
+
+@pytest.mark.parametrize("model", [*BY_CRITERION, GMeans()])
+def test_clusters_that_overlap_are_predicted_as_they_were_labelled(model, rng):
+    """Rows between a large cluster and a small one, whose weights differ."""
+    X = np.vstack([rng.normal(size=(800, 1)), rng.normal(size=(200, 1)) + 5])
+    model = clone(model).fit(X)
+    assert model.n_clusters_ == 2
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    if isinstance(model, KMeansBIC):
+        np.testing.assert_array_equal(model.labels_, np.abs(X - model.cluster_centers_.T).argmin(axis=1))
+        assert (model.predict_proba(X).argmax(axis=1) != model.labels_).any()
 
 
 @pytest.mark.parametrize("model", BY_CRITERION)
@@ -126,6 +139,22 @@ def test_variational_posteriors_are_those_of_scikit_learn(rng):
 def test_soft_labels_cost_less_than_hard_ones(rng):
     X, _ = blobs(rng, n=200, d=2, k=3, spread=3.0)
     assert VariationalMixture().fit(X).cost_ < BayesianKMeans().fit(X).free_energy_ + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("model", "place", "limit", "message"),
+    [
+        (KMeansBIC(), information, "MOST_ITERATIONS", "the last fit of KMeansBIC"),
+        (GaussianMixtureBIC(), information, "MOST_ITERATIONS", "the last fit of GaussianMixtureBIC"),
+        (GMeans(), g_means, "_MOST_ITERATIONS", "the last k-means of GMeans"),
+    ],
+)
+def test_a_limit_of_iterations_is_said(model, place, limit, message, rng, monkeypatch):
+    X = blobs(rng, n=200, d=2, k=4, spread=5.0)[0]
+    model.fit(X)  # warnings are errors
+    monkeypatch.setattr(place, limit, 1)
+    with pytest.warns(ConvergenceWarning, match=message):
+        model.fit(X)
 
 
 def test_g_means_tests_for_normality_as_scipy_does(rng):

@@ -104,6 +104,10 @@ def test_a_validation_set_chooses_sigma_and_alpha(rng):
         (GibbsDPMixture(alpha="beta"), "'gamma'"),
         (GibbsDPMixture(sigma=-1.0), "sigma=-1.0"),
         (GibbsDPMixture(rho=np.inf), "rho=inf"),
+        (GibbsDPMixture(rho=1e308), "rho=1e+308"),
+        (GibbsDPMixture(sigma=1e-308), "sigma=1e-308"),
+        (GibbsDPMixture(sigma_prior=(1e-308, 1e308)), "sigma_prior=(1e-308, 1e+308)"),
+        (CollapsedGibbsDPMixture(alpha_prior=(1.0, 1e-308)), "alpha_prior=(1.0, 1e-308)"),
         (GibbsDPMixture(prior_mean=np.nan), "prior_mean=nan"),
         (GibbsDPMixture(prior_mean=[0.0, 1.0, 2.0]), "prior_mean=[0.0, 1.0, 2.0]"),
         (GibbsDPMixture(alpha_prior=(1.0,)), "alpha_prior=(1.0,)"),
@@ -118,3 +122,17 @@ def test_wrong_parameters_are_named_and_nothing_is_written(model, named, rng):
     with pytest.raises(ValueError, match=re.escape(named)):
         model.fit(rng.normal(size=(20, 2)))
     assert not hasattr(model, "labels_")
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e99])
+@pytest.mark.parametrize("least", [1e-3, 1e-49])
+def test_the_most_extreme_parameters_give_finite_numbers(scale, least, rng):
+    X, chain = scale * rng.normal(size=(9, 2)), {"n_burn_in": 5, "n_samples": 5, "thin": 1, "random_state": 0}
+    for small, large in [(least, 1 / least), (1 / least, least), (least, least), (1.0, 1.0)]:
+        # An α of small shape is often drawn as zero.
+        sampled = GibbsDPMixture(rho=small**2, alpha_prior=(small, 1.0), sigma_prior=(small, large), **chain)
+        given = GibbsDPMixture(alpha=small**2, sigma=large**2, rho=1 / large**2, **chain)
+        for model in (sampled.fit(X), given.fit(X)):
+            assert np.isfinite(model.trace_["log_joint"]).all()
+            assert np.isfinite(model.cluster_centers_).all()
+            assert len(model.predict(X)) == 9

@@ -139,8 +139,10 @@ def test_edges_by_number_from_a_frame_and_bad_weights():
     frame = pandas.DataFrame({"from": [5, 10, 30], "to": [10, 30, 5], "weight": [1.0, 2.0, 0.5]})
     model = GraphDPMeans(lam=-0.5).fit(frame.iloc[:2])
     assert model.node_names_.tolist() == [5, 10, 30]
-    square = pandas.DataFrame(np.ones((3, 3)) - np.eye(3))
-    assert GraphDPMeans(lam=-0.5).fit(square).n_features_in_ == 3
+    links = 2 * (np.ones((3, 3)) - np.eye(3))
+    # Numbers that are held as objects are a matrix too, and no list of edges.
+    for square in (pandas.DataFrame(links), pandas.DataFrame(links.astype(object)), links.astype(object)):
+        assert GraphDPMeans(lam=-0.5).fit(square).adjacency_.sum() == 12
     with pytest.raises(ValueError, match="third column of a list of edges must hold weights"):
         GraphDPMeans().fit(np.array([("a", "b", "much"), ("b", "c", "little")]))
 

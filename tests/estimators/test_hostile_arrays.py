@@ -84,6 +84,14 @@ NO_NUMBERS = {
         lambda: pa.table({"a": pa.array(["u", "v"] * 6).dictionary_encode(), "b": rows()[:, 1]}),
         r"not numbers in 1 column\(s\): 'a'",
     ),
+    "two columns of one name": (
+        lambda: pd.DataFrame(np.hstack([rows(), rows()]), columns=["a", "b", "a", "c"]),
+        r"X has 1 name\(s\) that several columns share: 'a' \(columns 0, 2\)\. Rename or drop",
+    ),
+    "two columns of one name, pyarrow": (
+        lambda: pa.table([pa.array(rows()[:, 0])] * 2, names=["a", "a"]),
+        r"several columns share: 'a' \(columns 0, 1\)",
+    ),
     "a dict": (lambda: {"a": [1.0, 2.0]}, "X is a dict"),
 }
 

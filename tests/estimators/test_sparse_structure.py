@@ -51,6 +51,7 @@ BREAKAGES = {
     "indptr begins late": (replace("indptr", lambda p: np.concatenate([[2], p[1:]])), "begins with 2 instead of 0"),
     "indptr too short": (replace("indptr", lambda p: p[:-2]), "values in indptr instead of"),
     "few values": (replace("data", lambda v: v[:3]), "and 3 values"),
+    "values in a table": (replace("data", lambda v: v[:, None]), r"data of \d dimension"),
     "few columns": (replace("indices", lambda i: i[:3]), "3 indices and"),
     "columns that are no whole numbers": (replace("indices", lambda i: i + 0.5), "indices of 1 dimension.* float64"),
 }

@@ -48,6 +48,7 @@ ODD = {
     "text": "x",
     "no text": "",
     "list": [],
+    "pair": (1e-3, 1.0),
     "array": np.eye(2),
     "dict": {},
     "function": len,

@@ -140,6 +140,22 @@ def test_groups(name):
         _core.allot(**shared, **arguments, cost=None, successor=None)
 
 
+def test_groups_without_sites():
+    arrays = {"used": np.zeros((1, 0), dtype=bool), "label": np.empty(30, dtype=np.int32), "sq_dist": np.empty(30)}
+    rows = {"rows": held(), "member": np.arange(30), "begin": np.array([0, 30]), "centres": np.zeros((0, 3))}
+    with pytest.raises(ValueError, match="centres must have at least one row"):
+        _core.allot(**rows, lam_local=1.0, n_threads=1, **arrays, cost=None, successor=None)
+    with pytest.raises(ValueError, match="centres must have at least one row"):
+        _core.visit(**rows, lam_local=1.0, lam_global=1.0, n_threads=1, **arrays)
+
+
+def test_weights_of_a_model_that_were_changed_by_hand():
+    model = HardHDP(3.0, 3.0).fit(X, groups=np.arange(30) % 3)
+    model._weights_ = np.full_like(model._weights_, np.nan)
+    with pytest.raises(ValueError, match="centres must have"):
+        model.partial_fit(X, groups=np.arange(30) % 3 + 9)
+
+
 COUNTS = {
     "indices beyond": ({"indices": np.array([0, 9])}, "indices must lie between 0 and 1"),
     "indices below": ({"indices": np.array([0, -1])}, "indices must lie between 0 and 1"),

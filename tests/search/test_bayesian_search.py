@@ -15,9 +15,9 @@ from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import informed_by_data
 from kfree.search.evidence import bayesian
-from kfree.search.evidence.bayesian import Merge, SplitWithin
+from kfree.search.evidence.bayesian import Merge, Split, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
-from kfree.search.evidence.overlap import Criteria, criteria
+from kfree.search.evidence.overlap import OVERLAP, criteria_by, overlaps
 from kfree.search.evidence.oversplit import Oversplit, merged_back
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 
@@ -47,10 +47,11 @@ def test_criteria_are_those_of_the_appendix(problem, rng):
     P = weights[:, None] * density
     P /= P.sum(axis=0)
     f = P / P.sum(axis=1, keepdims=True)
-    j_split, j_merge = criteria(state, engine, objective)
+    j_split, j_merge = criteria_by(*engine.responsibility_sums(objective.plug_in(state.stats), np.log(weights)))
     np.testing.assert_allclose(j_split, (f * np.log(f / density)).sum(axis=1), rtol=1e-9)
     lengths = np.linalg.norm(P, axis=1)
     np.testing.assert_allclose(j_merge, P @ P.T / np.outer(lengths, lengths), rtol=1e-9)
+    np.testing.assert_array_equal(overlaps(state, engine, objective), j_merge)
 
 
 def test_cuts_save_what_they_say(problem):
@@ -143,9 +144,26 @@ def test_of_many_rows_a_sample_is_searched_first(max_clusters, monkeypatch):
     assert len(sampled.free_energy_history_) < len(usual.free_energy_history_)
 
 
-def test_criteria_that_are_kept_are_those_of_the_state(problem, rng):
+def tried(move, problem, state, monkeypatch):
+    """What a move follows up if no candidate is ever good enough."""
+    followed = []
+    monkeypatch.setattr(bayesian, "first_gain", lambda state, candidates, _: followed.extend(candidates) or state)
+    assert move(state, *problem[:2]) is state
+    return followed
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_costs_least_is_tried_first(many, problem, monkeypatch):
     engine, objective, _ = problem
-    kept, states = Criteria(), [labelled(problem, rng.integers(3, size=400)) for _ in range(2)]
-    for state in [states[0], states[0], states[1], states[0]]:
-        for found, expected in zip(kept(state, engine, objective), criteria(state, engine, objective), strict=True):
-            np.testing.assert_array_equal(found, expected)
+    state = bayesian.bayesian_k_means(engine, objective, 300, None).state
+    if many:
+        monkeypatch.setattr(bayesian, "SAMPLE", 400)
+    merged = tried(Merge(), problem, state, monkeypatch)
+    costs = [new.cost for new in merged]
+    assert costs == sorted(costs)
+    n_overlapping = int((np.triu(overlaps(state, engine, objective), 1) > OVERLAP).sum())
+    assert len(merged) == (-(-state.n_clusters // 2) if many else n_overlapping)
+    assert n_overlapping > 1
+    split = [new.cost for new in tried(Split(Halves()), problem, state, monkeypatch)]
+    assert split == sorted(split)
+    assert len(split) > 1

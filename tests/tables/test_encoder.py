@@ -125,6 +125,7 @@ SKEWED = {
     "amounts with zeros": (lambda rng: np.where(rng.random(3000) < 0.1, 0, rng.lognormal(3, 2, 3000)), "log1p"),
     "squares": (lambda rng: rng.normal(2.5, 1.0, 3000).clip(0) ** 2, "sqrt"),
     "cauchy": (lambda rng: rng.standard_cauchy(3000), "asinh"),
+    "skewed by the last digits": (lambda rng: 1e9 + np.spacing(1e9) * (rng.random(3000) < 0.3), "identity"),
     "two groups": (lambda rng: np.concatenate([rng.normal(0, 1, 1500), rng.normal(20, 1, 1500)]), "identity"),
 }
 

@@ -47,6 +47,14 @@ REFUSED = {
         "1 row.s. have no value at all .*the first is row 1",
     ),
     "no rows": (pl.DataFrame({"a": []}), "0 sample"),
+    "two columns of one name": (
+        pd.DataFrame([[1.0, 2.0, 3.0]] * 2, columns=["a", "b", "a"]),
+        r"several columns share: 'a' \(columns 0, 2\)",
+    ),
+    "a transform that rounds": (
+        np.array([[1.0, 1e9], [2.0, 1e9 + 1e-7], [3.0, 1e9]]),
+        r"column 'x1' holds values from 1000000000 to 1000000000.0000001, and its transform log rounds all",
+    ),
     "names of two kinds": (pd.DataFrame({"a": [1.0, 2.0], 3: [1.0, 2.0]}), "string names"),
 }
 
@@ -54,7 +62,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_tables(case):
     X, message = REFUSED[case]
-    encoder = TableEncoder()
+    encoder = TableEncoder(transforms={"x1": "log"} if "transform" in case else "auto")
     with pytest.raises((ValueError, TypeError), match=message):
         encoder.fit(X)
     assert not hasattr(encoder, "n_features_in_")

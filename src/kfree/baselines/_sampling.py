@@ -11,8 +11,12 @@ from sklearn.utils.validation import validate_data
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
 
-# Beyond this log Γ and its differences are no numbers.
-_LARGEST = 1e100
+# Parameters are at most this, and at least its inverse. Beyond it, log Γ and ratios of two parameters are no numbers.
+LARGEST = 1e100
+# Shape and rate of a prior: their ratio, the mean, is to be a parameter that is allowed.
+_LARGEST_OF_PRIOR = 1e50
+# An α drawn under a prior of small shape may be less than any positive number of float64, and its logarithm is needed.
+_LEAST_ALPHA = 1e-300
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,11 @@ class GammaPrior:
 
     shape: float
     rate: float
+
+    @classmethod
+    def of(cls, pair):
+        """From the parameter of an estimator. An integer may be larger than NumPy's."""
+        return cls(*map(float, pair))
 
     def log_density(self, value):
         normaliser = self.shape * math.log(self.rate) - gammaln(self.shape)
@@ -36,7 +45,7 @@ def draw_alpha(alpha, n_clusters, n_rows, prior, rng):
     rate = prior.rate - math.log(rng.beta(alpha + 1, n_rows))
     odds = (prior.shape + n_clusters - 1) / (n_rows * rate)
     shape = prior.shape + n_clusters - (rng.uniform() >= odds / (1 + odds))
-    return rng.gamma(shape, 1 / rate)
+    return max(rng.gamma(shape, 1 / rate), _LEAST_ALPHA)
 
 
 def log_urn(counts, alpha):
@@ -105,7 +114,7 @@ class Sampler(ClusterMixin, BaseEstimator):
     def _alpha(self):
         """The α to begin with, and its prior if it is sampled."""
         if isinstance(self.alpha, str):
-            prior = GammaPrior(*self.alpha_prior)
+            prior = GammaPrior.of(self.alpha_prior)
             return prior.mean, prior
         return float(self.alpha), None
 
@@ -113,12 +122,22 @@ class Sampler(ClusterMixin, BaseEstimator):
 def require_number_or(estimator, name, word):
     """Raise unless a parameter is a positive number or ``word``."""
     value = getattr(estimator, name)
-    ok = (is_positive_number(value) and value <= _LARGEST) or (isinstance(value, str) and value == word)
-    require(ok, name, value, f"a number > 0 up to {_LARGEST:g}, or {word!r}")
+    ok = _is_between(value, LARGEST) or (isinstance(value, str) and value == word)
+    require(ok, name, value, f"a number from {1 / LARGEST:g} to {LARGEST:g}, or {word!r}")
+
+
+def require_variance(name, value):
+    """Raise unless a parameter is a positive number."""
+    require(_is_between(value, LARGEST), name, value, f"a number from {1 / LARGEST:g} to {LARGEST:g}")
 
 
 def require_prior_pair(estimator, name):
     """Raise unless a parameter holds shape and rate of a Gamma distribution."""
-    value = getattr(estimator, name)
-    ok = isinstance(value, tuple | list) and len(value) == 2 and all(map(is_positive_number, value))
-    require(ok, name, value, "a pair of numbers > 0: shape and rate of a Gamma distribution")
+    value, largest = getattr(estimator, name), _LARGEST_OF_PRIOR
+    ok = isinstance(value, tuple | list) and len(value) == 2 and all(_is_between(v, largest) for v in value)
+    allowed = f"a pair of numbers from {1 / largest:g} to {largest:g}: shape and rate of a Gamma distribution"
+    require(ok, name, value, allowed)
+
+
+def _is_between(value, largest):
+    return is_positive_number(value) and 1 / largest <= value <= largest

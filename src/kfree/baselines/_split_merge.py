@@ -38,6 +38,12 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
                 "mixture is valid but more of them may improve it. Raise max_iter.",
                 ConvergenceWarning,
             )
+        if not descent.state.parameters.converged:
+            warn(
+                f"the last fit of {type(self).__name__}, after its splits and merges, reached its limit of iterations; "
+                "the mixture is valid, but its parameters are not quite at rest.",
+                ConvergenceWarning,
+            )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._frame_, self._mixture_ = data.frame, descent.state.parameters
         # By the mixture that is published, as predict does: the last responsibilities are those that it was made from.

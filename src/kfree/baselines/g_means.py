@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._validation import is_number, require, require_count, validated_rows
+from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
@@ -18,6 +19,8 @@ from kfree.estimators.k_means import KMeans
 CRITICAL = {0.1: 0.631, 0.05: 0.752, 0.025: 0.873, 0.01: 1.035, 0.005: 1.159, 0.0001: 1.8692}
 # Clusters with fewer rows than this are not tested.
 _FEWEST = 8
+# Iterations of k-means.
+_MOST_ITERATIONS = 300
 
 
 class GMeans(ClusterMixin, BaseEstimator):
@@ -78,6 +81,12 @@ class GMeans(ClusterMixin, BaseEstimator):
         if sp.issparse(rows):
             raise TypeError("X is sparse, and GMeans takes dense rows only. Use X.toarray().")
         model, n_rounds = self._search(rows.astype(np.float64, copy=False))
+        if not model.converged_:
+            warn(
+                f"the last k-means of GMeans did not converge within {_MOST_ITERATIONS} iterations; its clusters are "
+                "valid, but their centres are not quite at rest.",
+                ConvergenceWarning,
+            )
         validate_data(self, X, skip_check_array=True, reset=True)
         self._model_ = model
         self.labels_, self.cluster_centers_ = model.labels_, model.cluster_centers_
@@ -134,7 +143,7 @@ class GMeans(ClusterMixin, BaseEstimator):
     def _k_means(self, rows, centres):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return KMeans(len(centres), init=centres, n_threads=self.n_threads).fit(rows)
+            return KMeans(len(centres), init=centres, max_iter=_MOST_ITERATIONS, n_threads=self.n_threads).fit(rows)
 
 
 def anderson_darling(values):

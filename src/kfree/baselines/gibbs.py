@@ -7,18 +7,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.baselines._sampling import (
+    LARGEST,
     GammaPrior,
     Sampler,
     draw_alpha,
     log_urn,
     require_number_or,
     require_prior_pair,
+    require_variance,
 )
-from kfree.estimators._validation import is_positive_number, require, validated_rows
+from kfree.estimators._validation import require, validated_rows
 from kfree.native.implementations import implementation
-
-# Values up to this can be squared and added.
-_LARGEST = 1e100
 
 
 class GibbsDPMixture(Sampler):
@@ -119,7 +118,7 @@ class GibbsDPMixture(Sampler):
         check_is_fitted(self)
         rows = _dense(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        variance = self.sigma_ + self.sigma_ * self.rho / (self.sigma_ + self.rho * self._counts_)
+        variance = self.sigma_ + self.sigma_ / (self.sigma_ / self.rho + self._counts_)
         sq_dist = np.stack([((rows - centre) ** 2).sum(axis=1) for centre in self.cluster_centers_], axis=1)
         log_weight = np.log(self._counts_) - rows.shape[1] / 2 * np.log(variance) - sq_dist / (2 * variance)
         return log_weight.argmax(axis=1).astype(np.int32)
@@ -128,22 +127,22 @@ class GibbsDPMixture(Sampler):
         self._check_sampling()
         require_number_or(self, "sigma", "inverse-gamma")
         require_prior_pair(self, "sigma_prior")
-        require(is_positive_number(self.rho), "rho", self.rho, "a finite number > 0")
+        require_variance("rho", self.rho)
 
     def _open(self, X, rng):
         rows = _dense(X, self)
         largest = float(np.abs(rows).max())
-        if largest > _LARGEST:
+        if largest > LARGEST:
             raise ValueError(f"X holds {largest:g}, and sums of squares overflow float64. Divide X by a constant.")
-        allowed = f"a number up to {_LARGEST:g} by size, or one for each of {rows.shape[1]} columns"
+        allowed = f"a number up to {LARGEST:g} by size, or one for each of {rows.shape[1]} columns"
         try:
             mean = np.asarray(self.prior_mean, dtype=np.float64)
         except (ValueError, TypeError) as error:
             raise ValueError(f"prior_mean={self.prior_mean!r} is not allowed; give {allowed}.") from error
-        ok = mean.shape in ((), rows.shape[1:]) and (np.abs(mean) <= _LARGEST).all()
+        ok = mean.shape in ((), rows.shape[1:]) and (np.abs(mean) <= LARGEST).all()
         require(ok, "prior_mean", self.prior_mean, allowed)
         alpha, alpha_prior = self._alpha()
-        sigma_prior = GammaPrior(*self.sigma_prior) if isinstance(self.sigma, str) else None
+        sigma_prior = GammaPrior.of(self.sigma_prior) if isinstance(self.sigma, str) else None
         sigma = 1 / sigma_prior.mean if sigma_prior else float(self.sigma)
         make = implementation(self.engine, "samplers").SphericalChain
         return _Chain(
@@ -155,8 +154,7 @@ class GibbsDPMixture(Sampler):
         sums = np.zeros((len(self._counts_), chain.rows.shape[1]))
         np.add.at(sums, labels, chain.rows)
         self.sigma_ = sigma
-        rho = float(self.rho)  # an integer may be larger than NumPy's
-        self.cluster_centers_ = sums * (rho / (self.sigma_ + rho * self._counts_))[:, None] + self.prior_mean
+        self.cluster_centers_ = sums / (sigma / chain.rho + self._counts_)[:, None] + self.prior_mean
 
 
 class _Chain:
@@ -201,7 +199,7 @@ def log_rows(counts, sums, sq_length, sigma, rho):
     n_features = sums.shape[1]
     total = -counts.sum() * n_features / 2 * math.log(2 * math.pi * sigma)
     total -= n_features / 2 * np.log1p(rho * counts / sigma).sum()
-    explained = ((sums**2).sum(axis=1) * rho / (sigma + rho * counts)).sum()
+    explained = ((sums**2).sum(axis=1) / (sigma / rho + counts)).sum()
     return total - (sq_length - explained) / (2 * sigma)
 
 

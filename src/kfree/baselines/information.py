@@ -15,6 +15,9 @@ from kfree.estimators.k_means import KMeans
 from kfree.objectives.information import SphericalClusters
 from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
 
+# Iterations of k-means or EM after a split or merge.
+MOST_ITERATIONS = 300
+
 
 class KMeansBIC(SplitMergeMixture):
     """K-means with the number of clusters by the Bayesian information criterion (after Pelleg & Moore 2000).
@@ -56,7 +59,7 @@ class KMeansBIC(SplitMergeMixture):
         self.max_clusters = max_clusters
 
     def predict(self, X):
-        """The nearest centre of each row.
+        """The nearest centre of each row, whatever the clusters' weights; those count in ``predict_proba``.
 
         Parameters
         ----------
@@ -66,7 +69,10 @@ class KMeansBIC(SplitMergeMixture):
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        return self._costs(X).argmin(axis=1).astype(np.int32)
+        return super().predict(X)
+
+    def _labels_by(self, costs):
+        return costs.argmin(axis=1).astype(np.int32)
 
     def _family(self, data):
         return KMeansFamily(float((data.rows**2).sum()) / data.rows.size)
@@ -140,6 +146,7 @@ class _Parameters:
     log_weight: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
+    converged: bool
 
 
 @dataclass(frozen=True)
@@ -151,21 +158,23 @@ class KMeansFamily:
     def fitted(self, rows, r, target):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates may leave a cluster empty
-            model = KMeans(r.shape[1], init=(r.T @ rows) / r.sum(axis=0)[:, None], tol=0.0).fit(rows)
+            means = (r.T @ rows) / r.sum(axis=0)[:, None]
+            model = KMeans(r.shape[1], init=means, tol=0.0, max_iter=MOST_ITERATIONS).fit(rows)
         used, labels = np.unique(model.labels_, return_inverse=True)
         hard = np.eye(len(used))[labels]
-        return SoftClustering(hard, *self._judged(rows, hard, model.cluster_centers_[used], model.inertia_))
+        return SoftClustering(hard, *self._judged(rows, hard, model.cluster_centers_[used], model))
 
     def criteria(self, rows, state):
         return plug_in_criteria(rows, state.parameters)
 
-    def _judged(self, rows, hard, means, inertia):
+    def _judged(self, rows, hard, means, model):
         n_features, k = rows.shape[1], len(means)
-        clusters = SphericalClusters(hard.sum(axis=0), n_features, inertia, 1e-12 * self.variance)
+        clusters = SphericalClusters(hard.sum(axis=0), n_features, model.inertia_, 1e-12 * self.variance)
         identity = np.broadcast_to(np.eye(n_features), (k, n_features, n_features))
         rule = SphericalRule(means, clusters.variance, clusters.log_norm)
         log_weight = np.log(clusters.n / len(rows))
-        return clusters.bic / 2, _Parameters(rule, log_weight, means, identity * clusters.variance)
+        covariances = identity * clusters.variance
+        return clusters.bic / 2, _Parameters(rule, log_weight, means, covariances, model.converged_)
 
 
 @dataclass(frozen=True)
@@ -181,7 +190,7 @@ class EMFamily:
         model = GaussianMixture(
             len(stats.n),
             reg_covar=self.reg_covar,
-            max_iter=300,
+            max_iter=MOST_ITERATIONS,
             # The parameters that init_params would compute are given below.
             init_params="random",
             random_state=0,
@@ -214,4 +223,4 @@ def _em_parameters(model):
     log_det = np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
     offset = model.means_.shape[1] / 2 * math.log(2 * math.pi) - log_det
     rule = QuadraticRule(model.means_, lower / math.sqrt(2), offset)
-    return _Parameters(rule, np.log(model.weights_), model.means_, model.covariances_)
+    return _Parameters(rule, np.log(model.weights_), model.means_, model.covariances_, model.converged_)

@@ -85,6 +85,7 @@ class _Parameters:
     means: np.ndarray
     covariances: np.ndarray
     stats: Any
+    converged: bool = True  # updates end only where they gain nothing
 
 
 @dataclass(frozen=True)

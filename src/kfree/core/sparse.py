@@ -24,6 +24,9 @@ def require_structure(X: Any, name: str) -> None:
     SciPy checks that only when a matrix is made; its conversions read beyond arrays that were changed later. Two passes
     over the stored indices, in NumPy. LIL and DOK are checked after their conversion.
     """
+    if hasattr(X, "data") and isinstance(X.data, np.ndarray):
+        n_dims = {"bsr": 3, "dia": 2}.get(X.format, 1)
+        _require(X.data.ndim == n_dims, X, name, f"data of {X.data.ndim} dimension(s) instead of {n_dims}")
     if X.format in ("csr", "csc", "bsr"):
         _require_compressed(X, name)
     elif X.format == "coo":

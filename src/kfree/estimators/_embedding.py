@@ -179,12 +179,28 @@ def clustered(embedding, weight, label_order):
 def to_neighbours(rows, known, labels, n_clusters):
     """Distances of rows to the fifth nearest ``known`` row of each cluster, or the last; a row itself is the first."""
     distances = np.full((rows.shape[0], n_clusters), np.inf)
-    for c in range(n_clusters):
-        members = np.flatnonzero(labels == c)
-        if len(members):
-            search = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, len(members))).fit(known[members])
-            distances[:, c] = search.kneighbors(rows)[0][:, -1]
+    for c, members in _members(labels, n_clusters):
+        distances[:, c] = _to_fifth(rows, known[members])
     yield slice(None), distances
+
+
+def to_neighbours_within(rows, labels, n_clusters):
+    """The same of each row to its own cluster alone."""
+    distances = np.empty(rows.shape[0])
+    for _, members in _members(labels, n_clusters):
+        distances[members] = _to_fifth(rows[members], rows[members])
+    return distances
+
+
+def _members(labels, n_clusters):
+    """The number of each cluster that has rows, and these."""
+    by_cluster = ((c, np.flatnonzero(labels == c)) for c in range(n_clusters))
+    return [(c, members) for c, members in by_cluster if len(members)]
+
+
+def _to_fifth(rows, known):
+    search = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, known.shape[0])).fit(known)
+    return search.kneighbors(rows)[0][:, -1]
 
 
 def unit_rows(rows):

@@ -16,9 +16,23 @@ def require_computed(X):
         raise TypeError("X is a LazyFrame, whose rows are not computed yet; give X.collect().")
 
 
+def require_distinct_names(X, name):
+    """Raise if two columns of a frame have the same name, which libraries disagree about."""
+    places = {}
+    for place, column in enumerate(column_names(X) or []):
+        places.setdefault(column, []).append(str(place))
+    shared = [f"{column!r} (columns {', '.join(at)})" for column, at in places.items() if len(at) > 1]
+    if shared:
+        raise ValueError(
+            f"{name} has {len(shared)} name(s) that several columns share: {', '.join(shared[:5])}"
+            f"{', …' * (len(shared) > 5)}. Rename or drop columns, so that each has a name of its own."
+        )
+
+
 def require_table_of_numbers(X):
-    """Raise if X is a frame without rows at hand or without columns, or holds dates."""
+    """Raise if X is a frame without rows at hand or without columns, has equal names, or holds dates."""
     require_computed(X)
+    require_distinct_names(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError(
             f"X holds dates or durations ({X.dtype}), not numbers; convert them first, for example to days."

@@ -78,9 +78,16 @@ def _is_table_of_edges(A):
     """A data frame of two or three columns that is no square matrix of numbers, or an array of names like that."""
     if getattr(A, "ndim", 2) != 2 or not hasattr(A, "shape") or A.shape[1] not in (2, 3):
         return False
-    if hasattr(A, "columns"):
-        return A.shape[0] != A.shape[1] or not all(column.dtype.kind in "biuf" for column in _columns(A))
-    return isinstance(A, np.ndarray) and A.dtype.kind in "OUS"
+    is_frame = hasattr(A, "columns")
+    if not is_frame and not (isinstance(A, np.ndarray) and A.dtype.kind in "OUS"):
+        return False
+    return A.shape[0] != A.shape[1] or not all(map(_holds_numbers, _columns(A) if is_frame else A.T))
+
+
+def _holds_numbers(column):
+    return column.dtype.kind in "biuf" or (
+        column.dtype.kind == "O" and all(isinstance(value, Real) for value in column.tolist())
+    )
 
 
 def _columns(frame):

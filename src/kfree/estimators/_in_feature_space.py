@@ -46,10 +46,9 @@ class InFeatureSpace(Judging):
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
         labels, largest = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
-        for places, values in self._kernel_.to_all(rows, self._rows_, self._coefficients_.shape[1]):
-            largest[places] = values.max(axis=1)
-            # ‖φ(x) − c‖² but for κ(x, x), which is the same for all centres.
-            labels[places] = (self._sq_norms_ - 2 * (self._coefficients_ @ values.T).T).argmin(axis=1)
+        by_block = offsets_by(self._kernel_, rows, self._rows_, self._coefficients_, self._sq_norms_)
+        for places, values, offsets in by_block:
+            largest[places], labels[places] = values.max(axis=1), offsets.argmin(axis=1)
         labels = self._or_new(labels, X, allow_new)
         if isinstance(self._kernel_.name, str) and self._kernel_.name in FADING:
             if allow_new:
@@ -71,21 +70,33 @@ class InFeatureSpace(Judging):
         """Distances of rows to all centres in feature space, block by block."""
         rows = validated_rows(X, self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return self._distances_by(self._kernel_, rows, self._rows_, self._coefficients_, self._sq_norms_)
+        sq_norms = with_itself(self._kernel_, rows)
+        by_block = offsets_by(self._kernel_, rows, self._rows_, self._coefficients_, self._sq_norms_)
+        for places, _, offsets in by_block:
+            yield places, distances_from(offsets, sq_norms[places])
 
-    def _distances_by(self, kernel, rows, known, coefficients, centre_sq_norms):
-        sq_norms = self._with_itself(kernel, rows)
-        for places, values in kernel.to_all(rows, known, coefficients.shape[1]):
-            sq_dist = sq_norms[places, None] + centre_sq_norms - 2 * (coefficients @ values.T).T
-            yield places, np.sqrt(np.maximum(sq_dist, 0.0))
 
-    def _with_itself(self, kernel, rows):
-        """κ(x, x) of each row."""
-        if not kernel.precomputed:
-            return kernel.with_itself(rows)
-        if rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
-                "contain. Give the square matrix of fit."
-            )
-        return np.asarray(rows.diagonal(), dtype=np.float64)
+def offsets_by(kernel, rows, known, coefficients, centre_sq_norms):
+    """Block by block: places, kernel values with the rows of the fit, and ‖φ(x) − c‖² but for κ(x, x), (m, k).
+
+    κ(x, x) is the same for all centres, and adding it would take digits that tell which of them is nearest.
+    """
+    for places, values in kernel.to_all(rows, known, coefficients.shape[1]):
+        yield places, values, centre_sq_norms - 2 * (coefficients @ values.T).T
+
+
+def distances_from(offsets, sq_norms):
+    """Distances (m, k), from ``offsets_by`` and κ(x, x) of each row."""
+    return np.sqrt(np.maximum(sq_norms[:, None] + offsets, 0.0))
+
+
+def with_itself(kernel, rows):
+    """κ(x, x) of each row."""
+    if not kernel.precomputed:
+        return kernel.with_itself(rows)
+    if rows.shape[0] != rows.shape[1]:
+        raise ValueError(
+            f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
+            "contain. Give the square matrix of fit."
+        )
+    return np.asarray(rows.diagonal(), dtype=np.float64)

@@ -2,11 +2,13 @@
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular
 
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._explained import column_names, distances_in_blocks, require_rows, view_by_distances
 from kfree.estimators._validation import validated_rows
+from kfree.objectives.gaussian import lower_factors
 
 
 def view_of_models(estimator, X, labels):
@@ -39,8 +41,10 @@ def _shares(counts):
 
 
 def _mahalanobis(rows, centres, covariances):
-    inverse = np.linalg.inv(covariances)
+    factors = lower_factors(covariances)  # those of the model, which exist also where rounding makes one singular
     for places in blocks(len(rows), rows.shape[1] + len(centres)):
-        gaps = [rows[places] - centre for centre in centres]
-        sq_dist = [np.einsum("ij,jk,ik->i", gap, m, gap, optimize=True) for gap, m in zip(gaps, inverse, strict=True)]
-        yield places, np.sqrt(np.maximum(np.column_stack(sq_dist), 0.0))
+        white = [
+            solve_triangular(factor, (rows[places] - centre).T, lower=True, check_finite=False)
+            for centre, factor in zip(centres, factors, strict=True)
+        ]
+        yield places, np.column_stack([np.sqrt((part**2).sum(axis=0)) for part in white])

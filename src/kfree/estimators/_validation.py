@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, held, require_structure
 from kfree.estimators._arrays import require_sound_array
-from kfree.estimators._frames import column_names, columns_without_numbers, require_table_of_numbers
+from kfree.estimators._frames import (
+    column_names,
+    columns_without_numbers,
+    require_distinct_names,
+    require_table_of_numbers,
+)
 from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
 from kfree.files.rows import FileRows
 
@@ -128,6 +133,7 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
 def validated_centres(init, n_features):
     """Starting centres as a (k, d) float64 array."""
     require_sound_array(init, "init")
+    require_distinct_names(init, "init")
     try:
         centres = check_array(init, dtype=np.float64, input_name="init")
     except (TypeError, ValueError) as error:

@@ -9,7 +9,7 @@ from kfree.core.spaces import DUAL, spanned
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import spreads_by
-from kfree.estimators._in_feature_space import InFeatureSpace
+from kfree.estimators._in_feature_space import InFeatureSpace, distances_from, offsets_by, with_itself
 from kfree.estimators._kernels import (
     require_digits,
     require_positive_semidefinite,
@@ -206,9 +206,13 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         n_rows, known = engine.gram.n_rows, None if kernel.precomputed else rows
         found = engine.labels(state.assignment)
         order = published_order(self.label_order, found, state.stats.n, weight)
-        labels, centres = ranks(order)[found], state.sites.centres[order]
+        centres = state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
-        spreads = spreads_by(self._distances_by(kernel, rows, known, coefficients, sq_norms), labels, weight)
+        parts = [(places, offsets) for places, _, offsets in offsets_by(kernel, rows, known, coefficients, sq_norms)]
+        labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[found])
+        own = with_itself(kernel, rows)
+        distances = ((places, distances_from(offsets, own[places])) for places, offsets in parts)
+        spreads = spreads_by(distances, labels, weight)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._kernel_, self._rows_ = kernel, known
         self._coefficients_, self._sq_norms_ = coefficients, sq_norms
@@ -223,3 +227,12 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         self.n_iter_ = descent.n_iter
         self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
         self.n_kernel_values_ = engine.gram.n_values
+
+
+def _as_predicted(offsets, found):
+    """The labels that ``predict`` gives to the rows of the fit; ``found`` where these would leave a cluster empty.
+
+    They differ where rounding decides: sums of the search are updated row by row, those of ``predict`` are not.
+    """
+    labels = np.concatenate([part.argmin(axis=1) for part in offsets]).astype(np.int32)
+    return labels if len(np.unique(labels)) == len(np.unique(found)) else found

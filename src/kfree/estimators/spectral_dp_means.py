@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
-from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours, unit_rows, warn_about
+from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours_within, unit_rows, warn_about
 from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS
 from kfree.estimators._validation import (
@@ -237,8 +237,7 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
         n_clusters, spreads = max(1, embedding.shape[1]), None
         if self.affinity != "precomputed":
-            distances = next(to_neighbours(rows, rows, labels, n_clusters))[1]
-            spreads = neighbour_spreads(labels, distances[np.arange(len(labels)), labels], n_clusters)
+            spreads = neighbour_spreads(labels, to_neighbours_within(rows, labels, n_clusters), n_clusters)
         validate_data(self, X, skip_check_array=True, reset=True)
         self._affinity_, self._degrees_, self._rows_model_, self._frame_ = affinity, degrees, rows_model, frame
         self._weight_, self._counts_, self._vectors_ = weight, counts, vectors

@@ -151,7 +151,7 @@ class GaussianModel:
         """A row from the predictive distribution of each cluster in ``labels``."""
         post = self.posterior(stats)
         freedom = post.eta - len(self.m0) + 1
-        lower = _cholesky(post.B * ((post.xi + 1) / (post.xi * freedom))[:, None, None])
+        lower = lower_factors(post.B * ((post.xi + 1) / (post.xi * freedom))[:, None, None])
         normal = np.einsum("nij,nj->ni", lower[labels], rng.standard_normal((len(labels), len(self.m0))))
         rows: Floats = post.m[labels] + normal / np.sqrt(rng.chisquare(freedom[labels]) / freedom[labels])[:, None]
         return rows
@@ -167,7 +167,7 @@ class GaussianModel:
 
 def _factor(post: Posterior) -> tuple[Floats, Floats]:
     """½·log det B, and the lower triangular matrix F with ‖F(x − m)‖² = η/2·(x − m)ᵀB⁻¹(x − m)."""
-    lower = _cholesky(post.B)
+    lower = lower_factors(post.B)
     return _half_log_det(lower), np.tril(np.linalg.inv(lower)) * np.sqrt(post.eta / 2)[:, None, None]
 
 
@@ -181,7 +181,7 @@ def _log_normaliser(xi: Floats, eta: Floats, log_det_B: Floats, n_features: int)
 
 
 def _log_det(matrices: Floats) -> Floats:
-    return 2 * _half_log_det(_cholesky(matrices))
+    return 2 * _half_log_det(lower_factors(matrices))
 
 
 def _half_log_det(lower: Floats) -> Floats:
@@ -189,7 +189,7 @@ def _half_log_det(lower: Floats) -> Floats:
     return half_log_det
 
 
-def _cholesky(matrices: Floats, doubt: float = 1e-14) -> Floats:
+def lower_factors(matrices: Floats, doubt: float = 1e-14) -> Floats:
     """Lower triangular factors of matrices that are positive definite but for rounding.
 
     Where a prior is too weak to lift a flat scatter out of rounding error, the diagonal is raised by a share of itself.
@@ -200,5 +200,5 @@ def _cholesky(matrices: Floats, doubt: float = 1e-14) -> Floats:
         if doubt > 1:
             raise
         if matrices.ndim > 2:
-            return np.stack([_cholesky(matrix) for matrix in matrices])
-        return _cholesky(matrices + doubt * np.diag(np.diag(matrices)), 10 * doubt)
+            return np.stack([lower_factors(matrix) for matrix in matrices])
+        return lower_factors(matrices + doubt * np.diag(np.diag(matrices)), 10 * doubt)

@@ -160,5 +160,6 @@ def _places(view, feature_names):
 def _draw_ellipses(ax, model):
     angle = np.linspace(0, 2 * np.pi, 100)
     for centre, covariance in zip(model.cluster_centers_, model.covariances_, strict=True):
-        ring = centre[:, None] + 2 * np.linalg.cholesky(covariance) @ [np.cos(angle), np.sin(angle)]
+        variances, axes = np.linalg.eigh(covariance)  # exist also where a covariance is singular
+        ring = centre[:, None] + 2 * axes * np.sqrt(np.maximum(variances, 0.0)) @ [np.cos(angle), np.sin(angle)]
         ax.plot(*ring, color=ink(), linewidth=1.0)

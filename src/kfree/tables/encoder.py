@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from kfree.estimators._frames import require_distinct_names
 from kfree.estimators._validation import require, require_choice, require_count
 from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
@@ -176,6 +177,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _blocks(self, X):
         """The encoder of each column of the table, and the columns that it makes."""
         check_is_fitted(self)
+        require_distinct_names(X, "X")
         rows = check_array(X, dtype=np.float64, input_name="X")
         ends = np.cumsum(self._width_)
         if rows.shape[1] != ends[-1]:

@@ -157,7 +157,13 @@ def _transform_of(name: Any, x: np.ndarray, transforms: Any) -> Transform:
     if given == "auto":
         return chosen_transform(x)
     _require_domain(name, given, x)
-    return named_transform(given, x)
+    transform = named_transform(given, x)
+    if not transform.tells_apart(x):
+        raise ValueError(
+            f"column {name!r} holds values from {x.min():.17g} to {x.max():.17g}, and its transform {given} rounds all "
+            f"of them to the same number. Give transforms={{{name!r}: 'identity'}}."
+        )
+    return transform
 
 
 def _require_domain(name: Any, function: str, x: np.ndarray) -> None:

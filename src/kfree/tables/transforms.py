@@ -33,6 +33,11 @@ class Transform:
     def backward(self, z: Values) -> Values:
         return FUNCTIONS[self.name].backward(z) * self.unit + self.shift
 
+    def tells_apart(self, x: Values) -> bool:
+        """Whether values that differ still do. Logarithms of values near 1e9 may not differ in float64."""
+        least, most = self.forward(np.array([x.min(), x.max()]))
+        return bool(least < most)
+
     def written(self, column: str) -> str:
         """The formula, for a column called so."""
         if self.name == "identity":
@@ -80,10 +85,11 @@ def chosen_transform(x: Values) -> Transform:
     skewness = octile_skewness(x)
     if skewness >= SKEWED and x.min() >= 0:
         names = ["sqrt", "log1p"] if x.min() == 0 else ["log"]
-        left = {name: abs(octile_skewness(named_transform(name, x).forward(x))) for name in names}
-        best = min(left, key=lambda name: left[name])
-        if left[best] <= _SHARE_LEFT * skewness:
-            return named_transform(best, x)
+        transforms = [transform for name in names if (transform := named_transform(name, x)).tells_apart(x)]
+        left = {transform: abs(octile_skewness(transform.forward(x))) for transform in transforms}
+        best = min(left, key=lambda transform: left[transform], default=None)
+        if best is not None and left[best] <= _SHARE_LEFT * skewness:
+            return best
     return named_transform("asinh" if _tail_ratio(x) > HEAVY_TAILED else "identity", x)
 
 

@@ -89,8 +89,9 @@ class KernelPart(InMemoryPart):
         self._sums = KernelSums(gram, index, self._row_weights)
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
-        gaps = self._all(np.arange(self.n_rows), sites.centres)
-        labels, sq_dist = gaps.argmin(axis=0).astype(np.int32), gaps.min(axis=0)
+        everyone = np.arange(self.n_rows)
+        labels = self._offsets(everyone, sites.centres).argmin(axis=0).astype(np.int32)
+        sq_dist = self.distances_to_own(everyone, labels, sites.centres)
         is_far = None if lam == np.inf else self._row_weights * sq_dist > lam
         return labels, sq_dist, self.stats_of(labels, sq_dist, len(sites.centres)), is_far
 
@@ -193,9 +194,12 @@ class KernelPart(InMemoryPart):
 
     def _all(self, rows: Index, centres: Floats) -> Floats:
         """Squared distances (k, m)."""
+        return self._checked(self._diagonal[rows] + self._offsets(rows, centres))
+
+    def _offsets(self, rows: Index, centres: Floats) -> Floats:
+        """Squared distances (k, m) but for κ_ii, which is the same for all centres and takes digits from them."""
         self.n_distances += len(rows) * len(centres)
-        products = self._products(centres)[:, self.index[rows]]
-        return self._checked(self._diagonal[rows] - 2 * products + DUAL.sq_norms(centres)[:, None])
+        return DUAL.sq_norms(centres)[:, None] - 2 * self._products(centres)[:, self.index[rows]]
 
     def _products(self, centres: Floats) -> Floats:
         """Inner products of the centres with all rows, (k, n)."""

@@ -25,6 +25,7 @@ Groups groups_of(const HeldRows& r, const Vector<const int64_t>& member, const V
 template <class Used, class Label>
 void require_fit(const HeldRows& r, const Groups& groups, const Sites& sites, const Used& used, const Label& label,
                  const Vector<double>& sq_dist) {
+  require(sites.k > 0, "centres must have at least one row");
   require_shape(used, "used", {groups.n, sites.k});
   require_shape(label, "label", {r.rows->n});
   require_shape(sq_dist, "sq_dist", {r.rows->n});

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass
 from typing import Generic, Protocol
 
 import numpy as np
@@ -20,14 +19,15 @@ from kfree.search.evidence.hard_labels import (
     gains,
     one_cluster,
 )
-from kfree.search.evidence.overlap import Criteria, pairs_by_overlap
+from kfree.search.evidence.overlap import OVERLAP, overlaps
 from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Halves, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
-# From this many rows on, a sample is searched first, a split or merge is given up after so many updates, and the pairs
-# that overlap most are merged on trial, so many for each cluster.
-MANY_ROWS, SAMPLE, MOST_STEPS, PAIRS_PER_CLUSTER = 50_000, 10_000, 3, 2
+# From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.
+MANY_ROWS, SAMPLE, MOST_STEPS = 50_000, 10_000, 3
+# Of a sample or more rows, only the pairs that cost least to merge are merged on trial, so many for each cluster.
+PAIRS_PER_CLUSTER = 0.5
 
 
 def bayesian_k_means(
@@ -63,15 +63,11 @@ def _search(
     report: Callable[[Descent[HardClustering[S]]], None] | None,
 ) -> Descent[HardClustering[S]]:
     halves: Halves[S] = Halves()
-    criteria: Criteria[S] = Criteria()
-    moves: list[HardMove[S]] = [
-        Update(),
-        SplitWithin(halves, max_clusters),
-        Merge(criteria),
-        Split(halves, max_clusters, criteria),
-        SplitWithin(Halves(patient=True), max_clusters),
-        Oversplit(halves, max_clusters),
-    ]
+    one_by_one: list[HardMove[S]] = [Split(halves, max_clusters), SplitWithin(Halves(patient=True), max_clusters)]
+    at_once: list[HardMove[S]] = [Oversplit(halves, max_clusters)]
+    # Of many rows, several clusters more at once take the time of a few splits on trial.
+    last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
+    moves: list[HardMove[S]] = [Update(), SplitWithin(halves, max_clusters), Merge(), *last]
     return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
 
 
@@ -105,29 +101,30 @@ class SplitWithin(Generic[S]):
 
 @dataclass(frozen=True)
 class Split(Generic[S]):
-    """Split the cluster that fits its rows worst (App. D.1) and update all; if that does not lower the cost, try the
-    next one."""
+    """Split the cluster that costs least to split and update all; if that does not lower the cost, try the next one.
+
+    What the halves cost by themselves predicts what updates lead to better than the fit of the cluster (App. D.1).
+    """
 
     halves: Halves[S]
     max_clusters: int | None = None
-    criteria: Criteria[S] = field(default_factory=Criteria)
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> HardClustering[S]:
         if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
             return state
-        j_split, _ = self.criteria(state, engine, objective)
-        cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
+        cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -cut[2].saving)
         candidates = (divided(state, c, members, half, engine, objective) for c, members, half in cuts)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
 @dataclass(frozen=True)
 class Merge(Generic[S]):
-    """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all."""
+    """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all.
 
-    criteria: Criteria[S] = field(default_factory=Criteria)
+    Those that cost least by themselves are tried first.
+    """
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
@@ -137,13 +134,16 @@ class Merge(Generic[S]):
             return state
         costs = objective.merge_costs(state.stats, slice(None))
         costs[np.tril_indices(k)] = np.inf
-        a, b = divmod(int(np.argmin(costs)), k)
-        best = _merged(state, a, b, engine, objective)
+        pairs = [divmod(int(place), k) for place in np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2]]
+        best = _merged(state, *pairs[0], engine, objective)
         if gains(state.cost, best.cost):
             return best
-        pairs = pairs_by_overlap(self.criteria(state, engine, objective)[1])
-        tried = islice(pairs, PAIRS_PER_CLUSTER * k if engine.n_rows >= MANY_ROWS else None)
-        candidates = (_merged(state, *pair, engine, objective) for pair in tried)
+        if engine.n_rows >= SAMPLE:
+            pairs = pairs[: math.ceil(PAIRS_PER_CLUSTER * k)]
+        else:
+            overlap = overlaps(state, engine, objective)
+            pairs = [pair for pair in pairs if overlap[pair] > OVERLAP]
+        candidates = (_merged(state, *pair, engine, objective) for pair in pairs)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 

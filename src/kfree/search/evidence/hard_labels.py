@@ -67,7 +67,8 @@ def gains(old: float, new: float, least: float = LEAST_GAIN) -> bool:
 class Update:
     """Update labels and posteriors until that no longer lowers the free energy; a step that raises it is undone.
 
-    At most ``most_steps``. With ``target``, stop as soon as a step gains less than a tenth of the remaining difference.
+    At most ``most_steps``. With ``target``, stop as soon as it is out of sight: a step gains less than a tenth of the
+    remaining difference, or two thirds of what each of the steps left would have to gain.
     """
 
     target: float = np.inf
@@ -93,7 +94,8 @@ def until_no_gain(
         new = step(state)
         if not gains(state.cost, new.cost, least_gain):
             return new if new.cost <= state.cost else state
-        out_of_sight = new.cost - target > 10 * (state.cost - new.cost)
+        in_sight = min(10.0, 1.5 * (most_steps - n_steps)) * (state.cost - new.cost)
+        out_of_sight = new.cost - target > in_sight
         state = new
         if out_of_sight:
             break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic
 
 import numpy as np
 
@@ -16,25 +15,10 @@ from kfree.search.evidence.hard_labels import HardClustering
 OVERLAP = 1e-3
 
 
-def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
-    """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
+def overlaps(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> Floats:
+    """J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    return criteria_by(*engine.responsibility_sums(rule, log_weight))
-
-
-class Criteria(Generic[S]):
-    """``criteria``, kept for the state that they were last asked for: a merge and a split that fail share them."""
-
-    def __init__(self) -> None:
-        self._state: HardClustering[S] | None = None
-        self._found: tuple[Floats, Floats] = np.empty(0), np.empty((0, 0))
-
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> tuple[Floats, Floats]:
-        if self._state is not state:
-            self._state, self._found = state, criteria(state, engine, objective)
-        return self._found
+    return criteria_by(*engine.responsibility_sums(rule, log_weight))[1]
 
 
 def criteria_by(total: Floats, entropy: Floats, surprise: Floats, shared: Floats) -> tuple[Floats, Floats]:
