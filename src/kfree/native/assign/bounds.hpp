@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "rows/sites.hpp"
@@ -44,6 +45,12 @@ class Bounds {
   void keep(int64_t row, int32_t label, double lower) {
     label_[row] = label;
     lower_[row] = stored(lower);
+  }
+
+  // The same for rows begin…end−1 where there is one site.
+  void keep_only_site(int64_t begin, int64_t end) {
+    std::fill(label_.begin() + begin, label_.begin() + end, 0);
+    std::fill(lower_.begin() + begin, lower_.begin() + end, stored(std::numeric_limits<double>::infinity()));
   }
 
   const Subset& fastest() const { return fastest_sites_; }

@@ -74,6 +74,7 @@ class PieceAssignment {
 
  private:
   void assign(int64_t begin, int64_t end) {
+    if (sites_.k == 1) return keep_only_site(begin, end);
     doubtful_.clear();
     unknown_.clear();
     unseen_.clear();
@@ -81,6 +82,14 @@ class PieceAssignment {
     for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
     for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { glance(rows, n_rows); });
     for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
+  }
+
+  // All rows are with the one site, and no other can be nearer.
+  void keep_only_site(int64_t begin, int64_t end) {
+    std::fill(label_ + begin, label_ + end, 0);
+    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+    bounds_.keep_only_site(begin, end);
+    tally_.n_distances += end - begin;
   }
 
   // Rows that stay where they were; the others are sorted out.
