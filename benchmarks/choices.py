@@ -1,4 +1,4 @@
-"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed and glances, over
+"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed and the prefilter, over
 the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` (bounds.hpp) come from here.
 """
 
@@ -28,8 +28,8 @@ CHOICES = {
     "kfree": {},
     "parted": {"parted_columns": 10**9},
     "not parted": {"parted_columns": 0},
-    "glances": {"prefiltered_columns": 0},
-    "no glances": {"prefiltered_columns": 10**9},
+    "prefilter": {"prefiltered_columns": 0},
+    "no prefilter": {"prefiltered_columns": 10**9},
 }
 
 

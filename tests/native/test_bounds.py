@@ -31,12 +31,12 @@ class Drifting:
             self.sites.centres + steps + 3 * fast[:, None] * self.rng.normal(size=steps.shape)
         )
 
-    def die(self):
+    def death(self):
         keep = self.rng.random(len(self.sites.uids)) < 0.9
         keep[0] = True
         self.sites = self.sites.kept(keep)
 
-    def bear(self):
+    def birth(self):
         n_born = self.rng.integers(1, 6)
         newborn = self.sites.centres[
             self.rng.integers(len(self.sites.uids), size=n_born)
@@ -58,7 +58,7 @@ class Drifting:
         pass
 
 
-CHANGES = ["move", "die", "bear", "swap", "coincide", "rest"]
+CHANGES = ["move", "death", "birth", "swap", "coincide", "rest"]
 ROWS = {
     "separated": lambda rng, d: rng.normal(size=(40, d))[rng.integers(40, size=1500)] * 8 + rng.normal(size=(1500, d)),
     "overlapping": lambda rng, d: rng.normal(size=(1500, d)),
