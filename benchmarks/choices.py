@@ -1,5 +1,5 @@
 """What the engine's choices are worth: KMeans to convergence, with and without sites parted by speed and the int8
-prefilter, over the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` (bounds.hpp) come from here.
+prefilter, over the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` come from here.
 """
 
 import warnings

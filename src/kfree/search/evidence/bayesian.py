@@ -22,7 +22,7 @@ from kfree.search.evidence.hard_labels import (
 )
 from kfree.search.evidence.overlap import Criteria, pairs_by_overlap
 from kfree.search.evidence.oversplit import Oversplit
-from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
 # From this many rows on, a sample is searched first, a split or merge is given up after so many updates, and the pairs
@@ -62,15 +62,15 @@ def _search(
     in_time: Clock,
     report: Callable[[Descent[HardClustering[S]]], None] | None,
 ) -> Descent[HardClustering[S]]:
-    halves: Halves[S] = Halves()
+    bisections: Bisections[S] = Bisections()
     criteria: Criteria[S] = Criteria()
     moves: list[HardMove[S]] = [
         Update(),
-        SplitWithin(halves, max_clusters),
+        SplitWithin(bisections, max_clusters),
         Merge(criteria),
-        Split(halves, max_clusters, criteria),
-        SplitWithin(Halves(patient=True), max_clusters),
-        Oversplit(halves, max_clusters),
+        Split(bisections, max_clusters, criteria),
+        SplitWithin(Bisections(patient=True), max_clusters),
+        Oversplit(bisections, max_clusters),
     ]
     return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
 
@@ -87,14 +87,14 @@ class HardMove(Protocol[S]):
 class SplitWithin(Generic[S]):
     """Split every cluster by itself, in one move, and keep the splits that lower the free energy."""
 
-    halves: Halves[S]
+    bisections: Bisections[S]
     max_clusters: int | None = None
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> HardClustering[S]:
         room = np.inf if self.max_clusters is None else self.max_clusters - state.n_clusters
-        cuts = list(self.halves.of(state, engine, objective)) if room > 0 else []
+        cuts = list(self.bisections.of(state, engine, objective)) if room > 0 else []
         penalty = penalty_of_another(state, objective)
         worthy = [cut for cut in cuts if gains(state.cost, state.cost - (cut[2].saving - penalty))]
         worthy.sort(key=lambda cut: -cut[2].saving)
@@ -108,7 +108,7 @@ class Split(Generic[S]):
     """Split the cluster that fits its rows worst (App. D.1) and update all; if that does not lower the cost, try the
     next one."""
 
-    halves: Halves[S]
+    bisections: Bisections[S]
     max_clusters: int | None = None
     criteria: Criteria[S] = field(default_factory=Criteria)
 
@@ -118,7 +118,7 @@ class Split(Generic[S]):
         if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
             return state
         j_split, _ = self.criteria(state, engine, objective)
-        cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
+        cuts = sorted(self.bisections.of(state, engine, objective), key=lambda cut: -j_split[cut[0]])
         candidates = (divided(state, c, members, half, engine, objective) for c, members, half in cuts)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
