@@ -74,6 +74,9 @@ class Bounds {
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids, int n_threads);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
   void part_by_speed(const Sites& sites, const std::vector<double>& drift, int n_threads);
+  // `settle` where sites are divided in so many ways.
+  template <int N_LEVELS>
+  int64_t settle_by(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
   const int64_t parted_columns_, prefiltered_columns_;
