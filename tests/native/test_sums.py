@@ -125,6 +125,30 @@ def test_sparse_sums_do_not_depend_on_parts_and_threads_either(rng):
             np.testing.assert_array_equal(found, wanted)
 
 
+def test_runs_of_blocks_do_not_depend_on_where_a_part_begins(rng):
+    """So many blocks that a thread adds up two or four at a time, cluster by cluster."""
+    n_rows, d = 33 * BLOCK, WIDE - 1
+    indices = np.column_stack([rng.integers(0, d // 2, n_rows), rng.integers(d // 2, d, n_rows)]).astype(np.int32)
+    data = rng.normal(size=(n_rows, 2)) * np.exp(3 * rng.normal(size=(n_rows, 1)))
+    label, sq_dist = rng.integers(0, MANY, n_rows).astype(np.int32), rng.exponential(size=n_rows)
+
+    def sums(cuts):
+        nodes, found = [], []
+        for begin, end in itertools.pairwise([0, *[cut * BLOCK for cut in cuts], n_rows]):
+            ends = np.arange(0, 2 * (end - begin) + 1, 2, dtype=np.int32)
+            rows = _core.csr_rows(data[begin:end].ravel(), indices[begin:end].ravel(), ends, d, False, None, begin)
+            lead = len(rows.nodes), MANY
+            found.append((np.empty(lead), np.empty((*lead, d)), np.empty(lead)))
+            nodes += rows.nodes
+            _core.accumulate(rows, label[begin:end], sq_dist[begin:end], 1, *found[-1])
+        return [join(nodes, np.concatenate(parts)) for parts in zip(*found, strict=True)]
+
+    whole = sums([])
+    for cuts in ([1], [3, 20]):
+        for found, wanted in zip(sums(cuts), whole, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
 def test_parts_of_the_reference_join_too(rng):
     case = Case(2, "dense", rng)
     expected = case.passes_over(reference, case.rows(reference, 0, N_ROWS), 0, N_ROWS, 1, ())
