@@ -13,7 +13,9 @@ from kfree.native.reference import passes as reference
 BLOCK, K = reference.BLOCK, 12
 # With WIDE columns and MANY clusters, rows are added up cluster by cluster.
 WIDE, MANY = 257, 520
-N_ROWS = 13 * BLOCK + 77
+# An odd number of blocks, so that the last one meets nodes of higher levels.
+N_BLOCKS = 13
+N_ROWS = (N_BLOCKS - 1) * BLOCK + 77
 # Where parts end, in blocks; the last one takes the rest.
 CUTS = [[], [8], [1, 2, 5, 12]]
 
@@ -99,7 +101,7 @@ def test_sums_are_those_of_the_tree(case, passes):
     stats = np.empty(1), np.empty((1, case.X.shape[1])), np.empty(1)
     rows = case.rows(passes, 0, N_ROWS)
     passes.accumulate(rows, np.zeros(N_ROWS, np.int32), case.sq_dist, 1, *stats)
-    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, 14)
+    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, N_BLOCKS)
     np.testing.assert_array_equal(np.concatenate([part.ravel() for part in stats]), expected)
 
 
