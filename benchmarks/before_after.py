@@ -83,7 +83,9 @@ def serve(name):
         begin = time.process_time()
         model = fit()
         seconds = time.process_time() - begin
-        told = {"seconds": seconds, "cost": model.cost_, "k": len(model.cluster_centers_), "n_iter": model.n_iter_}
+        # Costs at penalties that the fits chose themselves are not comparable, inertias are.
+        cost = model.cost_ if getattr(model, "path_", None) is None else model.inertia_
+        told = {"seconds": seconds, "cost": cost, "k": len(model.cluster_centers_), "n_iter": model.n_iter_}
         print(json.dumps(told), flush=True)
 
 

@@ -1,5 +1,5 @@
-"""What the engine's choices are worth: KMeans to convergence with and without sites parted by speed and glances, over
-the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` (bounds.hpp) come from here.
+"""What the engine's choices are worth: KMeans to convergence, with and without sites parted by speed and the int8
+prefilter, over the number of columns. ``Bounds::PARTED_COLUMNS`` and ``PREFILTERED_COLUMNS`` come from here.
 """
 
 import warnings
@@ -28,8 +28,8 @@ CHOICES = {
     "kfree": {},
     "parted": {"parted_columns": 10**9},
     "not parted": {"parted_columns": 0},
-    "glances": {"prefiltered_columns": 0},
-    "no glances": {"prefiltered_columns": 10**9},
+    "prefilter": {"prefiltered_columns": 0},
+    "no prefilter": {"prefiltered_columns": 10**9},
 }
 
 

@@ -49,11 +49,11 @@ def searches(engine, metric, n_rows):
     """Everything that DPMeans and KMeans do, as arrays to compare: labels, centres, costs."""
     plain = OBJECTIVES[metric](0.0)
     lam = farthest_first(engine, plain, 6)
-    priced = OBJECTIVES[metric](lam)
+    penalised = OBJECTIVES[metric](lam)
     yield "farthest-first", [np.array(lam)]
     for name, order in (("given", None), ("random", VisitingOrder(3, n_rows))):
         sweep = Sweep(order)
-        swept = descend(sweep.start(one_cluster(engine, priced), engine, priced), [sweep], engine, priced, 6)
+        swept = descend(sweep.start(one_cluster(engine, penalised), engine, penalised), [sweep], engine, penalised, 6)
         yield f"sweep, {name} order", outcome(swept.state, engine)
     seeds = greedy_k_means_plus_plus(engine, 5, np.random.RandomState(0))
     lloyd = Lloyd()

@@ -12,7 +12,7 @@ from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.engines.registry import open_engine
 from kfree.objectives.hdp import HDPObjective
-from kfree.search.centres.bisection import halve
+from kfree.search.centres.bisection import bisect
 from kfree.search.centres.state import recentred, settle, state_of
 from kfree.search.groups.hdp import shared_by_all
 
@@ -179,11 +179,11 @@ def test_merges_and_splits_change_the_cost_as_said(rng):
         for b in set(range(len(said))) - {a}:
             merged = np.where(labels == b, a, labels)
             assert cost_of(merged, engine, objective) - now == pytest.approx(said[b] - objective.lam, abs=1e-9)
-    halves = halve(state, engine, objective)
-    for place in range(len(halves.clusters)):
-        after = halves.cut(state, np.array([place]), objective)
+    bisections = bisect(state, engine, objective)
+    for place in range(len(bisections.clusters)):
+        after = bisections.cut(state, np.array([place]), objective)
         gained = now - cost_of(engine.labels(after.assignment), engine, objective)
-        assert gained == pytest.approx(halves.gain[place] - objective.lam, abs=1e-9)
+        assert gained == pytest.approx(bisections.gain[place] - objective.lam, abs=1e-9)
 
 
 def test_deaths_cost_what_is_said(rng):

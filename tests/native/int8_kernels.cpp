@@ -125,7 +125,7 @@ void check_ranking() {
   }
 }
 
-void check_narrowing() {
+void check_quantizing() {
   for (int64_t d = 1; d < 70; ++d) {
     const int64_t stride = whole(d, 16);
     const float step = std::ldexp(1.0f, between(-3, 3)) * 0.7f;
@@ -136,7 +136,7 @@ void check_narrowing() {
     }
     std::vector<int8_t> q(stride, 99);
     int32_t sq_norm = -1, expected_norm = 0;
-    const float sq_off = kernel.narrow(z.data(), centre.data(), d, step, q.data(), stride, &sq_norm);
+    const float sq_off = kernel.quantize(z.data(), centre.data(), d, step, q.data(), stride, &sq_norm);
     double expected_off = 0.0;
     for (int64_t t = 0; t < stride; ++t) {
       const int value = static_cast<int8_t>(q[t] - kernel.bias);
@@ -155,6 +155,6 @@ void check_narrowing() {
 
 int main() {
   check_ranking();
-  check_narrowing();
+  check_quantizing();
   std::puts("every number is right");
 }

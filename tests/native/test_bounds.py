@@ -31,12 +31,12 @@ class Drifting:
             self.sites.centres + steps + 3 * fast[:, None] * self.rng.normal(size=steps.shape)
         )
 
-    def die(self):
+    def death(self):
         keep = self.rng.random(len(self.sites.uids)) < 0.9
         keep[0] = True
         self.sites = self.sites.kept(keep)
 
-    def bear(self):
+    def birth(self):
         n_born = self.rng.integers(1, 6)
         newborn = self.sites.centres[
             self.rng.integers(len(self.sites.uids), size=n_born)
@@ -58,7 +58,7 @@ class Drifting:
         pass
 
 
-CHANGES = ["move", "die", "bear", "swap", "coincide", "rest"]
+CHANGES = ["move", "death", "birth", "swap", "coincide", "rest"]
 ROWS = {
     "separated": lambda rng, d: rng.normal(size=(40, d))[rng.integers(40, size=1500)] * 8 + rng.normal(size=(1500, d)),
     "overlapping": lambda rng, d: rng.normal(size=(1500, d)),
@@ -66,8 +66,11 @@ ROWS = {
 }
 
 
+KINDS = {"f8": np.asarray, "f4": lambda X: X.astype(np.float32), "csr": sp.csr_array}
+
+
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
-@pytest.mark.parametrize("kind", [np.asarray, lambda X: X.astype(np.float32), sp.csr_array], ids=["f8", "f4", "csr"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize(("data", "d", "k"), [*itertools.product(ROWS, [2, 9], [3, 80]), ("separated", 9, 300)])
 def test_any_history_of_sites_gives_the_labels_of_a_first_pass(data, d, k, kind, isa, rng, monkeypatch):
     monkeypatch.setenv("KFREE_ISA", isa)
@@ -77,6 +80,17 @@ def test_any_history_of_sites_gives_the_labels_of_a_first_pass(data, d, k, kind,
 @pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e15, 1e25, 1e60, 1e140])
 def test_histories_beyond_the_range_of_float32(scale, rng):
     run_through_a_history(ROWS["separated"](rng, 3) * scale, 80, True, rng, scale)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_of_sites_in_one_place_the_oldest_wins(kind, rng):
+    X = rng.integers(-2, 3, size=(200, 3)).astype(float)
+    centres = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0]])
+    engine = open_engine("native", kind(X))
+    expected = np.where(((X - centres[0]) ** 2).sum(axis=1) <= ((X - centres[1]) ** 2).sum(axis=1), 0, 1)
+    for copies in (1, 2, 20):
+        sites = Sites.of(np.vstack([engine.frame.inward(centres)] * copies))
+        np.testing.assert_array_equal(labels_of(engine, sites), expected)
 
 
 def test_a_site_that_moves_out_of_sight():

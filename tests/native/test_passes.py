@@ -175,24 +175,24 @@ def test_passes_for_moves(case):
     others = np.where(listed % 3 == 0, -1, (listed + 1) % N_SITES).astype(np.int32)
 
     def everything(passes, rows, n_threads):
-        side, rival, label = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32), start.copy()
+        side, second, label = np.empty(len(listed), np.int32), np.empty(len(listed), np.int32), start.copy()
         halves = np.empty(len(pairs)), np.empty(pairs.shape), np.empty(len(pairs))
-        leaning = np.empty(len(pairs) // 2), np.empty((len(pairs) // 2, N_FEATURES)), np.empty(len(pairs) // 2)
+        product = np.empty(len(pairs) // 2), np.empty((len(pairs) // 2, N_FEATURES)), np.empty(len(pairs) // 2)
         own, away = np.empty(len(listed)), np.empty(len(listed))
         stats = np.empty(N_SITES), np.empty(case.centres.shape), np.empty(N_SITES)
         passes.choose(rows, listed, cluster, pairs, n_threads, side, *halves)
-        passes.scatter_product(rows, listed, cluster, pairs, n_threads, *leaning)
-        passes.second_nearest(rows, listed, start[listed], case.centres, n_threads, rival, away)
+        passes.scatter_product(rows, listed, cluster, pairs, n_threads, *product)
+        passes.second_nearest(rows, listed, start[listed], case.centres, n_threads, second, away)
         passes.distances_to_own(rows, listed, cluster, case.centres, n_threads, own)
         closing, fingerprints = np.empty(N_SITES), np.empty(N_SITES, np.uint64)
-        passes.closing_costs(rows, listed, start[listed], rival, case.centres, n_threads, closing)
+        passes.closing_costs(rows, listed, start[listed], second, case.centres, n_threads, closing)
         passes.fingerprints(rows, start, n_threads, fingerprints)
         passes.accumulate(rows, start, np.zeros(N_ROWS), n_threads, *stats)
         clusters = *stats[:2], case.centres.copy(), np.zeros(N_SITES)
         exchange = passes.Exchange(rows, listed[:120], others[:120], 0.1, n_threads, label, *clusters)
         n_moved = [exchange.round(label, *clusters) for _ in range(3)]
         moved = label, *clusters[:3], np.array(n_moved)
-        return side, *halves, *leaning[:2], rival, away, own, closing, fingerprints, *moved
+        return side, *halves, *product[:2], second, away, own, closing, fingerprints, *moved
 
     expected = everything(reference, case.twin, 1)
     assert expected[-1][0] > 0

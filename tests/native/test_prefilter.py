@@ -65,7 +65,7 @@ def tight(rng, n, d, k):
 @pytest.mark.parametrize("layout", [("f4", "C"), ("f4", "F"), ("f8", "C")], ids=str)
 @pytest.mark.parametrize("make", [blobs, halfway, ties, heavy_tails, far_off, tight], ids=lambda make: make.__name__)
 @pytest.mark.parametrize(("d", "k"), [(12, 3), (13, 8), (16, 70), (31, 9), (100, 60), (4200, 5)])
-def test_glances_leave_no_trace(make, d, k, layout, rng):
+def test_the_prefilter_leaves_no_trace(make, d, k, layout, rng):
     dtype, order = layout
     X, sites = make(rng, 300 if d < 1000 else 60, d, k)
     X = np.asarray(X, dtype=dtype, order=order)

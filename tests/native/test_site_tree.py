@@ -78,9 +78,9 @@ def test_second_nearest(X, rng):
     centres, own = X[:k], rng.integers(k, size=len(X)).astype(np.int32)
 
     def call(passes, rows):
-        rival, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
-        passes.second_nearest(rows, np.arange(len(X)), own, centres, 2, rival, sq_dist)
-        return rival, sq_dist
+        second, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
+        passes.second_nearest(rows, np.arange(len(X)), own, centres, 2, second, sq_dist)
+        return second, sq_dist
 
     same(*of_both(X, call))
 

@@ -13,7 +13,9 @@ from kfree.native.reference import passes as reference
 BLOCK, K = reference.BLOCK, 12
 # With WIDE columns and MANY clusters, rows are added up cluster by cluster.
 WIDE, MANY = 257, 520
-N_ROWS = 13 * BLOCK + 77
+# An odd number of blocks, so that the last one meets nodes of higher levels.
+N_BLOCKS = 13
+N_ROWS = (N_BLOCKS - 1) * BLOCK + 77
 # Where parts end, in blocks; the last one takes the rest.
 CUTS = [[], [8], [1, 2, 5, 12]]
 
@@ -99,7 +101,7 @@ def test_sums_are_those_of_the_tree(case, passes):
     stats = np.empty(1), np.empty((1, case.X.shape[1])), np.empty(1)
     rows = case.rows(passes, 0, N_ROWS)
     passes.accumulate(rows, np.zeros(N_ROWS, np.int32), case.sq_dist, 1, *stats)
-    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, 14)
+    expected = plain_total(case.weight[:, None] * np.column_stack([np.ones(N_ROWS), case.X, case.sq_dist]), 0, N_BLOCKS)
     np.testing.assert_array_equal(np.concatenate([part.ravel() for part in stats]), expected)
 
 
@@ -122,6 +124,30 @@ def test_sparse_sums_do_not_depend_on_parts_and_threads_either(rng):
     expected = case.joined(_core, [], 1)
     for cuts in CUTS:
         for found, wanted in zip(case.joined(_core, cuts, 8), expected, strict=True):
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_runs_of_blocks_do_not_depend_on_where_a_part_begins(rng):
+    """So many blocks that a thread adds up two or four at a time, cluster by cluster."""
+    n_rows, d = 33 * BLOCK, WIDE - 1
+    indices = np.column_stack([rng.integers(0, d // 2, n_rows), rng.integers(d // 2, d, n_rows)]).astype(np.int32)
+    data = rng.normal(size=(n_rows, 2)) * np.exp(3 * rng.normal(size=(n_rows, 1)))
+    label, sq_dist = rng.integers(0, MANY, n_rows).astype(np.int32), rng.exponential(size=n_rows)
+
+    def sums(cuts):
+        nodes, found = [], []
+        for begin, end in itertools.pairwise([0, *[cut * BLOCK for cut in cuts], n_rows]):
+            ends = np.arange(0, 2 * (end - begin) + 1, 2, dtype=np.int32)
+            rows = _core.csr_rows(data[begin:end].ravel(), indices[begin:end].ravel(), ends, d, False, None, begin)
+            lead = len(rows.nodes), MANY
+            found.append((np.empty(lead), np.empty((*lead, d)), np.empty(lead)))
+            nodes += rows.nodes
+            _core.accumulate(rows, label[begin:end], sq_dist[begin:end], 1, *found[-1])
+        return [join(nodes, np.concatenate(parts)) for parts in zip(*found, strict=True)]
+
+    whole = sums([])
+    for cuts in ([1], [3, 20]):
+        for found, wanted in zip(sums(cuts), whole, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
 

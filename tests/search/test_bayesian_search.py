@@ -19,7 +19,7 @@ from kfree.search.evidence.bayesian import Merge, Split, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
 from kfree.search.evidence.overlap import OVERLAP, criteria_by, overlaps
 from kfree.search.evidence.oversplit import Oversplit, merged_back
-from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
 
 
 @pytest.fixture(params=MIXTURES)
@@ -57,7 +57,7 @@ def test_criteria_are_those_of_the_appendix(problem, rng):
 def test_cuts_save_what_they_say(problem):
     engine, objective, _ = problem
     state = one_cluster(engine, objective)
-    [(c, members, half)] = Halves().of(state, engine, objective)
+    [(c, members, half)] = Bisections().of(state, engine, objective)
     new = divided(state, c, members, half, engine, objective)
     expected = state.cost - half.saving + penalty_of_another(state, objective)
     assert new.cost == pytest.approx(expected, rel=1e-10)
@@ -97,10 +97,10 @@ def test_the_first_cut_is_across_the_longest_axis(rng):
 
 def test_every_move_gains_or_leaves_things_as_they_are(problem, rng):
     engine, objective, _ = problem
-    halves = Halves()
+    cuts = Bisections()
     for k in [1, 3, 9]:
         state = labelled(problem, np.append(np.arange(k), rng.integers(k, size=400 - k)))
-        for move in [Update(), SplitWithin(halves), Merge(), SplitWithin(Halves(patient=True)), Oversplit(halves)]:
+        for move in [Update(), SplitWithin(cuts), Merge(), SplitWithin(Bisections(patient=True)), Oversplit(cuts)]:
             new = move(state, engine, objective)
             assert new.cost <= state.cost
             again = clustering_by(new.assignment, engine, objective)

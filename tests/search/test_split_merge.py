@@ -16,7 +16,7 @@ from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres import split_merge
-from kfree.search.centres.bisection import halve
+from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.split_merge import grown_in_haste
 from kfree.search.centres.state import one_cluster, state_of
@@ -74,24 +74,24 @@ def test_what_joining_and_leaving_cost(metric, rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_halves_and_what_they_gain(metric, rng):
     state, engine, objective = some_state(rng, metric)
-    halves = halve(state, engine, objective)
+    bisections = bisect(state, engine, objective)
     Z, labels = engine.rows(np.arange(engine.n_rows)), engine.labels(state.assignment)
-    assert halves.gain.max() > 0
-    for place, cluster in enumerate(halves.clusters):
+    assert bisections.gain.max() > 0
+    for place, cluster in enumerate(bisections.clusters):
         rows = np.flatnonzero(labels == cluster)
-        newborn = np.where(np.arange(len(halves.clusters)) == place, 6, -1).astype(np.int32)
-        sides = (engine.labels(halves.rows.divided(newborn))[rows] == 6).astype(int)
+        newborn = np.where(np.arange(len(bisections.clusters)) == place, 6, -1).astype(np.int32)
+        sides = (engine.labels(bisections.rows.divided(newborn))[rows] == 6).astype(int)
         parts = [cluster_cost(Z[rows[sides == s]], engine.weight[rows[sides == s]], metric) for s in (0, 1)]
         whole = cluster_cost(Z[rows], engine.weight[rows], metric)
-        assert halves.gain[place] == pytest.approx(whole - sum(parts), rel=1e-9)
-        gaps = ((Z[rows, None] - halves.centres[None, 2 * place : 2 * place + 2]) ** 2).sum(axis=2)
+        assert bisections.gain[place] == pytest.approx(whole - sum(parts), rel=1e-9)
+        gaps = ((Z[rows, None] - bisections.centres[None, 2 * place : 2 * place + 2]) ** 2).sum(axis=2)
         np.testing.assert_array_equal(gaps.argmin(axis=1), sides)
     chosen = np.array([1, 4])
-    cut = halves.cut(state, chosen, objective)
+    cut = bisections.cut(state, chosen, objective)
     np.testing.assert_allclose(cut.stats.sum, engine.sums(cut.assignment).sum, atol=1e-12)
     sq_dist = engine.weight * engine.sq_dists(cut.assignment, cut.sites.centres)
     sse = np.bincount(engine.labels(cut.assignment), weights=sq_dist)
-    np.testing.assert_allclose(cut.stats.sse[halves.clusters[chosen]], sse[halves.clusters[chosen]], atol=1e-9)
+    np.testing.assert_allclose(cut.stats.sse[bisections.clusters[chosen]], sse[bisections.clusters[chosen]], atol=1e-9)
 
 
 def test_the_axis_of_a_long_cluster_is_found(rng):

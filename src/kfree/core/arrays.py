@@ -7,11 +7,12 @@ that works on both takes an ``Arrays``.
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from kfree.core.hashing import fingerprints, hashed
 from kfree.core.stats import Floats
@@ -20,7 +21,7 @@ from kfree.core.stats import Floats
 Array = Any
 
 
-def namespace_of(array: Any) -> Any:
+def namespace_of(array: Array) -> ModuleType:
     """The module whose functions take this array: torch for its tensors, else NumPy."""
     return sys.modules["torch"] if type(array).__module__ == "torch" else np
 
@@ -41,7 +42,7 @@ class Arrays(Protocol):
 
     def arange(self, size: int) -> Array: ...
 
-    def full(self, size: int, value: float, dtype: Any) -> Array: ...
+    def full(self, size: int, value: float, dtype: DTypeLike) -> Array: ...
 
     def flatnonzero(self, mask: Array) -> Array: ...
 
@@ -88,7 +89,7 @@ class NumpyArrays:
     def arange(self, size: int) -> Array:
         return np.arange(size)
 
-    def full(self, size: int, value: float, dtype: Any) -> Array:
+    def full(self, size: int, value: float, dtype: DTypeLike) -> Array:
         return np.full(size, value, dtype)
 
     def argsort(self, values: Array) -> Array:

@@ -6,11 +6,11 @@ A row of weight w at squared distance d² from the centre adds ``joining`` to th
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from kfree.core.arrays import namespace_of
+from kfree.core.arrays import Array, namespace_of
 from kfree.core.stats import Floats
 
 
@@ -27,10 +27,10 @@ class RowCosts(Protocol):
     def size(n: Floats, sum: Floats) -> Floats: ...
 
     @staticmethod
-    def joining(size: Any, w: Any, sq_dist: Any) -> Any: ...
+    def joining(size: Array, w: Array, sq_dist: Array) -> Array: ...
 
     @staticmethod
-    def leaving(size: Any, w: Any, sq_dist: Any) -> Any: ...
+    def leaving(size: Array, w: Array, sq_dist: Array) -> Array: ...
 
 
 class MeanRowCosts:
@@ -41,11 +41,11 @@ class MeanRowCosts:
         return n
 
     @staticmethod
-    def joining(size: Any, w: Any, sq_dist: Any) -> Any:
+    def joining(size: Array, w: Array, sq_dist: Array) -> Array:
         return w * size / (size + w) * sq_dist
 
     @staticmethod
-    def leaving(size: Any, w: Any, sq_dist: Any) -> Any:
+    def leaving(size: Array, w: Array, sq_dist: Array) -> Array:
         return w * size / namespace_of(size).where(size > w, size - w, np.inf) * sq_dist
 
 
@@ -60,13 +60,13 @@ class DirectionRowCosts:
         return np.sqrt(row_sums(sum * sum))
 
     @staticmethod
-    def joining(size: Any, w: Any, sq_dist: Any) -> Any:
+    def joining(size: Array, w: Array, sq_dist: Array) -> Array:
         xp = namespace_of(sq_dist)
         after = xp.sqrt(xp.clip((size + w) * (size + w) - w * size * sq_dist, 0.0, None))
         return 2.0 * w * size * sq_dist / (size + w + after)
 
     @staticmethod
-    def leaving(size: Any, w: Any, sq_dist: Any) -> Any:
+    def leaving(size: Array, w: Array, sq_dist: Array) -> Array:
         xp = namespace_of(sq_dist)
         after = xp.sqrt(xp.clip((size - w) * (size - w) + w * size * sq_dist, 0.0, None))
         rest = xp.where(size > w, size - w + after, np.inf)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 # Rows in memory, dense or sparse.
 ArrayOrCSR: TypeAlias = NDArray[Any] | sp.csr_array
+# A matrix of SciPy in any format.
+Sparse: TypeAlias = sp.sparray | sp.spmatrix
 
 
 def dense(rows: ArrayOrCSR) -> NDArray[Any]:
@@ -18,7 +20,7 @@ def dense(rows: ArrayOrCSR) -> NDArray[Any]:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
-def require_structure(X: Any, name: str) -> None:
+def require_structure(X: Sparse, name: str) -> None:
     """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
 
     SciPy checks that only when a matrix is made; its conversions read beyond arrays that were changed later. Two passes
@@ -35,12 +37,12 @@ def require_structure(X: Any, name: str) -> None:
         _require(len(X.offsets) == len(X.data), X, name, f"{len(X.offsets)} offsets and {len(X.data)} diagonals")
 
 
-def held(X: Any) -> Any:
+def held(X: Sparse) -> Sparse:
     """The same matrix in an object of its own: a thread that gives X other arrays meanwhile does not change it."""
     return X if X.format in ("lil", "dok") else copy.copy(X)
 
 
-def canonical_csr(X: Any) -> Any:
+def canonical_csr(X: Sparse) -> sp.csr_array:
     """Sorted columns, each once, with index arrays of one type, in an object of its own; X itself is not changed.
 
     Whether columns are sorted is computed, because SciPy caches an answer that later changes make wrong.
@@ -56,7 +58,7 @@ def canonical_csr(X: Any) -> Any:
     return rows
 
 
-def _require_compressed(X: Any, name: str) -> None:
+def _require_compressed(X: Sparse, name: str) -> None:
     block = X.blocksize if X.format == "bsr" else (1, 1)
     n_major, n_minor = (size // step for size, step in zip(X.shape, block, strict=True))
     if X.format == "csc":
@@ -74,7 +76,7 @@ def _require_compressed(X: Any, name: str) -> None:
     _require_within(indices[:n_stored], n_minor, X, name, "indices")
 
 
-def _require_coordinates(X: Any, name: str) -> None:
+def _require_coordinates(X: Sparse, name: str) -> None:
     for axis, (index, size) in enumerate(zip(X.coords, X.shape, strict=True)):
         what = f"coords[{axis}]"
         _require_whole(index, X, name, what)
@@ -82,19 +84,19 @@ def _require_coordinates(X: Any, name: str) -> None:
         _require_within(index, size, X, name, what)
 
 
-def _require_whole(array: Any, X: Any, name: str, what: str) -> None:
+def _require_whole(array: NDArray[Any], X: Sparse, name: str, what: str) -> None:
     ok = isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iu"
     _require(ok, X, name, f"{what} of {getattr(array, 'ndim', 'no')} dimension(s) and type {np.asarray(array).dtype}")
 
 
-def _require_within(index: Any, size: int, X: Any, name: str, what: str) -> None:
+def _require_within(index: NDArray[Any], size: int, X: Sparse, name: str, what: str) -> None:
     if len(index):
         low, high = int(index.min()), int(index.max())
         bad = low if low < 0 else high
         _require(low >= 0 and high < size, X, name, f"{what} of {bad}, outside of 0 to {size - 1}")
 
 
-def _require(ok: Any, X: Any, name: str, found: str) -> None:
+def _require(ok: bool | np.bool_, X: Sparse, name: str, found: str) -> None:
     if not ok:
         raise ValueError(
             f"{name} is a sparse matrix in format {X.format!r} with a broken structure: it has {found}. Its arrays "

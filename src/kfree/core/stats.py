@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Self, cast
+from typing import Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
 Used = NDArray[np.bool_]
+# Some clusters of several; with None, as the first axis of two.
+Selection: TypeAlias = Index | Labels | Used | list[int] | slice | tuple[int | slice, None]
 
 
 @lru_cache
@@ -26,7 +28,7 @@ def first_row_that_counts(weight: Floats | None) -> int:
     return 0 if weight is None else int(np.argmax(weight > 0))
 
 
-def totals(labels: NDArray[Any], values: Floats, n_clusters: int = 0) -> Floats:
+def totals(labels: Labels | Index, values: Floats, n_clusters: int = 0) -> Floats:
     """Sums of values over each cluster, added in order."""
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
 
@@ -62,11 +64,11 @@ class Stats:
     def copy(self) -> Stats:
         return Stats(self.n.copy(), self.sum.copy(), self.sse.copy(), used=self.used.copy())
 
-    def take(self, clusters: NDArray[Any]) -> Stats:
+    def take(self, clusters: Selection) -> Stats:
         """Statistics of some clusters."""
         return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters], used=self.used[clusters])
 
-    def put(self, clusters: NDArray[Any], new: Stats) -> None:
+    def put(self, clusters: Selection, new: Stats) -> None:
         """Replace those of some clusters, in place."""
         self.n[clusters], self.sum[clusters], self.sse[clusters] = new.n, new.sum, new.sse
         self.used[clusters] = new.used
@@ -115,7 +117,7 @@ class GaussianStats:
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.scatter.copy())
 
-    def take(self, clusters: Any) -> Self:
+    def take(self, clusters: Selection) -> Self:
         """Statistics of some clusters."""
         return type(self)(self.n[clusters], self.sum[clusters], self.scatter[clusters])
 
@@ -163,7 +165,7 @@ class CountStats:
     def copy(self) -> Self:
         return type(self)(self.n.copy(), self.sum.copy(), self.log_ways.copy())
 
-    def take(self, clusters: Any) -> Self:
+    def take(self, clusters: Selection) -> Self:
         """Statistics of some clusters."""
         return type(self)(self.n[clusters], self.sum[clusters], self.log_ways[clusters])
 

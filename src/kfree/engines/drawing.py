@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kfree.core.hashing import hashed
 from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine, Pass, SampleEngine
 
@@ -52,7 +53,7 @@ class RegionRows:
     """Rows that were drawn, in the order of their numbers, as they were given. ``is_all``: no row is left out."""
 
     keys: NDArray[np.uint64]
-    X: Any
+    X: ArrayOrCSR
     weight: Floats | None
     is_all: bool
 

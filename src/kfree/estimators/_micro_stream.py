@@ -118,11 +118,11 @@ class MicroStream:
         before, now = self._reviewed, self.clusters
         moves = np.concatenate([np.empty((0, 4), dtype=np.int64), *self._moves])
         gone = np.setdiff1d(before.ids, now.ids)
-        heirs = now.of_micro(followed(gone, moves))
+        successors = now.of_micro(followed(gone, moves))
         new = np.setdiff1d(now.ids, before.ids)
         origins = before.of_micro(new)
         events = [(SPLIT, origin, i) if origin >= 0 else (BIRTH, i, -1) for i, origin in zip(new, origins, strict=True)]
-        events += [(MERGE, heir, i) if heir >= 0 else (DEATH, i, -1) for i, heir in zip(gone, heirs, strict=True)]
+        events += [(MERGE, into, i) if into >= 0 else (DEATH, i, -1) for i, into in zip(gone, successors, strict=True)]
         self._reviewed, self._moves = now, []
         step = np.inf if self._half_life is None else max(self._half_life / 2, 1)
         self._next_review = int(np.ceil(min(max(_FIRST_REVIEW, self.n_rows * _GROWTH), self.n_rows + step)))

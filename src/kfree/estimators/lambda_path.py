@@ -49,7 +49,7 @@ def lambda_path(
 
     Notes
     -----
-    The rows are condensed to a few hundred micro-clusters, and the search minimises the cost of these for every k. The
+    The rows are summarised by a few hundred micro-clusters, and the search minimises the cost of these for every k. The
     lower convex hull of the costs gives the best k for each penalty. A true number of clusters shows as a wide step. A
     wide step is accepted only if there are density dips between its clusters. To test this, one half of the rows is
     clustered, and the density of the other half is estimated along the line between each centre and its nearest one.

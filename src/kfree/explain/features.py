@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.explain.view import Floats
 
 # Rows per block, so that shifted copies need little memory.
@@ -14,7 +15,7 @@ _ROWS_AT_ONCE = 65536
 _LARGEST = 1e100
 
 
-def effect_sizes(columns: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats]:
+def effect_sizes(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats]:
     """Cohen's d and the mean of every column in every cluster, each (k, d).
 
     d = (mean inside − mean outside) / s, where s² is the variance within both parts, pooled. It is ±inf where both
@@ -43,7 +44,7 @@ def _sum_of_squares(square: Floats, total: Floats, mean: Floats) -> Floats:
     return np.where(left > 1e-12 * square, left, 0.0)
 
 
-def _moments(columns: Any, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats, Floats, Floats]:
+def _moments(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats, Floats, Floats]:
     """A shift (d,), and n (k,), Σ(x − shift) and Σ(x − shift)² (k, d) per cluster. Sparse columns are not shifted."""
     if sp.issparse(columns):
         columns, members = sp.csr_array(columns, dtype=np.float64), _members(labels, n_clusters)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kfree.core.sparse import ArrayOrCSR
+
 # Distances between centres per block.
 _BLOCK = 1 << 21
 
@@ -53,7 +55,7 @@ class View:
     nearest: Labels
     gaps: Floats
     distance: str
-    columns: Any = None
+    columns: ArrayOrCSR | None = None
     names: Sequence[str] | None = None
     row_names: NDArray[Any] | None = None
     spreads: Floats | None = None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import betaln, psi
 
 from kfree.core.rules import LinearRule
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import CountStats, Floats
+from kfree.core.stats import CountStats, Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class BernoulliModel:
         """log p(x | rows of the cluster), (n, k)."""
         return -self.plug_in(stats).costs(rows)
 
-    def draw(self, stats: CountStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+    def draw(self, stats: CountStats, labels: Labels, rng: np.random.RandomState, n_events: int) -> Floats:
         """A row from the predictive distribution of each cluster in ``labels``."""
         is_one = rng.random_sample((len(labels), self.n_features)) < self.centres(stats)[labels]
         return np.asarray(is_one, dtype=np.float64)

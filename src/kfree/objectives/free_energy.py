@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from kfree.core.stats import Floats
+from kfree.core.rules import Rule
+from kfree.core.stats import Floats, Selection
 from kfree.objectives.mixtures import Mixture
 
 # Merged statistics of more numbers than this are made for one cluster at a time, which takes less memory.
@@ -26,7 +27,7 @@ class Additive(Protocol):
 
     def copy(self) -> Self: ...
 
-    def take(self, clusters: Any) -> Self: ...
+    def take(self, clusters: Selection) -> Self: ...
 
     def followed_by(self, other: Self) -> Self: ...
 
@@ -47,9 +48,9 @@ class Model(Protocol[S_contra]):
 
     def log_evidence(self, stats: S_contra) -> Floats: ...
 
-    def labelling(self, stats: S_contra) -> Any: ...
+    def labelling(self, stats: S_contra) -> Rule: ...
 
-    def plug_in(self, stats: S_contra) -> Any: ...
+    def plug_in(self, stats: S_contra) -> Rule: ...
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class FreeEnergy(Generic[S]):
         terms = math.fsum(self.cluster_terms(stats))
         return terms + self.shared_term(float(stats.n.sum()), int(np.count_nonzero(stats.n)))
 
-    def labelling(self, stats: S) -> Any:
+    def labelling(self, stats: S) -> Rule:
         """What a row costs in each cluster when labels are updated: −E log p(x, z = c), up to a shared number."""
         return self.model.labelling(stats).raised(-self.mixture.expected_log_weight(stats.n))
 
-    def plug_in(self, stats: S) -> Any:
+    def plug_in(self, stats: S) -> Rule:
         """−log p(x | c) with the posterior means of the parameters in place of them (Eq. 49)."""
         return self.model.plug_in(stats)
 

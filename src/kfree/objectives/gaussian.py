@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, psi
 
 from kfree.core.rules import QuadraticRule
-from kfree.core.stats import Floats, GaussianStats
+from kfree.core.stats import Floats, GaussianStats, Labels
 
 # A scatter matrix, scaled to a unit diagonal, with a smaller eigenvalue than this counts as singular.
 _SINGULAR = 1e-12
@@ -147,7 +146,7 @@ class GaussianModel:
         log_densities: Floats = at_centre - (freedom + n_features) / 2 * np.log1p(sq_dist * post.xi / (post.xi + 1))
         return log_densities
 
-    def draw(self, stats: GaussianStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+    def draw(self, stats: GaussianStats, labels: Labels, rng: np.random.RandomState, n_events: int) -> Floats:
         """A row from the predictive distribution of each cluster in ``labels``."""
         post = self.posterior(stats)
         freedom = post.eta - len(self.m0) + 1

@@ -25,13 +25,13 @@ _UNITS = 2.0**60
 _WIDEST = 1e30
 
 
-def merging_of(rows: ArrayOrCSR, objective: FreeEnergy[Any]) -> tuple[str, dict[str, Any]]:
+def merging_of(rows: ArrayOrCSR, objective: FreeEnergy[Any]) -> tuple[str, dict[str, object]]:
     """The compiled function that merges rows under this objective, by name, and its arguments about rows and prior."""
     name, arguments = _MERGING[type(objective.model)]
     return name, arguments(rows, objective.model, objective.mixture)
 
 
-def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str, Any]:
+def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str, object]:
     """Rows in coordinates where m0 = 0 and B0 = I. Of Eq. 19, (η/2)·log det B is left to the compiled part."""
     n, n_features = _sizes(rows), len(model.m0)
     white = solve_triangular(np.linalg.cholesky(model.B0), (rows - model.m0).T, lower=True).T
@@ -54,19 +54,19 @@ def _gaussian(rows: Floats, model: GaussianModel, mixture: Mixture) -> dict[str,
     }
 
 
-def _multinomial(rows: ArrayOrCSR, model: MultinomialModel, mixture: Mixture) -> dict[str, Any]:
+def _multinomial(rows: ArrayOrCSR, model: MultinomialModel, mixture: Mixture) -> dict[str, object]:
     """Eq. 39; log Γ of the counts and of their totals are left to the compiled part."""
     return _counts(rows, model.psi0, -mixture.log_share(_sizes(rows)))
 
 
-def _bernoulli(rows: ArrayOrCSR, model: BernoulliModel, mixture: Mixture) -> dict[str, Any]:
+def _bernoulli(rows: ArrayOrCSR, model: BernoulliModel, mixture: Mixture) -> dict[str, object]:
     """Eq. 45; log Γ of the ones and zeros are left to the compiled part."""
     n, prior = _sizes(rows), 2 * model.omega0
     total = model.n_features * (gammaln(prior + n) - gammaln(prior))
     return _counts(rows, model.omega0, total - mixture.log_share(n))
 
 
-def _counts(rows: ArrayOrCSR, prior: float, size_terms: Floats) -> dict[str, Any]:
+def _counts(rows: ArrayOrCSR, prior: float, size_terms: Floats) -> dict[str, object]:
     csr = sp.csr_array(rows, copy=True)  # of which stored zeros are dropped
     csr.eliminate_zeros()
     return {
@@ -96,7 +96,7 @@ def _sizes(rows: ArrayOrCSR) -> Floats:
     return np.arange(rows.shape[0] + 1, dtype=np.float64)
 
 
-_MERGING: dict[type, tuple[str, Callable[..., dict[str, Any]]]] = {
+_MERGING: dict[type, tuple[str, Callable[..., dict[str, object]]]] = {
     GaussianModel: ("merge_gaussians", _gaussian),
     MultinomialModel: ("merge_multinomials", _multinomial),
     BernoulliModel: ("merge_bernoullis", _bernoulli),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,7 @@ from scipy.special import gammaln, psi
 
 from kfree.core.rules import LinearRule
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import CountStats, Floats
+from kfree.core.stats import CountStats, Floats, Labels
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class MultinomialModel:
         out += gammaln(total) - gammaln(total + words[:, None]) + log_orders(rows)[:, None]
         return out
 
-    def draw(self, stats: CountStats, labels: Any, rng: np.random.RandomState, n_events: int) -> Floats:
+    def draw(self, stats: CountStats, labels: Labels, rng: np.random.RandomState, n_events: int) -> Floats:
         """A row of ``n_events`` events from the predictive distribution of each cluster in ``labels``."""
         return np.array(
             [rng.multinomial(n_events, rng.dirichlet(self.psi0 + stats.sum[c])) for c in labels], dtype=float

@@ -91,7 +91,9 @@ class _ClosestPairs(Generic[S]):
     """For every cluster the cheapest partner among those after it, kept up to date while clusters merge.
 
     A cluster that loses its partner does not search for another immediately: the old cost is a lower bound, and the
-    search is repeated when that bound is the lowest of all.
+    search is repeated when that bound is the lowest of all. Compiled merges have a queue for it
+    (``native/core/partners.hpp``). Here an objective computes the costs of all partners of a cluster at once, in NumPy,
+    so that the first of all is found by ``argmin`` and no cost crosses to compiled code.
     """
 
     def __init__(self, stats: S, objective: MergeObjective[S]):

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from kfree.core.sparse import ArrayOrCSR, dense
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index, Used
 from kfree.engines.kernel.gram import KEPT_BYTES, blocks
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
 
@@ -64,7 +64,7 @@ class Surroundings:
         return distances[np.arange(len(distances)), last], neighbours
 
 
-def _median(values: Floats, weight: Floats | None, some: Any) -> float:
+def _median(values: Floats, weight: Floats | None, some: Index | Used) -> float:
     """The median of some values, those of weight 2 counted twice."""
     if weight is None:
         return float(np.median(values[some]))
@@ -79,11 +79,11 @@ class Affinity(ABC):
     """A symmetric matrix of affinities ``among`` the rows of a fit, and those of new rows to them."""
 
     @abstractmethod
-    def among(self) -> Any:
+    def among(self) -> ArrayOrCSR:
         """All affinities between the rows of the fit."""
 
     @abstractmethod
-    def to_new(self, X: ArrayOrCSR) -> Any:
+    def to_new(self, X: ArrayOrCSR) -> ArrayOrCSR:
         """Affinities of new rows to those of the fit."""
 
     def matrix(
@@ -115,13 +115,13 @@ class LocalGaussian(Affinity):
     def __init__(self, X: ArrayOrCSR, weight: Floats | None = None):
         self._around = Surroundings(X, NEIGHBOUR, weight)
 
-    def among(self) -> Any:
+    def among(self) -> ArrayOrCSR:
         return self._matrix(self._around.X, self._around.widths)
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
         return self._between(X, self._around.of_new(X))
 
-    def _matrix(self, X: ArrayOrCSR, widths: Floats) -> Any:
+    def _matrix(self, X: ArrayOrCSR, widths: Floats) -> ArrayOrCSR:
         return stored_or_computed(X.shape[0], lambda places: self._between(X[places], widths[places]))
 
     def _between(self, X: ArrayOrCSR, widths: Floats) -> Floats:
@@ -136,7 +136,7 @@ class Gaussian(Affinity):
     def __init__(self, X: ArrayOrCSR, gamma: float):
         self._X, self._gamma = X, gamma
 
-    def among(self) -> Any:
+    def among(self) -> ArrayOrCSR:
         return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
@@ -180,13 +180,13 @@ class Neighbours(Affinity):
 class Given(Affinity):
     """Precomputed affinities."""
 
-    def __init__(self, values: Any):
+    def __init__(self, values: ArrayOrCSR):
         self._values = values
 
-    def among(self) -> Any:
+    def among(self) -> ArrayOrCSR:
         return self._values
 
-    def to_new(self, X: ArrayOrCSR) -> Any:
+    def to_new(self, X: ArrayOrCSR) -> ArrayOrCSR:
         return X
 
 
@@ -196,7 +196,7 @@ class Products(Affinity):
     def __init__(self, X: ArrayOrCSR):
         self._X = X
 
-    def among(self) -> Any:
+    def among(self) -> ArrayOrCSR:
         return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
 
     def matrix(
@@ -215,13 +215,13 @@ def _rows_times(X: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else scale[:, None] * X
 
 
-def _wrapped(values: Any, lowest: float, highest: float | None, rng: np.random.RandomState) -> Matrix:
+def _wrapped(values: ArrayOrCSR, lowest: float, highest: float | None, rng: np.random.RandomState) -> Matrix:
     if sp.issparse(values):
         return sparse_matrix(sp.csc_array(values), lowest, highest, rng)
     return Dense(values, lowest, rng)
 
 
-def _scaled(values: Any, scale: Floats) -> Any:
+def _scaled(values: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:
     """diag(scale)·K·diag(scale), in the form that K has."""
     if isinstance(values, np.ndarray):
         return values * scale[:, None] * scale
@@ -231,7 +231,7 @@ def _scaled(values: Any, scale: Floats) -> Any:
     return diagonal @ values @ diagonal
 
 
-def _largest_sum(values: Any) -> float:
+def _largest_sum(values: ArrayOrCSR) -> float:
     """The largest Σ_j |K_ij|, which no eigenvalue exceeds in size."""
     return float(abs(values).sum(axis=1).max())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,7 +70,7 @@ class Remembering(ABC):
 class Dense(Remembering):
     """All values at hand, or computed whenever they are needed; ``lowest`` is below every eigenvalue."""
 
-    def __init__(self, values: Any, lowest: float, rng: np.random.RandomState):
+    def __init__(self, values: ArrayOrCSR, lowest: float, rng: np.random.RandomState):
         self._values, self._lowest, self._rng = values, lowest, rng
         self.trace = float(values.trace())
         self.n_rows = int(values.shape[0])

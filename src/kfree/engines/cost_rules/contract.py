@@ -6,25 +6,13 @@ statistics and costs of clusters.
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.rules import Rule
 from kfree.core.stats import Floats, Labels
 from kfree.engines.contract import Assignment
 
 S_co = TypeVar("S_co", covariant=True)
-
-
-class Rule(Protocol):
-    """What a row costs in each cluster; ``offset`` (k,) is added to all rows."""
-
-    @property
-    def offset(self) -> Floats: ...
-
-    def take(self, clusters: Any) -> Self: ...
-
-    def costs(self, rows: ArrayOrCSR) -> Floats:
-        """All costs (n, k)."""
 
 
 class Members(Protocol[S_co]):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.cached import cached
 from kfree.core.hashing import fingerprints
+from kfree.core.rules import Rule
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.contract import Assignment
-from kfree.engines.cost_rules.contract import Rule
 from kfree.engines.cost_rules.responsibilities import sums_over
 
 # Rows per block when all their costs are computed.
@@ -51,7 +52,7 @@ class LabelledRows(ABC, Generic[S, R]):
         """An engine of these rows alone."""
 
     @abstractmethod
-    def block(self, places: slice) -> Any:
+    def block(self, places: slice) -> ArrayOrCSR:
         """Some rows, as rules take them."""
 
     # What follows from these.

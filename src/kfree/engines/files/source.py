@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Protocol
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
 from kfree.files.chunks import Chunk
 from kfree.native.implementations import implementation
@@ -33,7 +34,7 @@ class RowSource(Protocol):
 class ArrayRows:
     """Rows of an array, which may be a memory map, and their weights."""
 
-    X: Any
+    X: ArrayOrCSR
     weight: Floats | None = None
 
     @property

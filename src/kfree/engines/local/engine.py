@@ -47,7 +47,7 @@ class RowEngine(ChunkedEngine):
         done, found = nearest_drawing(self, sites, region)
         return done, self._in_memory(found.X, found.weight) if len(found.keys) else None, found.is_all
 
-    def _in_memory(self, X: Any, weight: Floats | None) -> LocalEngine:
+    def _in_memory(self, X: ArrayOrCSR, weight: Floats | None) -> LocalEngine:
         part = self._local[0]
         return LocalEngine(self.name, LocalPart(part.passes, X, weight, self.frame, part.n_threads))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.core.sum_tree import Node
 from kfree.core.taking import taken
 from kfree.engines.contract import Fingerprints
 from kfree.engines.in_memory.part import InMemoryPart
@@ -23,6 +25,22 @@ from kfree.native.threads import thread_count
 
 # Sums, the centres made from them, and what compiled passes put together from their threads.
 _COPIES = 3
+
+
+class HeldRows(Protocol):
+    """Rows that a module of passes holds."""
+
+    @property
+    def lengths(self) -> Floats: ...
+
+    @property
+    def nodes(self) -> Sequence[Node]: ...
+
+
+class Rounds(Protocol):
+    """Exchanges of a module of passes."""
+
+    def round(self, labels: Labels, n: Floats, sum: Floats, centres: Floats, way: Floats) -> int: ...
 
 
 class LocalPart(InMemoryPart):
@@ -164,23 +182,26 @@ class LocalPart(InMemoryPart):
     def _partial(self, sums: tuple[Floats, Floats, Floats]) -> Partial:
         return Whole(Stats(*sums)) if self._alone else Piece(NodeSums(self._rows.nodes, sums))
 
-    def _second_nearest_of(self, held: Any, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
+    def _second_nearest_of(self, held: HeldRows, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
         second, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
         self.passes.second_nearest(held, rows, labels, centres, self.n_threads, second, sq_dist)
         return second, sq_dist
 
-    def _hold(self) -> Any:
+    def _hold(self) -> HeldRows:
         X, frame = self.X, self.frame
         if isinstance(X, np.ndarray):
-            return self.passes.dense_rows(X, frame.anchor, frame.shift, frame.unit, self.weight, self.isa, self.begin)
+            place = frame.anchor, frame.shift, frame.unit
+            held: HeldRows = self.passes.dense_rows(X, *place, self.weight, self.isa, self.begin)
+            return held
         arrays = X.data, X.indices, X.indptr
-        return self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
+        held = self.passes.csr_rows(*arrays, self.n_features, frame.unit, self.weight, self.begin)
+        return held
 
 
 class LocalExchange:
     """See ``engines.parts.PartExchange``."""
 
-    def __init__(self, exchange: Any, labels: Labels):
+    def __init__(self, exchange: Rounds, labels: Labels):
         self._exchange, self._labels = exchange, labels
 
     def round(self, n: Floats, sum: Floats, centres: Floats, way: Floats) -> int:

@@ -46,36 +46,55 @@ void Bounds::labels(int64_t begin, int64_t end, int32_t* label) const {
 }
 
 int64_t Bounds::settle(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
+  if (!same_numbers_) std::copy(label, label + (end - begin), label_.data() + begin);
+  switch (n_levels_) {  // compiled for each number
+    case 0: return settle_by<0>(begin, end, label, sq_dist, open);
+    case 1: return settle_by<1>(begin, end, label, sq_dist, open);
+    case 2: return settle_by<2>(begin, end, label, sq_dist, open);
+    default: return settle_by<MOST_LEVELS>(begin, end, label, sq_dist, open);
+  }
+}
+
+template <int N_LEVELS>
+int64_t Bounds::settle_by(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open) {
   // Locals, because the compiler must assume that writes may alias members; two rows at a time, without branches.
   const double down = down_, up = up_, lasting = lasting_drift_, drift = largest_drift_;
   const Surroundings* around = around_.data();
-  const int n_levels = n_levels_;
   float* lower = lower_.data() + begin;
   const int64_t n = end - begin;
-  int64_t n_open = 0;
-  if (!same_numbers_) std::copy(label, label + n, label_.data() + begin);
-  for (int64_t i = 0; i < n; i += 2) {
-    const int64_t j = i + 1 < n ? i + 1 : i;
-    const Pair known = down * Pair{lower[i], lower[j]};
+  const auto settle_two = [&](int64_t i, int64_t j, Pair stored, Pair gap, Pair& kept) {
+    const Pair known = down * stored;
     // A bound for the first part is one for all while it is less than half the way to the second: a row nearer than
     // that to its own site is farther than that from those.
     const Level *own_i = around[label[i]].level, *own_j = around[label[j]].level;
     Pair near = {};
-    for (int l = 0; l < n_levels; ++l) {
+    for (int l = 0; l < N_LEVELS; ++l) {
       const Pair a = pair_at(&own_i[l].drift), b = pair_at(&own_j[l].drift);
       near = higher_of(near, lower_of(known - firsts(a, b), seconds(a, b)));
     }
     // A bound that the fastest sites have made much weaker would not last until the next pass: where slow ones leave
     // more than twice as much, the row is left open.
     const Pair left = higher_of(known - lasting, near);
-    const PairMask sure = (left > LEAST) & (left * left > up * Pair{sq_dist[i], sq_dist[j]});
-    const Pair kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : Pair{lower[i], lower[j]};
+    const PairMask sure = (left > LEAST) & (left * left > up * gap);
+    kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : stored;
+    return sure;
+  };
+  // First whether each row is sure, −1 or 0; then these become the list.
+  Pair kept;
+  for (int64_t i = 0; i + 2 <= n; i += 2) {
+    put_pair(open + i, settle_two(i, i + 1, pair_at(lower + i), pair_at(sq_dist + i), kept));
+    put_narrowed(lower + i, kept);
+  }
+  if (n % 2) {
+    const int64_t i = n - 1;
+    open[i] = settle_two(i, i, Pair{lower[i]}, Pair{sq_dist[i]}, kept)[0];
     lower[i] = static_cast<float>(kept[0]);
-    lower[j] = static_cast<float>(kept[1]);
+  }
+  int64_t n_open = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t sure = open[i];
     open[n_open] = begin + i;
-    n_open += 1 + sure[0];
-    open[n_open] = begin + j;
-    n_open += (j - i) + (sure[1] & (i - j));
+    n_open += 1 + sure;
   }
   return n_open;
 }

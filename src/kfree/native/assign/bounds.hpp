@@ -4,6 +4,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "rows/sites.hpp"
@@ -17,7 +18,7 @@ class Bounds {
   static constexpr int64_t PARTED_COLUMNS = 128, PREFILTERED_COLUMNS = 12;
 
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
-      : parted_columns_(parted_columns), glanced_columns_(prefiltered_columns), label_(n_rows, -1), lower_(n_rows) {}
+      : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows, -1), lower_(n_rows) {}
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
@@ -46,14 +47,20 @@ class Bounds {
     lower_[row] = stored(lower);
   }
 
+  // The same for rows begin…end−1 where there is one site.
+  void keep_only_site(int64_t begin, int64_t end) {
+    std::fill(label_.begin() + begin, label_.begin() + end, 0);
+    std::fill(lower_.begin() + begin, lower_.begin() + end, stored(std::numeric_limits<double>::infinity()));
+  }
+
   const Subset& fastest() const { return fastest_sites_; }
 
   // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
   // it is not tried again.
   void judge_prefilter(int64_t n_prefiltered, int64_t n_seen) {
-    if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) glances_pay_ = false;
+    if (16 * n_prefiltered >= static_cast<int64_t>(label_.size()) && !worthwhile(n_prefiltered, n_seen)) prefilter_pays_ = false;
   }
-  bool prefilter_pays(int64_t d) const { return glances_pay_ && d >= glanced_columns_; }
+  bool prefilter_pays(int64_t d) const { return prefilter_pays_ && d >= prefiltered_columns_; }
   static bool worthwhile(int64_t n_prefiltered, int64_t n_seen) { return 5 * n_seen >= 2 * n_prefiltered; }
 
  private:
@@ -67,12 +74,15 @@ class Bounds {
   std::vector<double> measure_drift(const Sites& sites, const int64_t* uids, int n_threads);
   void set_fastest_apart(const Sites& sites, const std::vector<double>& drift);
   void part_by_speed(const Sites& sites, const std::vector<double>& drift, int n_threads);
+  // `settle` where sites are divided in so many ways.
+  template <int N_LEVELS>
+  int64_t settle_by(int64_t begin, int64_t end, const int32_t* label, const double* sq_dist, int64_t* open);
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
-  const int64_t parted_columns_, glanced_columns_;
+  const int64_t parted_columns_, prefiltered_columns_;
   std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   std::vector<float> lower_;
-  bool complete_ = false, glances_pay_ = true;
+  bool complete_ = false, prefilter_pays_ = true;
   // The sites that the bounds hold for.
   Uninitialised<double> centre_;
   std::vector<int64_t> uids_;

@@ -57,9 +57,9 @@ void mark_far(const Rows& rows, const double* sq_dist, double lam, int64_t begin
 // Labels one piece after the other, on one thread.
 class PieceAssignment {
  public:
-  PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& narrow, TreeOnDemand& tree, Bounds& bounds,
+  PieceAssignment(const Rows& rows, const Sites& sites, const Quantized& quantized, TreeOnDemand& tree, Bounds& bounds,
                   Worker& worker, int32_t* label, double* sq_dist)
-      : rows_(rows), sites_(sites), quantized_(narrow), tree_(tree), bounds_(bounds), worker_(worker), label_(label),
+      : rows_(rows), sites_(sites), quantized_(quantized), tree_(tree), bounds_(bounds), worker_(worker), label_(label),
         sq_dist_(sq_dist), open_(PIECE) {}
 
   // Labels the rows begin…end−1, PIECE of them at most; false if the call was stopped.
@@ -74,13 +74,22 @@ class PieceAssignment {
 
  private:
   void assign(int64_t begin, int64_t end) {
+    if (sites_.k == 1) return keep_only_site(begin, end);
     doubtful_.clear();
     unknown_.clear();
     unseen_.clear();
     keep_settled(begin, end);
-    for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { hold_against_fastest(rows, n_rows); });
-    for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { glance(rows, n_rows); });
+    for_tiles(doubtful_, [this](const int64_t* rows, int n_rows) { compare_with_fastest(rows, n_rows); });
+    for_tiles(unknown_, [this](const int64_t* rows, int n_rows) { prefilter(rows, n_rows); });
     for_tiles(unseen_, [this](const int64_t* rows, int n_rows) { rank_among_all(rows, n_rows); });
+  }
+
+  // All rows are with the one site, and no other can be nearer.
+  void keep_only_site(int64_t begin, int64_t end) {
+    std::fill(label_ + begin, label_ + end, 0);
+    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+    bounds_.keep_only_site(begin, end);
+    tally_.n_distances += end - begin;
   }
 
   // Rows that stay where they were; the others are sorted out.
@@ -114,7 +123,7 @@ class PieceAssignment {
       unknown_.push_back(row);
   }
 
-  void hold_against_fastest(const int64_t* rows, int n_rows) {
+  void compare_with_fastest(const int64_t* rows, int n_rows) {
     int32_t label[TILE];
     double fast[TILE];
     for (int i = 0; i < n_rows; ++i) label[i] = label_[rows[i]];
@@ -133,7 +142,7 @@ class PieceAssignment {
   }
 
   // Rows that the prefilter decides; the others are ranked later, as are all once the prefilter decides too few.
-  void glance(const int64_t* rows, int n_rows) {
+  void prefilter(const int64_t* rows, int n_rows) {
     if (!quantized_.all || !Bounds::worthwhile(tally_.n_prefiltered, tally_.n_seen)) {
       unseen_.insert(unseen_.end(), rows, rows + n_rows);
       return;
@@ -218,10 +227,10 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
   Stats stats(rows, out, n_threads);
   std::vector<std::atomic<int64_t>> n_assigned(stats.n_runs());
   bounds.turn_to(sites, uids, n_threads);
-  const Quantized narrow(rows, sites, bounds, n_threads);
+  const Quantized quantized(rows, sites, bounds, n_threads);
   TreeOnDemand tree(rows, sites);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
-    PieceAssignment assignment(rows, sites, narrow, tree, bounds, worker, label, sq_dist);
+    PieceAssignment assignment(rows, sites, quantized, tree, bounds, worker, label, sq_dist);
     Tally own;
     for (int64_t piece; (piece = worker.next()) >= 0;) {
       const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);

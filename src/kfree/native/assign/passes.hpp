@@ -56,12 +56,12 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
 void choose(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* label, StatsOut stats);
 
 // Per cluster Σ s and Σ s·z over the listed rows, with s = weight·(squared distance to the second site − to the first):
-// how far a row leans to the first. out stats (sites.k / 2,), of which sse is not defined
+// positive where the first is nearer. out stats (sites.k / 2,), of which sse is not defined
 void scatter_product(const Rows& rows, RowList list, const Sites& sites, int n_threads, StatsOut stats);
 
 // The nearest site of each listed row apart from its cluster's own, the first one on ties.
-// out rival, sq_dist (list.n,); sites.k ≥ 2
-void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist);
+// out second, sq_dist (list.n,); sites.k ≥ 2
+void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* second, double* sq_dist);
 
 // What closing each cluster adds to the cost if its listed rows go to `second` (list.n,) instead: Σ weight·(squared
 // distance to that site − to their own). Rows are listed in ascending order, each once.

@@ -17,6 +17,8 @@ typedef float LoadedFour __attribute__((vector_size(16), aligned(4), may_alias))
 typedef double LoadedPair __attribute__((vector_size(16), aligned(8), may_alias));
 inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
 inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }
+typedef int64_t StoredMask __attribute__((vector_size(16), aligned(8), may_alias));
+inline void put_pair(int64_t* p, PairMask values) { *reinterpret_cast<StoredMask*>(p) = values; }
 inline Pair pair_at(const float* p) {
 #if defined(__aarch64__)
   return vcvt_f64_f32(vld1_f32(p));
@@ -34,8 +36,21 @@ inline void put_narrowed(float* p, Pair values) {
 #endif
 }
 
-inline Pair lower_of(Pair a, Pair b) { return a < b ? a : b; }
-inline Pair higher_of(Pair a, Pair b) { return a < b ? b : a; }
+// Of numbers; what is not a number may be lost.
+inline Pair lower_of(Pair a, Pair b) {
+#if defined(__aarch64__)
+  return vminnmq_f64(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+inline Pair higher_of(Pair a, Pair b) {
+#if defined(__aarch64__)
+  return vmaxnmq_f64(a, b);
+#else
+  return a < b ? b : a;
+#endif
+}
 // The first and the second numbers of both.
 inline Pair firsts(Pair a, Pair b) { return Pair{a[0], b[0]}; }
 inline Pair seconds(Pair a, Pair b) { return Pair{a[1], b[1]}; }

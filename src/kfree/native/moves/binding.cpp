@@ -34,12 +34,12 @@ void bind_moves(nb::module_& m) {
      "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
 
   m.def("second_nearest", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
-                     Matrix<const double> centres, int n_threads, Vector<int32_t> rival, Vector<double> sq_dist) {
+                     Matrix<const double> centres, int n_threads, Vector<int32_t> second, Vector<double> sq_dist) {
     unlocked([&] {
-      second_nearest(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, rival.data(), sq_dist.data());
+      second_nearest(*r.rows, list_of(row, cluster), sites_of(centres, n_threads), n_threads, second.data(), sq_dist.data());
     });
   }, "rows"_a, "row"_a.noconvert(), "cluster"_a.noconvert(), "centres"_a.noconvert(), "n_threads"_a,
-     "rival"_a.noconvert(), "sq_dist"_a.noconvert());
+     "second"_a.noconvert(), "sq_dist"_a.noconvert());
 
   m.def("closing_costs", [](const HeldRows& r, Vector<const int64_t> row, Vector<const int32_t> cluster,
                             Vector<const int32_t> second, Matrix<const double> centres, int n_threads, Array cost) {

@@ -53,46 +53,46 @@ class Others {
   std::vector<int64_t> moved_;
 };
 
-// Replaces the rival by site j if that is nearer, or as near and older.
-void consider(int32_t j, double sq_dist, int32_t& rival, double& least) {
-  if (sq_dist < least || (sq_dist == least && j < rival)) {
-    rival = j;
+// Replaces the second-nearest by site j if that is nearer, or as near and older.
+void consider(int32_t j, double sq_dist, int32_t& second, double& least) {
+  if (sq_dist < least || (sq_dist == least && j < second)) {
+    second = j;
     least = sq_dist;
   }
 }
 
 // One tile of rows after the other, on one thread.
-class RivalSearch {
+class SecondNearestSearch {
  public:
-  RivalSearch(const Rows& rows, const Sites& sites) : rows_(rows), sites_(sites), others_(sites) {}
+  SecondNearestSearch(const Rows& rows, const Sites& sites) : rows_(rows), sites_(sites), others_(sites) {}
 
-  // in row, own (n_rows ≤ TILE,); out rival, sq_dist (n_rows,)
-  void find(const int64_t* row, const int32_t* own, int n_rows, int32_t* rival, double* sq_dist) {
+  // in row, own (n_rows ≤ TILE,); out second, sq_dist (n_rows,)
+  void find(const int64_t* row, const int32_t* own, int n_rows, int32_t* second, double* sq_dist) {
     own_.assign(own, own + n_rows);
     std::sort(own_.begin(), own_.end());
     own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
     const Sites& others = others_.without(own_);
     double lower[TILE];
     std::fill_n(sq_dist, n_rows, std::numeric_limits<double>::infinity());
-    std::fill_n(rival, n_rows, std::numeric_limits<int32_t>::max());
-    if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, rival, sq_dist, lower);
+    std::fill_n(second, n_rows, std::numeric_limits<int32_t>::max());
+    if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, second, sq_dist, lower);
     for (int i = 0; i < n_rows; ++i) {
-      if (others.k > 0) rival[i] = others_.number(rival[i]);
-      // Places are not ordered by age: if a second site may be as near, all are compared again.
-      if (others.k > 1 && !(lower[i] * lower[i] > (1.0 + 1e-9) * sq_dist[i])) scan(row[i], own[i], rival[i], sq_dist[i]);
+      if (others.k > 0) second[i] = others_.number(second[i]);
+      // Places are not ordered by age: if another site may be as near, all are compared again.
+      if (others.k > 1 && !(lower[i] * lower[i] > (1.0 + 1e-9) * sq_dist[i])) scan(row[i], own[i], second[i], sq_dist[i]);
       for (const int32_t j : own_)
-        if (j != own[i]) consider(j, rows_.sq_dist(row[i], sites_, j), rival[i], sq_dist[i]);
+        if (j != own[i]) consider(j, rows_.sq_dist(row[i], sites_, j), second[i], sq_dist[i]);
     }
   }
 
  private:
-  void scan(int64_t row, int32_t own, int32_t& rival, double& least) {
+  void scan(int64_t row, int32_t own, int32_t& second, double& least) {
     double panel[PANEL];
     rows_.focus(row, scratch_);
     for (int64_t p = 0; p < sites_.n_panels(); ++p) {
       rows_.sq_dist_panel(scratch_, sites_, p, panel);
       for (int64_t j = p * PANEL; j < std::min(sites_.k, (p + 1) * PANEL); ++j)
-        if (j != own) consider(static_cast<int32_t>(j), panel[j - p * PANEL], rival, least);
+        if (j != own) consider(static_cast<int32_t>(j), panel[j - p * PANEL], second, least);
     }
   }
 
@@ -105,13 +105,13 @@ class RivalSearch {
 
 constexpr int64_t WORTH_A_TREE = 256;
 
-void search_tree(const Rows& rows, RowList list, const SiteTree& tree, int n_threads, int32_t* rival, double* sq_dist) {
+void search_tree(const Rows& rows, RowList list, const SiteTree& tree, int n_threads, int32_t* second, double* sq_dist) {
   for_tiles(0, list.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       Nearest found{.own = list.cluster[i]};
       rows.focus(list.row[i], scratch);
       tree.search(scratch.z.data(), found);
-      rival[i] = found.label;
+      second[i] = found.label;
       sq_dist[i] = found.sq_dist;
     }
   });
@@ -138,13 +138,13 @@ std::vector<int64_t> by_cluster(RowList list, int64_t k, int n_threads) {
 
 }  // namespace
 
-void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* rival, double* sq_dist) {
+void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_threads, int32_t* second, double* sq_dist) {
   // A tree is made in the time of comparing some rows with all sites.
   if (list.n >= WORTH_A_TREE)
-    if (TreeOnDemand tree(rows, sites); tree.get()) return search_tree(rows, list, *tree.get(), n_threads, rival, sq_dist);
+    if (TreeOnDemand tree(rows, sites); tree.get()) return search_tree(rows, list, *tree.get(), n_threads, second, sq_dist);
   const std::vector<int64_t> position = by_cluster(list, sites.k, n_threads);
   Blocks(n_blocks(list.n, BLOCK)).run(n_threads, [&](Worker& worker) {
-    RivalSearch search(rows, sites);
+    SecondNearestSearch search(rows, sites);
     int64_t row[TILE];
     int32_t own[TILE], found[TILE];
     double near[TILE];
@@ -158,7 +158,7 @@ void second_nearest(const Rows& rows, RowList list, const Sites& sites, int n_th
         }
         search.find(row, own, m, found, near);
         for (int i = 0; i < m; ++i) {
-          rival[position[begin + i]] = found[i];
+          second[position[begin + i]] = found[i];
           sq_dist[position[begin + i]] = near[i];
         }
       }

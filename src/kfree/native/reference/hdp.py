@@ -1,4 +1,4 @@
-"""Reference implementation of the compiled passes over groups (hdp.cpp) in NumPy: same names and arguments.
+"""Reference implementation of the compiled passes over groups (groups/hdp.hpp) in NumPy: same names and arguments.
 
 Rows ``member`` come in groups: those of group g are member[begin[g]:begin[g + 1]]. ``used`` (number of groups, k) says
 which of the shared sites a group uses, each at the penalty ``lam_local``.

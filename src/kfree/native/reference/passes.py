@@ -131,12 +131,12 @@ def scatter_product(rows, row, cluster, centres, n_threads, n, sum, sse):
     _sum_list(rows, row, cluster, rows.weight[row] * (second - first), first, n, sum, sse)
 
 
-def second_nearest(rows, row, cluster, centres, n_threads, rival, sq_dist):
-    """The nearest site of each listed row but its cluster's own; in row, cluster (m,); out rival, sq_dist (m,)."""
+def second_nearest(rows, row, cluster, centres, n_threads, second, sq_dist):
+    """The nearest site of each listed row but its cluster's own; in row, cluster (m,); out second, sq_dist (m,)."""
     for block in blocks_of(len(row)):
         gaps = sq_dists(rows.z(row[block]), centres)
         gaps[np.arange(len(block)), cluster[block]] = np.inf
-        rival[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
+        second[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
 
 
 def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):

@@ -27,9 +27,9 @@ class DenseRows final : public Rows {
         });
       });
     if (ranker_.int8 && plain32())
-      narrowing_.emplace(*this, *ranker_.int8, anchor_.data(), shift_.data());
+      quantizer_.emplace(*this, *ranker_.int8, anchor_.data(), shift_.data());
     else if (ranker_.int8)
-      narrowing_.emplace(*this, *ranker_.int8);
+      quantizer_.emplace(*this, *ranker_.int8);
   }
 
   bool has_coordinates() const override { return true; }
@@ -91,7 +91,9 @@ class DenseRows final : public Rows {
       if (n_ranked > 1 && !decided[i]) {
         if (!all_scored) score_all(n_rows, sites, n_panels, scratch);
         all_scored = true;
-        decide(i, rows[i], sites, n_ranked, scored, scratch, label[i], sq_dist[i], second);
+        const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
+        const auto sq_dist_to = [&](int64_t j) { return Rows::sq_dist(rows[i], sites, static_cast<int32_t>(j)); };
+        scored.decide(i, sites, n_ranked, rank_error_, score, sq_dist_to, label[i], sq_dist[i], second);
       }
       if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second);
       lower[i] = exact::safe_dist(second, d);
@@ -100,15 +102,15 @@ class DenseRows final : public Rows {
 
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some,
                                                   int n_threads) const override {
-    return narrowing_ ? narrowing_->quantized(sites, some, n_threads) : nullptr;
+    return quantizer_ ? quantizer_->quantized(sites, some, n_threads) : nullptr;
   }
 
-  NarrowRow narrow(int64_t row, const QuantizedSites& sites, Scratch& scratch, int8_t* q) const override {
+  QuantizedRow quantize(int64_t row, const QuantizedSites& sites, Scratch& scratch, int8_t* q) const override {
     if constexpr (std::is_same_v<T, float>)
-      if (plain32()) return narrowing_->narrow(X_ + row * row_stride_, sites, q);
+      if (plain32()) return quantizer_->quantize(X_ + row * row_stride_, sites, q);
     focus(row, scratch);
     scratch.z32.assign(scratch.z.begin(), scratch.z.end());
-    return narrowing_->narrow(scratch.z32.data(), sites, q);
+    return quantizer_->quantize(scratch.z32.data(), sites, q);
   }
 
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
@@ -191,33 +193,6 @@ class DenseRows final : public Rows {
                     scratch.scores.data() + p * TILE * PANEL);
   }
 
-  // The canonical winner for row i of a tile that ranking did not decide: only sites that may win within the error
-  // bounds are compared.
-  // out label, sq_dist; second: no other site is nearer than the root of this
-  void decide(int i, int64_t row, const Sites& sites, int64_t n_sites, const Scored& scored, Scratch& scratch,
-              int32_t& label, double& sq_dist, double& second) const {
-    const double error = scored.error[i];
-    const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
-    double limit = std::numeric_limits<double>::infinity();
-    for (int64_t j = 0; j < n_sites; ++j)
-      limit = std::min(limit, score(j) + 2.0 * (error + rank_error_.of_site(sites.sq_norm[j])));
-    sq_dist = second = std::numeric_limits<double>::infinity();
-    for (int64_t j = 0; j < n_sites; ++j) {
-      if (score(j) > limit) {
-        second = std::min(second, exact::sq_dist_bound(score(j), scored.sq_norm[i], error));
-        continue;
-      }
-      const double gap = Rows::sq_dist(row, sites, static_cast<int32_t>(j));
-      if (gap < sq_dist) {
-        second = std::min(second, sq_dist);
-        sq_dist = gap;
-        label = static_cast<int32_t>(j);
-      } else {
-        second = std::min(second, gap);
-      }
-    }
-  }
-
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
     pack(rows, n_rows, scratch, scored.sq_norm);
     ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
@@ -246,7 +221,7 @@ class DenseRows final : public Rows {
   std::vector<double> anchor_, shift_;
   const Ranker& ranker_;
   const exact::RankError rank_error_;
-  std::optional<Narrowing> narrowing_;  // where there are kernels for the prefilter
+  std::optional<Quantizer> quantizer_;  // where there are kernels for the prefilter
 };
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Scratch {
   std::vector<float> z32;  // (TILE/group, d, group)
   std::vector<double> z;   // (d,) coordinates of the focused row
   std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that ranking did not decide
-  std::vector<int8_t> narrow;  // (TILE, stride) rows for the prefilter
+  std::vector<int8_t> quantized;  // (TILE, stride) rows for the prefilter
   std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row
 };
@@ -103,7 +103,7 @@ class Rows {
   // The quantised sites, or those of a subset, for these rows, made by n_threads threads; null if not possible.
   virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
   // out q (stride,): the row as bytes; only where `quantized` gives something
-  virtual NarrowRow narrow(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
+  virtual QuantizedRow quantize(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;

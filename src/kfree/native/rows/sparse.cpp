@@ -47,7 +47,7 @@ class CsrRows final : public Rows {
       double sum = 0.0;
       const double* c = sites[label[i]];
       each(rows[i], [&sum, c](int64_t t, double value) { sum += value * (value - 2.0 * c[t]); });
-      sq_dist[i] = settle(rows[i], sites, label[i], sum);
+      sq_dist[i] = sq_dist_from(rows[i], sites, label[i], sum);
     }
   }
 
@@ -61,7 +61,7 @@ class CsrRows final : public Rows {
     });
     const int64_t first = p * PANEL;
     for (int lane = 0; lane < PANEL && first + lane < sites.k; ++lane)
-      sq_dist[lane] = settle(scratch.row, sites, first + lane, sum[lane]);
+      sq_dist[lane] = sq_dist_from(scratch.row, sites, first + lane, sum[lane]);
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
@@ -207,7 +207,7 @@ class CsrRows final : public Rows {
 
   int64_t n_stored(int64_t row) const { return indptr_[row + 1] - indptr_[row]; }
 
-  double settle(int64_t row, const Sites& sites, int64_t j, double sum) const {
+  double sq_dist_from(int64_t row, const Sites& sites, int64_t j, double sum) const {
     const double quick = sites.sq_norm[j] + sum;
     return quick > CANCELLED * sites.sq_norm[j] ? quick : sq_dist_all(row, sites[j]);
   }

@@ -13,12 +13,12 @@ from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import Bisection, Engine
 from kfree.search.centres.state import SplitMergeObjective, State
 
-# Rounds of power iteration. The axis is a place to start from; 2-means finds the halves.
+# Rounds of power iteration. The axis is a place to start from; 2-means finds the two halves.
 AXIS_ROUNDS = 8
 
 
 @dataclass(frozen=True)
-class Halves:
+class Bisections:
     """The two halves of some clusters: cluster ``clusters[p]`` (m,) is split into 2p and 2p + 1.
 
     ``stats`` (2m,) is about ``centres`` (2m, d), and ``rows`` holds the half of each row. ``gain`` (m,) is the decrease
@@ -49,13 +49,13 @@ class Halves:
         return State(sites, assignment, stats, objective.cost(stats), settled=False)
 
 
-def halve(
+def bisect(
     state: State,
     engine: Engine,
     objective: SplitMergeObjective,
     wanted: NDArray[np.bool_] | None = None,
     restless: float = 0.0,
-) -> Halves:
+) -> Bisections:
     """Split every cluster of ``state``, or those that are ``wanted`` (k,), in two.
 
     2-means continues in a cluster while more than the share ``restless`` of its rows change sides.
@@ -73,7 +73,7 @@ def halve(
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_cost = objective.least_cost(stats, centres)
     gain = np.where(in_two, cost - halves_cost[0::2] - halves_cost[1::2], 0.0)
-    return Halves(clusters, centres, stats, gain, rows)
+    return Bisections(clusters, centres, stats, gain, rows)
 
 
 def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Engine, space: Space) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.bisection import halve
+from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
 from kfree.search.centres.state import SplitMergeObjective, State, occupied, recentred, state_of
@@ -100,12 +100,12 @@ class Split:
     max_clusters: int | None = None
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
-        halves = halve(state, engine, objective)
-        pays = _highest(halves.gain, objective.lam)
+        bisections = bisect(state, engine, objective)
+        pays = _highest(bisections.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
         if not len(chosen):
             return _refusing(state, pays)
-        return CONVERGE.start(halves.divided(recentred(state, objective), np.sort(chosen)), engine, objective)
+        return CONVERGE.start(bisections.divided(recentred(state, objective), np.sort(chosen)), engine, objective)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
 from kfree.engines.contract import Engine
-from kfree.search.centres.bisection import Halves, halve
+from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
@@ -91,11 +91,11 @@ def grown(
     """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
     start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
     while wanted.any() and in_time():
-        halves = halve(state, engine, objective, wanted, RESTLESS)
-        chosen = np.flatnonzero(halves.gain > GENEROUS * objective.lam)
+        bisections = bisect(state, engine, objective, wanted, RESTLESS)
+        chosen = np.flatnonzero(bisections.gain > GENEROUS * objective.lam)
         wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
-        wanted[halves.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
-        state = halves.cut(state, chosen, objective)
+        wanted[bisections.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
+        state = bisections.cut(state, chosen, objective)
     if in_time():
         state = ROUGHLY.start(recentred(state, objective), engine, objective)
     return cheaper(start, pruned(state, engine, objective, max_clusters, in_time))
@@ -134,11 +134,11 @@ class Oversplit:
     in_time: Clock = always
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
-        halves = halve(state, engine, objective, restless=RESTLESS)
-        by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
-        sizes = {min(max(1, round(share * len(halves.gain))), len(by_gain)) for share in SHARES}
+        bisections = bisect(state, engine, objective, restless=RESTLESS)
+        by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
+        sizes = {min(max(1, round(share * len(bisections.gain))), len(by_gain)) for share in SHARES}
         cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
-        return _first_that_pays(cuts, halves, state, engine, objective, self.max_clusters)
+        return _first_that_pays(cuts, bisections, state, engine, objective, self.max_clusters)
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ class Perturb:
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         if not self.budget.patience:
             return state
-        halves = halve(state, engine, objective, restless=RESTLESS)
-        return _first_that_pays(self._draws(halves), halves, state, engine, objective, self.max_clusters)
+        bisections = bisect(state, engine, objective, restless=RESTLESS)
+        return _first_that_pays(self._draws(bisections), bisections, state, engine, objective, self.max_clusters)
 
-    def _draws(self, halves: Halves) -> Iterator[Index]:
-        can_be_cut, n_drawn = np.flatnonzero(halves.gain > 0), 0
+    def _draws(self, bisections: Bisections) -> Iterator[Index]:
+        can_be_cut, n_drawn = np.flatnonzero(bisections.gain > 0), 0
         most = max(1, round(max(SHARES) * len(can_be_cut)))
         while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.in_time():
             n_drawn += 1
@@ -165,16 +165,16 @@ class Perturb:
 
 def _first_that_pays(
     cuts: Iterator[Index],
-    halves: Halves,
+    bisections: Bisections,
     state: State,
     engine: Engine,
     objective: SplitMergeObjective,
     max_clusters: int | None,
 ) -> State:
-    """The outcome of the first of the ``cuts``, places in ``halves``, that ends below the cost of ``state``."""
+    """The outcome of the first of the ``cuts``, places in ``bisections``, that ends below the cost of ``state``."""
     sites = recentred(state, objective)
     for chosen in cuts:
-        many = ROUGHLY.start(halves.divided(sites, chosen), engine, objective)
+        many = ROUGHLY.start(bisections.divided(sites, chosen), engine, objective)
         new = pruned(many, engine, objective, max_clusters)
         if new.cost < (1.0 + PROMISING) * state.cost:
             new = CONVERGE(new, engine, objective)

@@ -21,7 +21,7 @@ from kfree.search.evidence.hard_labels import (
 )
 from kfree.search.evidence.overlap import OVERLAP, overlaps
 from kfree.search.evidence.oversplit import Oversplit
-from kfree.search.evidence.splits import Halves, divided, penalty_of_another
+from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
 # From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.
@@ -62,12 +62,12 @@ def _search(
     in_time: Clock,
     report: Callable[[Descent[HardClustering[S]]], None] | None,
 ) -> Descent[HardClustering[S]]:
-    halves: Halves[S] = Halves()
-    one_by_one: list[HardMove[S]] = [Split(halves, max_clusters), SplitWithin(Halves(patient=True), max_clusters)]
-    at_once: list[HardMove[S]] = [Oversplit(halves, max_clusters)]
+    bisections: Bisections[S] = Bisections()
+    one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), SplitWithin(Bisections(patient=True), max_clusters)]
+    at_once: list[HardMove[S]] = [Oversplit(bisections, max_clusters)]
     # Of many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
-    moves: list[HardMove[S]] = [Update(), SplitWithin(halves, max_clusters), Merge(), *last]
+    moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), Merge(), *last]
     return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
 
 
@@ -83,14 +83,14 @@ class HardMove(Protocol[S]):
 class SplitWithin(Generic[S]):
     """Split every cluster by itself, in one move, and keep the splits that lower the free energy."""
 
-    halves: Halves[S]
+    bisections: Bisections[S]
     max_clusters: int | None = None
 
     def __call__(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
     ) -> HardClustering[S]:
         room = np.inf if self.max_clusters is None else self.max_clusters - state.n_clusters
-        cuts = list(self.halves.of(state, engine, objective)) if room > 0 else []
+        cuts = list(self.bisections.of(state, engine, objective)) if room > 0 else []
         penalty = penalty_of_another(state, objective)
         worthy = [cut for cut in cuts if gains(state.cost, state.cost - (cut[2].saving - penalty))]
         worthy.sort(key=lambda cut: -cut[2].saving)
@@ -106,7 +106,7 @@ class Split(Generic[S]):
     What the halves cost by themselves predicts what updates lead to better than the fit of the cluster (App. D.1).
     """
 
-    halves: Halves[S]
+    bisections: Bisections[S]
     max_clusters: int | None = None
 
     def __call__(
@@ -114,7 +114,7 @@ class Split(Generic[S]):
     ) -> HardClustering[S]:
         if self.max_clusters is not None and state.n_clusters >= self.max_clusters:
             return state
-        cuts = sorted(self.halves.of(state, engine, objective), key=lambda cut: -cut[2].saving)
+        cuts = sorted(self.bisections.of(state, engine, objective), key=lambda cut: -cut[2].saving)
         candidates = (divided(state, c, members, half, engine, objective) for c, members, half in cuts)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 

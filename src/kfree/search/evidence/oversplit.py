@@ -11,7 +11,7 @@ from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.agglomerate import agglomerate
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, gains
-from kfree.search.evidence.splits import Halves, divided
+from kfree.search.evidence.splits import Bisections, divided
 
 # Cutting goes on up to so many clusters, or so many times the clusters to begin with; but not, beyond the first of
 # these numbers, where clusters would have fewer rows than columns.
@@ -29,7 +29,7 @@ class Oversplit(Generic[S]):
     two halves may raise the cost although splitting them into ten lowers it.
     """
 
-    halves: Halves[S]
+    bisections: Bisections[S]
     max_clusters: int | None = None
 
     def __call__(
@@ -40,7 +40,7 @@ class Oversplit(Generic[S]):
         room = max(FEW_CLUSTERS, min(many_enough, int(state.stats.n.sum()) // engine.n_features))
         while 2 * many.n_clusters <= room:
             before = many.n_clusters
-            for c, members, half in list(self.halves.of(many, engine, objective)):
+            for c, members, half in list(self.bisections.of(many, engine, objective)):
                 many = divided(many, c, members, half, engine, objective)
             many = ROUGHLY(many, engine, objective)
             if many.n_clusters <= before:

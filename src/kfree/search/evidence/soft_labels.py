@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from kfree.core.stats import Floats, GaussianStats
+from kfree.core.stats import Floats, GaussianStats, Index
 from kfree.engines.cost_rules.labelled import halves_along
 from kfree.search.evidence.hard_labels import first_gain, gains
 from kfree.search.evidence.overlap import pairs_by_overlap
@@ -89,7 +89,7 @@ def soft_stats(rows: Floats, r: Floats) -> GaussianStats:
     return GaussianStats(n, sums, scatter)
 
 
-def _halved(rows: Floats, r: Floats, clusters: Any) -> Iterator[Floats]:
+def _halved(rows: Floats, r: Floats, clusters: Index) -> Iterator[Floats]:
     """Responsibilities with one cluster in two, cut at its mean across its principal axis (App. D.3)."""
     for c in clusters:
         members = r[:, c] > 0  # few, where labels are hard

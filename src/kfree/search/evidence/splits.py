@@ -16,7 +16,7 @@ from kfree.search.evidence.hard_labels import HardClustering, Update, clustering
 
 
 @dataclass(frozen=True)
-class Half(Generic[S]):
+class Bisection(Generic[S]):
     """The rows of a cluster in two parts: which part each goes to, their statistics, and what their terms save."""
 
     side: Assignment
@@ -25,18 +25,18 @@ class Half(Generic[S]):
 
 
 @dataclass
-class Halves(Generic[S]):
+class Bisections(Generic[S]):
     """Splits of clusters, cached while a cluster keeps its rows.
 
     A ``patient`` search tries two cuts of each cluster and updates both to the end.
     """
 
     patient: bool = False
-    known: dict[int, Half[S] | None] = field(default_factory=dict)
+    known: dict[int, Bisection[S] | None] = field(default_factory=dict)
 
     def of(
         self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> Iterator[tuple[int, Members[S], Half[S]]]:
+    ) -> Iterator[tuple[int, Members[S], Bisection[S]]]:
         """For each cluster that can be cut: its number, where its rows are, and the cut."""
         members, penalty = engine.members(state.assignment), penalty_of_another(state, objective)
         remembered = {}
@@ -47,7 +47,7 @@ class Halves(Generic[S]):
                 yield c, members, half
         self.known = remembered
 
-    def _cut(self, part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Half[S] | None:
+    def _cut(self, part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float) -> Bisection[S] | None:
         """One cluster in two, and what that saves."""
         whole = one_cluster(part, objective)
         if not self.patient:
@@ -59,7 +59,7 @@ class Halves(Generic[S]):
 
 def _updated_cut(
     side: Assignment, whole: HardClustering[S], part: CostRuleEngine[S], objective: FreeEnergy[S], penalty: float
-) -> Half[S] | None:
+) -> Bisection[S] | None:
     """Two sides of a cluster after updates of these two alone, which stop when saving ``penalty`` is out of reach."""
     state = clustering_by(side, part, objective)
     if state.n_clusters < 2:
@@ -70,14 +70,14 @@ def _updated_cut(
     state = Update(target=own - penalty + shared)(state, part, objective)
     if state.n_clusters < 2 or not math.isfinite(state.cost):  # a half that the prior refuses
         return None
-    return Half(state.assignment, state.stats, own - (state.cost - shared))
+    return Bisection(state.assignment, state.stats, own - (state.cost - shared))
 
 
 def divided(
     state: HardClustering[S],
     c: int,
     members: Members[S],
-    half: Half[S],
+    half: Bisection[S],
     engine: CostRuleEngine[S],
     objective: FreeEnergy[S],
 ) -> HardClustering[S]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kfree.core.cached import cached
+from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.native.implementations import implementation
@@ -67,7 +68,12 @@ def merging_passes(engine: str) -> ModuleType:
 
 
 def grow(
-    rows: Any, engine: CostRuleEngine[Any], objective: FreeEnergy[Any], passes: ModuleType, conga: bool, n_threads: int
+    rows: ArrayOrCSR,
+    engine: CostRuleEngine[Any],
+    objective: FreeEnergy[Any],
+    passes: ModuleType,
+    conga: bool,
+    n_threads: int,
 ) -> Tree:
     """Merge the cheapest pair, the smallest one on ties, until all rows are together.
 

@@ -14,7 +14,7 @@ from kfree.engines.contract import SampleEngine
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
-from kfree.search.centres.bisection import halve
+from kfree.search.centres.bisection import bisect
 from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
 from kfree.search.centres.split_merge import Oversplit, no_gain
 from kfree.search.centres.state import State, recentred, state_of
@@ -143,10 +143,10 @@ class _Walk:
 
     def _first_penalty(self) -> float:
         """The penalty of a local cluster at which the first split pays."""
-        halves = halve(self._start, self._engine, HDPObjective(0.0, 0.0))
+        bisections = bisect(self._start, self._engine, HDPObjective(0.0, 0.0))
         lam_local, lam_global = self._model.penalties(self._start.stats, self._local_sizes(self._start))
-        n_more = halves.stats.n_local - self._start.stats.n_local
-        return float(halves.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
+        n_more = bisections.stats.n_local - self._start.stats.n_local
+        return float(bisections.gain[0]) / (lam_global / lam_local + n_more) if lam_local > 0 else 0.0
 
     def evidence(self, state: State) -> float:
         return self._model.cost(state.stats, self._local_sizes(state), self._group_sizes)

@@ -89,8 +89,8 @@ class BestByK:
 
     def _with_one_more(self, state: State) -> Sites:
         sq_dist = self._engine.sq_dists(state.assignment, state.sites.centres)
-        dearest = np.argsort(-row_weights(self._engine) * sq_dist, kind="stable")[:_CANDIDATES]
-        candidates = self._engine.rows(dearest)
+        costliest = np.argsort(-row_weights(self._engine) * sq_dist, kind="stable")[:_CANDIDATES]
+        candidates = self._engine.rows(costliest)
         new = candidates[self._engine.best_candidate(candidates, sq_dist)]
         centres = self._objective.centres(state.stats, previous=state.sites.centres)
         return state.sites.born(np.vstack([centres, new]))

@@ -21,7 +21,7 @@ from kfree.search.path.one_hot import one_hot_groups, spread_over_cells
 # Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
 # Number of rows that are checked first for many distinct values.
-_GLANCE = 500
+_FIRST_ROWS = 500
 # Maximum number of coordinates inspected.
 _MOST = 2**24
 
@@ -32,10 +32,10 @@ def lattice_steps(rows: Floats) -> Floats:
     The step may be √12 standard deviations wide at most, so that noise of this width does not outweigh the column.
     Two values, yes and no, make a lattice only beside another column: alone, they are two clusters.
     """
-    steps, glance = np.zeros(rows.shape[1]), np.sort(rows[:_GLANCE], axis=0)
-    n_values = 1 + np.count_nonzero(np.diff(glance, axis=0), axis=0)
+    steps, first = np.zeros(rows.shape[1]), np.sort(rows[:_FIRST_ROWS], axis=0)
+    n_values = 1 + np.count_nonzero(np.diff(first, axis=0), axis=0)
     varied = np.ptp(rows, axis=0) > 0
-    for column in np.flatnonzero(varied & (n_values <= max(len(glance) / 2, 1))):
+    for column in np.flatnonzero(varied & (n_values <= max(len(first) / 2, 1))):
         values = np.unique(rows[:, column])
         alone = len(values) == 2 and np.count_nonzero(varied) == 1
         if len(values) * _ROWS_PER_VALUE <= len(rows) and not alone:

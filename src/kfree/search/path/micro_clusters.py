@@ -19,7 +19,7 @@ from kfree.search.loop import require_finite
 from kfree.search.path.gram_merges import GramObjective
 from kfree.search.path.seeds import spread_seeds
 
-# Micro-clusters are seeded and settled on this many rows at most; the others then join the nearest of them.
+# Micro-clusters are seeded and refined on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
 _LLOYD_PASSES = 4
 # Copies of their centres that exist at once: seeds, two states of k-means with sums and centres, rows and their basis.

@@ -29,7 +29,7 @@ from kfree.search.summary.plan import Plan
 PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 10**11
 # This share of the micro-clusters that memory allows is left for far rows.
 _FOR_FAR_ROWS = 1 / 4
-# They are seeded on so many rows each, and settled by so many iterations of k-means on the sample.
+# They are seeded on so many rows each, and refined by so many iterations of k-means on the sample.
 _ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
 # The number of clusters is estimated on so many rows.
 _ROWS_TO_COUNT = 20_000

@@ -20,7 +20,7 @@ struct Int8Kernel {
   int panel, largest, bias;
   // out q (stride,): (z − centre)/step, rounded and no larger than `largest`, zeros after the first d, plus bias
   // Returns Σ (z − centre − step·q)², and Σ q² in sq_norm.
-  float (*narrow)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+  float (*quantize)(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
                   int32_t* sq_norm);
   // score = (half_norm + stored row · stored site) / 2^shift, rounded down, and HIGHEST_SCORE at most. half_norm: half
   //     the squared norm of the site + bias·Σ q of the site, so that score = (half the squared norm − row · site) / 2^shift

@@ -8,10 +8,10 @@ namespace {
 
 // Rows side by side: their sums, leaders and coordinates fill the registers.
 constexpr int GROUP = 4;
-constexpr int NARROW_PANEL = 8, LARGEST = 127;
+constexpr int INT8_PANEL = 8, LARGEST = 127;
 static_assert(TILE % GROUP == 0, "tiles must divide evenly");
 
-float narrow(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+float quantize(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
              int32_t* sq_norm) {
   const float scale = 1.0f / step;
   const float32x4_t limit = vdupq_n_f32(LARGEST);
@@ -59,7 +59,7 @@ void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) 
   *second = tie ? *best : vminvq_s16(vbslq_s16(winners, row.second, row.best));
   const int panel = vmaxvq_u16(vandq_u16(winners, vreinterpretq_u16_s16(row.panel)));
   // The first lane of those that tie, so that there is a site even if that of the panel is another one's.
-  *index = panel * NARROW_PANEL + vminvq_u16(vornq_u16(vld1q_u16(LANE), winners));
+  *index = panel * INT8_PANEL + vminvq_u16(vornq_u16(vld1q_u16(LANE), winners));
 }
 
 typedef int32x4_t Sums[GROUP][2];
@@ -84,7 +84,7 @@ inline void sum_panel(const int8_t* rows, int64_t stride, int64_t d, const int8_
     for (int half = 0; half < 2; ++half) sum[i][half] = vld1q_s32(half_norm + 4 * half);
   int8x16_t row[GROUP];
   int64_t t = 0;
-  for (; t + 16 <= d; t += 16, panel += 16 * NARROW_PANEL) {
+  for (; t + 16 <= d; t += 16, panel += 16 * INT8_PANEL) {
     for (int i = 0; i < GROUP; ++i) row[i] = vld1q_s8(rows + i * stride + t);
     add_four<0>(row, panel, sum);
     add_four<1>(row, panel, sum);
@@ -112,7 +112,7 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
     for (Leaders& row : leaders) row = {worst, worst, vdupq_n_s16(0)};
     for (int64_t p = 0; p < n_panels; ++p) {
       Sums sum;
-      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * NARROW_PANEL * d, half_norm + p * NARROW_PANEL, sum);
+      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * INT8_PANEL * d, half_norm + p * INT8_PANEL, sum);
       const int16x8_t number = vdupq_n_s16(static_cast<int16_t>(p));
       for (int i = 0; i < GROUP; ++i) {
         Leaders& lead = leaders[i];
@@ -134,7 +134,7 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
     int32_t n[GROUP] = {};
     for (int64_t p = 0; p < n_panels; ++p) {
       Sums sum;
-      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * NARROW_PANEL * d, half_norm + p * NARROW_PANEL, sum);
+      sum_panel<WIDTH>(q + r * stride, stride, d, panels + p * INT8_PANEL * d, half_norm + p * INT8_PANEL, sum);
       for (int i = 0; i < GROUP; ++i) {
         const uint16x8_t within = vcleq_s16(scores<SHIFT>(sum[i]), vdupq_n_s16(limit[r + i]));
         // One byte for each site.
@@ -143,7 +143,7 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
           const int lane = __builtin_ctzll(left) / 8;
           left &= ~(uint64_t{0xff} << (8 * lane));
           if (n[i] < MOST_CANDIDATES)
-            candidate[(r + i) * MOST_CANDIDATES + n[i]] = static_cast<int32_t>(p * NARROW_PANEL + lane);
+            candidate[(r + i) * MOST_CANDIDATES + n[i]] = static_cast<int32_t>(p * INT8_PANEL + lane);
           ++n[i];
         }
       }
@@ -158,6 +158,6 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
 
 }  // namespace
 
-const Int8Kernel int8_dotprod = {NARROW_PANEL, LARGEST, 0, narrow, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel int8_dotprod = {INT8_PANEL, LARGEST, 0, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

@@ -163,7 +163,7 @@ void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
 }
 
 // (z − centre)/step of eight coordinates, rounded; the squares of what that leaves out are added to `off`.
-inline __m256i narrow_eight(const float* z, const float* centre, __m256 step, __m256 scale, __m256& off) {
+inline __m256i quantize_eight(const float* z, const float* centre, __m256 step, __m256 scale, __m256& off) {
   const __m256 limit = _mm256_set1_ps(LARGEST);
   const __m256 value = _mm256_sub_ps(_mm256_loadu_ps(z), _mm256_loadu_ps(centre));
   const __m256 bounded = _mm256_max_ps(_mm256_min_ps(_mm256_mul_ps(value, scale), limit), _mm256_set1_ps(-LARGEST));
@@ -173,15 +173,15 @@ inline __m256i narrow_eight(const float* z, const float* centre, __m256 step, __
   return _mm256_cvtps_epi32(rounded);
 }
 
-float narrow(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
+float quantize(const float* z, const float* centre, int64_t d, float step, int8_t* q, int64_t stride,
              int32_t* sq_norm) {
   const __m256 steps = _mm256_set1_ps(step), scale = _mm256_set1_ps(1.0f / step);
   __m256 off[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
   __m256i norm = _mm256_setzero_si256();
   int64_t t = 0;
   const auto sixteen = [&](const float* z, const float* centre) {
-    const __m256i low = narrow_eight(z, centre, steps, scale, off[0]);
-    const __m256i high = narrow_eight(z + 8, centre + 8, steps, scale, off[1]);
+    const __m256i low = quantize_eight(z, centre, steps, scale, off[0]);
+    const __m256i high = quantize_eight(z + 8, centre + 8, steps, scale, off[1]);
     const __m256i both = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xd8);
     norm = _mm256_add_epi32(norm, _mm256_madd_epi16(both, both));
     const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
@@ -216,6 +216,6 @@ float narrow(const float* z, const float* centre, int64_t d, float step, int8_t*
 
 }  // namespace
 
-const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, narrow, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
+const Int8Kernel KFREE_INT8_KERNEL = {PANEL_SITES, LARGEST, BIAS, quantize, KFREE_BY_SHIFT(rank), KFREE_BY_SHIFT(list)};
 
 }  // namespace kfree

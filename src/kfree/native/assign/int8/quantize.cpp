@@ -26,10 +26,10 @@ double typical_reach(const Rows& rows) {
 
 }  // namespace
 
-Narrowing::Narrowing(const Rows& rows, const Int8Kernel& int8) : kernels_(int8), centre_(rows.d, 0.0f), reach_(typical_reach(rows)) {}
+Quantizer::Quantizer(const Rows& rows, const Int8Kernel& int8) : kernels_(int8), centre_(rows.d, 0.0f), reach_(typical_reach(rows)) {}
 
-Narrowing::Narrowing(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift)
-    : Narrowing(rows, int8) {
+Quantizer::Quantizer(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift)
+    : Quantizer(rows, int8) {
   double sq_off = 0.0, sq_norm = 0.0;
   for (int64_t t = 0; t < rows.d; ++t) {
     centre_[t] = static_cast<float>(anchor[t] + shift[t]);
@@ -40,16 +40,16 @@ Narrowing::Narrowing(const Rows& rows, const Int8Kernel& int8, const double* anc
   centre_off_ = std::sqrt(sq_off) * (1.0 + 0x1p-40) + 0x1p-50 * std::sqrt(sq_norm);
 }
 
-std::unique_ptr<const QuantizedSites> Narrowing::quantized(const Sites& sites, const Subset* some,
+std::unique_ptr<const QuantizedSites> Quantizer::quantized(const Sites& sites, const Subset* some,
                                                                 int n_threads) const {
-  auto narrow = std::make_unique<QuantizedSites>(sites, some, reach_, kernels_, n_threads);
-  return narrow->usable() ? std::move(narrow) : nullptr;
+  auto found = std::make_unique<QuantizedSites>(sites, some, reach_, kernels_, n_threads);
+  return found->usable() ? std::move(found) : nullptr;
 }
 
-NarrowRow Narrowing::narrow(const float* row, const QuantizedSites& sites, int8_t* q) const {
+QuantizedRow Quantizer::quantize(const float* row, const QuantizedSites& sites, int8_t* q) const {
   const auto d = static_cast<int64_t>(centre_.size());
-  NarrowRow seen;
-  const float sq_off = kernels_.narrow(row, centre_.data(), d, sites.step(), q, sites.stride(), &seen.sq_norm);
+  QuantizedRow seen;
+  const float sq_off = kernels_.quantize(row, centre_.data(), d, sites.step(), q, sites.stride(), &seen.sq_norm);
   // All roundings in float32 are relative to the row and to what is left of it; what underflows is less than the rest.
   seen.off = std::sqrt(sq_off) * (1.0 + 0x1p-22 * static_cast<double>(d + 8)) +
              0x1p-21 * sites.step() * std::sqrt(seen.sq_norm) + centre_off_ + 1e-17;

@@ -7,16 +7,16 @@
 
 namespace kfree {
 
-class Narrowing {
+class Quantizer {
  public:
-  // For rows that are given to `narrow` with canonical coordinates, rounded to float32.
-  Narrowing(const Rows& rows, const Int8Kernel& int8);
+  // For rows that are given to `quantize` with canonical coordinates, rounded to float32.
+  Quantizer(const Rows& rows, const Int8Kernel& int8);
   // For rows that are given as they lie, with anchor and shift (d,) still to be subtracted.
-  Narrowing(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift);
+  Quantizer(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift);
 
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some, int n_threads) const;
   // in row (d,); out q (stride,)
-  NarrowRow narrow(const float* row, const QuantizedSites& sites, int8_t* q) const;
+  QuantizedRow quantize(const float* row, const QuantizedSites& sites, int8_t* q) const;
 
  private:
   const Int8Kernel& kernels_;

@@ -58,21 +58,21 @@ void QuantizedSites::quantize(const Sites& sites, int64_t site, int64_t j) {
   off_[j] = std::sqrt(sq_off) * (1.0 + rounding_) + rounding_ * sites.norm[site];
 }
 
-double QuantizedSites::distance(const NarrowRow& row, double score) const {
+double QuantizedSites::distance(const QuantizedRow& row, double score) const {
   return step_ * std::sqrt(std::max(0.0, row.sq_norm + 2.0 * score * (1 << shift_)));
 }
 
-double QuantizedSites::lower(const NarrowRow& row, int16_t score) const {
+double QuantizedSites::lower(const QuantizedRow& row, int16_t score) const {
   return (distance(row, score) - row.off - most_off_) * (1.0 - rounding_);
 }
 
-double QuantizedSites::upper(const NarrowRow& row, int16_t score, int32_t j) const {
+double QuantizedSites::upper(const QuantizedRow& row, int16_t score, int32_t j) const {
   // Scores were rounded down by less than one, the half of an odd norm included; the highest means "or more".
   if (score == HIGHEST_SCORE) return std::numeric_limits<double>::infinity();
   return (distance(row, score + 1.0) + row.off + off_[j]) * (1.0 + rounding_);
 }
 
-int16_t QuantizedSites::limit(const NarrowRow& row, double upper) const {
+int16_t QuantizedSites::limit(const QuantizedRow& row, double upper) const {
   const double seen = (upper * (1.0 + rounding_) + row.off + most_off_) / step_;
   const double score = std::ceil((seen * seen * (1.0 + rounding_) - row.sq_norm) / (2 << shift_));
   return score < HIGHEST_SCORE ? static_cast<int16_t>(score) : HIGHEST_SCORE;  // also where it is not a number

@@ -11,7 +11,7 @@
 namespace kfree {
 
 // A quantised row: it lies within `off` of step·q, and sq_norm = Σ q².
-struct NarrowRow {
+struct QuantizedRow {
   double off;
   int32_t sq_norm;
 };
@@ -35,15 +35,15 @@ class QuantizedSites {
   }
 
   // No site with a score of at least this is nearer to the row than this distance.
-  double lower(const NarrowRow& row, int16_t score) const;
+  double lower(const QuantizedRow& row, int16_t score) const;
   // Site j, which has this score, is no farther.
-  double upper(const NarrowRow& row, int16_t score, int32_t j) const;
+  double upper(const QuantizedRow& row, int16_t score, int32_t j) const;
   // A score above which no site is as near as `upper`; the highest if there is none.
-  int16_t limit(const NarrowRow& row, double upper) const;
+  int16_t limit(const QuantizedRow& row, double upper) const;
 
  private:
   void quantize(const Sites& sites, int64_t site, int64_t j);
-  double distance(const NarrowRow& row, double score) const;
+  double distance(const QuantizedRow& row, double score) const;
 
   const Int8Kernel& kernels_;
   bool usable_ = false;
