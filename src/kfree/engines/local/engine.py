@@ -82,7 +82,7 @@ class LocalEngine(RowEngine):
 def beside(rows: SampleEngine, points: Floats, weight: Floats) -> RowEngine:
     """``rows``, which are not copied, and weighted ``points`` after them, in coordinates of the same frame."""
     assert isinstance(rows, LocalEngine)  # samples are
-    first, frame = rows.parts[0], rows.frame
+    first, frame = rows._part, rows.frame
     block = first.passes.BLOCK
     begin = -(-first.n_rows // block) * block
     parts = [

@@ -41,7 +41,7 @@ _LEFT_FOR_LLOYD = 2
 # Rounds end when one lowers the cost by less than this share per pass.
 _LEAST_SHARE = 5e-5
 
-# The search of a fit in memory: from rows, an objective, sites and the share of clusters that can be divided to a state.
+# The search of a fit in memory, from rows, an objective, sites, and the share of clusters that can be divided.
 Search = Callable[[Engine, SummaryObjective, Sites, float], State]
 
 
