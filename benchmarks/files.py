@@ -177,7 +177,7 @@ def automatic(share="0.9"):
         keep("automatic", row, same=("set",))
 
 
-def passes(n_rows="1e7", rounds="3"):
+def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
     """One pass over files, the same pass over an array, and reading the files with pyarrow."""
     import pyarrow.parquet as pq
 
@@ -199,7 +199,7 @@ def passes(n_rows="1e7", rounds="3"):
             for _ in pq.ParquetFile(path).iter_batches(1 << 17):
                 pass
 
-    for k in (16, 100, 1000):
+    for k in map(int, ks.split(",")):
         sites = Sites.of(frame.inward(X[:k].astype(np.float64)))
         contestants = {
             "reading": read,

@@ -63,6 +63,11 @@ def opened(path: str) -> IO[bytes]:
     return cast(IO[bytes], system.open_input_file(inner))
 
 
+def opened_by_arrow(path: str) -> Any:
+    """The same for pyarrow's readers, which read such a file without Python's lock and without a copy."""
+    return opened(path) if _is_address(path) else arrow("").OSFile(path, "rb")
+
+
 def base_name(path: str) -> str:
     """The name of a file without its folder."""
     return path.rstrip("/").rsplit("/", 1)[-1]
