@@ -68,14 +68,14 @@ def best_of(rounds, contestants, clock=time.perf_counter):
     return best
 
 
-def speed(n_rows="1e7", rounds="3"):
+def speed(n_rows="1e7", rounds="3", ks="100,1000"):
     """The same pass on two worker processes and on two threads, in seconds and processor seconds."""
     import distributed
 
     folder = written_blobs(int(float(n_rows)))
     with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
         threads, workers = opened(folder), opened(folder, client)
-        for k in (100, 1000):
+        for k in map(int, ks.split(",")):
             sites = sites_of(k)
             contestants = {"threads": lambda s=sites: threads.nearest(s), "workers": lambda s=sites: workers.nearest(s)}
             same = np.array_equal(threads.nearest(sites).stats.sum, workers.nearest(sites).stats.sum)

@@ -171,7 +171,8 @@ def _describe_csv(path: str) -> Description:
     numbers = [name for name, kind in types.items() if kind]
     if not numbers:
         return Description(0, types)
-    with opened_by_arrow(path) as file, _csv_reader(_csv_source(file, path), numbers[:1], {numbers[0]: "float64"}) as reader:
+    first = numbers[:1]
+    with opened_by_arrow(path) as file, _csv_reader(_csv_source(file, path), first, {first[0]: "float64"}) as reader:
         return Description(sum(batch.num_rows for batch in reader), types)
 
 
