@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from kfree.core.sites import Sites
+from kfree.engines.local.engine import beside
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import state_of
+from kfree.search.centres.state import recentred, state_of
 from kfree.search.summary.regions import Limits, Proposal, _matched, divided, searched_by_regions
 
 
@@ -50,6 +51,24 @@ def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
         assert weight.sum() == pytest.approx(state.stats.n[cluster])
         mean = weight @ found.rows(np.flatnonzero(mine)) / weight.sum()
         np.testing.assert_allclose(mean, state.stats.sum[cluster] / state.stats.n[cluster], atol=1e-12)
+
+
+def test_clusters_outside_a_region_count_with_all_their_rows(rng):
+    X = blobs(rng)
+    engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(1.0)
+    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    state = state_of(sites, engine.nearest(sites), objective)
+    means = recentred(state, objective)
+    inside = np.arange(12) % 3 == 0
+    rows = engine.copies(np.flatnonzero(inside[engine.labels(state.assignment)]))
+    both = beside(rows, *objective.as_rows(state.stats.take(np.flatnonzero(~inside))))
+    assert both.n_rows == rows.n_rows + 8
+    assert both.total_weight == pytest.approx(len(X))
+    # Rows may change sides, and the bound is below the cost of those that stay.
+    found, exact = (one.nearest(means).stats for one in (both, engine))
+    within = (state.stats.sse - state.stats.n * ((means.centres - sites.centres) ** 2).sum(axis=1))[~inside].sum()
+    assert exact.sse.sum() <= found.sse.sum() + within <= state.stats.sse.sum()
+    np.testing.assert_allclose(found.sum.sum(axis=0), exact.sum.sum(axis=0), atol=1e-8)
 
 
 def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.files.places import arrow, opened, opened_by_arrow
+from kfree.files.places import arrow, base_name, opened, opened_by_arrow
 
 Column = str | int
 # Some rows: one array (m,) per column.
@@ -42,7 +42,7 @@ class Format:
 
 def format_of(path: str) -> Format:
     """The format of a file, by the end of its name."""
-    name = path.lower()
+    name = base_name(path).lower()
     for ending, known in FORMATS.items():
         if name.endswith(ending):
             return known
@@ -161,7 +161,7 @@ def _csv_reader(file: Any, columns: Sequence[Column] | None, types: dict[Column,
 
 
 def _csv_source(file: Any, path: str) -> Any:
-    return arrow("").CompressedInputStream(file, "gzip") if path.lower().endswith(".gz") else file
+    return arrow("").CompressedInputStream(file, "gzip") if base_name(path).lower().endswith(".gz") else file
 
 
 def _describe_csv(path: str) -> Description:
