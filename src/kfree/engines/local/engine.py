@@ -85,11 +85,8 @@ def beside(rows: SampleEngine, points: Floats, weight: Floats) -> RowEngine:
     first, frame = rows._part, rows.frame
     block = first.passes.BLOCK
     begin = -(-first.n_rows // block) * block
-    parts = [
-        LocalPart(first.passes, first.X, first.weight, frame, first.n_threads, 0, alone=False),
-        LocalPart(first.passes, frame.outward(points), weight, frame, first.n_threads, begin, alone=False),
-    ]
-    return RowEngine(rows.name, parts)
+    more = LocalPart(first.passes, frame.outward(points), weight, frame, first.n_threads, begin, alone=False)
+    return RowEngine(rows.name, [first.with_others(), more])
 
 
 def gathered(parts: Sequence[Part], rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
