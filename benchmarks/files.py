@@ -149,21 +149,30 @@ def quality(only=None, lams=None, share="0.25"):
 
 
 def automatic(share="0.9"):
-    """Automatic k of the sets of automatic_k.py, with a share of the memory that a search on all rows takes."""
+    """Automatic k of the sets of automatic_k.py in files, with a share of the memory that a search on all rows takes.
+
+    Sets of so few rows that no summary of them is smaller are loaded, in one pass.
+    """
     import automatic_k
 
-    from kfree import DPMeans
+    from kfree import DPMeans, open_rows
+
+    folder = FOLDER / "automatic"
+    folder.mkdir(parents=True, exist_ok=True)
 
     cases = {name: (lambda name=name: automatic_k.shape(name)) for name in automatic_k.SHAPES} | automatic_k.MADE
     for name, make in cases.items():
         X, y = make()
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        for number, rows in enumerate(np.array_split(X, 3)):
+            np.save(folder / f"{number}.npy", rows)
+        rows = open_rows(folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                model = DPMeans(memory=memory).fit(X)
-            except ValueError:  # so few rows that no summary of them is smaller
-                continue
+                model = DPMeans(memory=memory).fit(rows)
+            except ValueError:  # the least memory is more than that
+                model, memory = DPMeans().fit(rows), 10**9
             expected = DPMeans().fit(X).n_clusters_
         row = {
             "set": name,
