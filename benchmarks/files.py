@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -55,14 +56,17 @@ def written_blobs(n_rows, rows_per_file=2_500_000):
     return folder
 
 
-def bounded(n_rows="1e8"):
-    """Fits in a process of its own with a hard limit of its address space."""
+def bounded(n_rows="1e8", only=None):
+    """Fits in a process of its own with a hard limit of its address space; ``only`` "auto" or "given"."""
     n_rows = int(float(n_rows))
     folder = written_blobs(n_rows)
-    for settings in ({"lam": "auto"}, {"lam": 4e-3 * n_rows * N_COLUMNS}):
+    for kind, lam in (("auto", "auto"), ("given", 4e-3 * n_rows * N_COLUMNS)):
+        if only not in (None, kind):
+            continue
+        settings = {"lam": lam}
         environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}
         command = [sys.executable, __file__, "limited", str(folder), json.dumps(settings)]
-        found = json.loads(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+        found = json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout)
         row = {"rows": n_rows, **settings, **found}
         keep("bounded", row, same=("rows", "lam"))
 
@@ -145,21 +149,30 @@ def quality(only=None, lams=None, share="0.25"):
 
 
 def automatic(share="0.9"):
-    """Automatic k of the sets of automatic_k.py, with a share of the memory that a search on all rows takes."""
+    """Automatic k of the sets of automatic_k.py in files, with a share of the memory that a search on all rows takes.
+
+    Sets of so few rows that no summary of them is smaller are loaded, in one pass.
+    """
     import automatic_k
 
-    from kfree import DPMeans
+    from kfree import DPMeans, open_rows
+
+    folder = FOLDER / "automatic"
+    folder.mkdir(parents=True, exist_ok=True)
 
     cases = {name: (lambda name=name: automatic_k.shape(name)) for name in automatic_k.SHAPES} | automatic_k.MADE
     for name, make in cases.items():
         X, y = make()
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        for number, rows in enumerate(np.array_split(X, 3)):
+            np.save(folder / f"{number}.npy", rows)
+        rows = open_rows(folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                model = DPMeans(memory=memory).fit(X)
-            except ValueError:  # so few rows that no summary of them is smaller
-                continue
+                model = DPMeans(memory=memory).fit(rows)
+            except ValueError:  # the least memory is more than that
+                model, memory = DPMeans().fit(rows), 10**9
             expected = DPMeans().fit(X).n_clusters_
         row = {
             "set": name,
@@ -173,7 +186,7 @@ def automatic(share="0.9"):
         keep("automatic", row, same=("set",))
 
 
-def passes(n_rows="1e7", rounds="3"):
+def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
     """One pass over files, the same pass over an array, and reading the files with pyarrow."""
     import pyarrow.parquet as pq
 
@@ -195,7 +208,7 @@ def passes(n_rows="1e7", rounds="3"):
             for _ in pq.ParquetFile(path).iter_batches(1 << 17):
                 pass
 
-    for k in (16, 100, 1000):
+    for k in map(int, ks.split(",")):
         sites = Sites.of(frame.inward(X[:k].astype(np.float64)))
         contestants = {
             "reading": read,
@@ -259,7 +272,7 @@ def keep(table, row, same):
     path = RESULTS / "files.json"
     results = json.loads(path.read_text()) if path.exists() else {}
     others = [old for old in results.get(table, []) if any(old[name] != row[name] for name in same)]
-    results[table] = [*others, row]
+    results[table] = [*others, {**row, "commit": _commit()}]
     results["versions"] = _versions()
     path.write_text(json.dumps(results, indent=1) + "\n")
     _render(results)
@@ -270,13 +283,24 @@ def _versions():
     from importlib.metadata import version
 
     names = ("numpy", "pyarrow", "scikit-learn")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=RESULTS, capture_output=True, text=True)
     return {
-        "commit": commit.stdout.strip(),
+        "commit": _commit(),
         "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         **{name: version(name) for name in names},
     }
+
+
+@cache
+def _commit():
+    """The commit when it was first asked for, at the start of a run."""
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=RESULTS, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _processor():
+    done = subprocess.run(["lscpu"], capture_output=True, text=True)
+    return next((line.split(":")[1].strip() for line in done.stdout.splitlines() if line.startswith("Model name")), "")
 
 
 def _render(results):
@@ -285,8 +309,9 @@ def _render(results):
         rows = results.get(name)
         if rows:
             lines += [f"## {name}", "", part.__doc__, ""]
-            lines += ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-            lines += ["| " + " | ".join(_shown(value) for value in row.values()) + " |" for row in rows]
+            names = list(rows[-1])
+            lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+            lines += ["| " + " | ".join(_shown(row.get(name, "")) for name in names) + " |" for row in rows]
             lines.append("")
     (RESULTS / "files.md").write_text("\n".join(lines))
 
@@ -298,4 +323,5 @@ def _shown(value):
 PARTS = {"bounded": bounded, "quality": quality, "automatic": automatic, "passes": passes, "peers": peers}
 
 if __name__ == "__main__":
+    _commit()
     ({**PARTS, "limited": limited})[sys.argv[1]](*sys.argv[2:])

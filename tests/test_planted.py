@@ -100,6 +100,18 @@ MISTAKES = {
         "row_weights(rows)",
         ["search/test_regions.py", "matched"],
     ),
+    "clusters outside a region have no weight": (
+        "search/summary/regions.py",
+        "beside(rows, points[counts], sizes[counts])",
+        "beside(rows, points[counts], np.ones(counts.sum()))",
+        ["search/test_regions.py", "lower_the_cost"],
+    ),
+    "memory of a chunk in use is written to": (
+        "files/chunks.py",
+        "sys.getrefcount(self._kept[place]) == 2",
+        "sys.getrefcount(self._kept[place]) >= 2",
+        ["files/test_formats.py", "that_were_written and parquet"],
+    ),
     "a proposal is taken though it costs more": (
         "search/summary/regions.py",
         "            if new.cost < descent.state.cost:\n",

@@ -1,13 +1,16 @@
 """Regions: clusters divided by weight, samples that have the statistics of all rows, and searches on them."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from kfree.core.sites import Sites
+from kfree.engines.local.engine import beside
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import state_of
+from kfree.search.centres.state import recentred, state_of
 from kfree.search.summary.regions import Limits, Proposal, _matched, divided, searched_by_regions
 
 
@@ -15,8 +18,8 @@ def blobs(rng, n_rows=4000, n_blobs=30):
     return 6.0 * rng.normal(size=(n_blobs, 3))[rng.integers(n_blobs, size=n_rows)] + rng.normal(size=(n_rows, 3))
 
 
-def search(rows, objective, sites, room):
-    return split_merge(rows, objective, sites, 300, room, Budget(np.random.RandomState(0))).state
+def search(rows, objective, sites, divisible, max_clusters=None):
+    return split_merge(rows, objective, sites, 300, max_clusters, Budget(np.random.RandomState(0)), divisible).state
 
 
 @pytest.mark.parametrize("n_regions", [1, 2, 3, 7, 50])
@@ -50,12 +53,30 @@ def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
         np.testing.assert_allclose(mean, state.stats.sum[cluster] / state.stats.n[cluster], atol=1e-12)
 
 
+def test_clusters_outside_a_region_count_with_all_their_rows(rng):
+    X = blobs(rng)
+    engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(1.0)
+    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    state = state_of(sites, engine.nearest(sites), objective)
+    means = recentred(state, objective)
+    inside = np.arange(12) % 3 == 0
+    rows = engine.copies(np.flatnonzero(inside[engine.labels(state.assignment)]))
+    both = beside(rows, *objective.as_rows(state.stats.take(np.flatnonzero(~inside))))
+    assert both.n_rows == rows.n_rows + 8
+    assert both.total_weight == pytest.approx(len(X))
+    # Rows may change sides, and the bound is below the cost of those that stay.
+    found, exact = (one.nearest(means).stats for one in (both, engine))
+    within = (state.stats.sse - state.stats.n * ((means.centres - sites.centres) ** 2).sum(axis=1))[~inside].sum()
+    assert exact.sse.sum() <= found.sse.sum() + within <= state.stats.sse.sum()
+    np.testing.assert_allclose(found.sum.sum(axis=0), exact.sum.sum(axis=0), atol=1e-8)
+
+
 def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):
     X = blobs(rng, 6000, 80)
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
     full = search(engine, objective, None, None)
     start = Proposal(Sites.of(engine.copies(np.arange(20)).rows(np.arange(20))), np.full(20, 300.0))
-    found = searched_by_regions(engine, start, objective, search, Limits(2000, 500, None, 22, 0))
+    found = searched_by_regions(engine, start, objective, search, Limits(2000, 500, 22, 0))
     assert found.n_iter <= 22
     assert found.state.cost <= 1.003 * full.cost
     assert (np.diff(found.cost_history) < 0).all()
@@ -65,7 +86,7 @@ def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):
 def test_no_more_clusters_than_allowed(rng):
     engine, objective = open_engine("native", blobs(rng), n_threads=1), DPMeansObjective(60.0)
     start = Proposal(Sites.of(engine.copies(np.arange(5)).rows(np.arange(5))), np.full(5, 800.0))
-    found = searched_by_regions(engine, start, objective, search, Limits(1500, 400, 9, 22, 0))
+    found = searched_by_regions(engine, start, objective, partial(search, max_clusters=9), Limits(1500, 400, 22, 0))
     assert len(found.state.sites.uids) <= 9
 
 
@@ -73,12 +94,12 @@ def test_a_proposal_that_costs_more_is_refused(rng):
     engine, objective = open_engine("native", blobs(rng), n_threads=1), DPMeansObjective(60.0)
     start = Proposal(Sites.of(engine.copies(np.arange(30)).rows(np.arange(30))), np.full(30, 130.0))
 
-    def ruined(rows, objective, sites, room):
+    def ruined(rows, objective, sites, divisible):
         state = state_of(sites, rows.nearest(sites), objective)
         state.stats.sum[:] += 100.0 * state.stats.n[:, None]
         return state
 
     first = state_of(start.sites, engine.nearest(start.sites), objective)
-    found = searched_by_regions(engine, start, objective, ruined, Limits(4000, 2000, None, 9, 0))
+    found = searched_by_regions(engine, start, objective, ruined, Limits(4000, 2000, 9, 0))
     assert found.n_iter > 1
     assert (found.state.cost, found.cost_history) == (first.cost, [first.cost])

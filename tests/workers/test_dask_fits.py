@@ -72,6 +72,15 @@ def test_dataframes_keep_the_names_of_their_columns(client):
     assert model.labels_.shape == (N_ROWS,)
 
 
+def test_files_that_dask_joins_to_partitions_have_all_their_rows(client, tmp_path):
+    for number, rows in enumerate(np.array_split(X, 3)):
+        frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(other="text", more=1.0)
+        frame.to_parquet(tmp_path / f"{number}.parquet")
+    model = KMeans(7, random_state=0, memory=MEMORY, engine="dask").fit(dd.read_parquet(tmp_path, columns=list("abc")))
+    check_same(model, KMeans(7, random_state=0, memory=MEMORY).fit(X))
+    assert model.labels_.shape == (N_ROWS,)
+
+
 def test_a_collection_that_fits_in_memory_is_searched_there(client):
     some = da.from_array(X[:3000], chunks=(1000, 3))
     given = {"lam": 900.0, "noise": 0.01, "memory": "1GB"}

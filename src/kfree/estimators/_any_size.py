@@ -141,7 +141,7 @@ class AnySize:
         if located.search is None:
             begun = started(engine, located.state.sites, located.objective)
         else:
-            limits = Limits(plan.region_rows, plan.region_sample, self.max_clusters, most, seed, in_time)
+            limits = Limits(plan.region_rows, plan.region_sample, most, seed, in_time)
             start = Proposal(located.state.sites, located.state.stats.n)
             begun = searched_by_regions(engine, start, located.objective, located.search, limits, watch.report)
         found = descended(engine, begun, located.objective, located.step, most, in_time, watch.report)

@@ -273,8 +273,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
             return Located(found.state, found.objective, found.descent, occupied_means, found.path)
         budget = Budget(random_generator(self.random_state), may_go_on=watch.may_go_on)
 
-        def search(rows, objective, sites, room):
-            return split_merge(rows, objective, sites, self.max_iter, room, budget).state
+        def search(rows, objective, sites, divisible):
+            return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
 
         return Located(found.state, found.objective, found.descent, merged_means, search=search)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+import kfree.native._core as _core
 from kfree.files.formats import Batch, Column
 
 T = TypeVar("T")
-# Rows that columns are copied to at a time; so many stay in the cache.
-_AT_ONCE = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
 
@@ -29,30 +29,54 @@ class Chunk:
     weight: NDArray[np.float64] | None
 
 
+class SpareArrays:
+    """Arrays that are used again when nobody else refers to them any more.
+
+    New memory costs as much time as the rows that are written to it: the system clears every page.
+    """
+
+    # One that is filled, one that was read ahead, one in use, and one that was until a moment ago.
+    _MOST = 4
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[Any]] = []
+
+    def array(self, shape: tuple[int, int], dtype: str) -> NDArray[Any]:
+        """An array with undefined values."""
+        for place in range(len(self._kept)):
+            # This list and the argument refer to it; views of it are references, too.
+            is_free = sys.getrefcount(self._kept[place]) == 2
+            if is_free and self._kept[place].shape == shape:
+                return self._kept[place]
+        made = np.empty(shape, dtype)
+        if len(self._kept) < self._MOST:
+            self._kept.append(made)
+        return made
+
+
 def joined_batches(
     batches: Iterator[Batch], begin: int, end: int, size: int, n_features: int, dtype: str
 ) -> Generator[Chunk, None, None]:
     """Batches of columns, of which those beyond ``n_features`` are weights, as chunks of rows."""
-    X: NDArray[Any] = np.empty((0, n_features), dtype)
+    X = nothing = np.empty((0, n_features), dtype)
     weight: NDArray[np.float64] | None = None
-    n_filled = 0
+    n_filled, spare = 0, SpareArrays()
     for batch in batches:
         taken, n_batch = 0, len(batch[0])
         while taken < n_batch:
-            if n_filled == len(X):  # never written to again, because the last chunk may still be in use
+            if n_filled == len(X):
                 n_filled, shape = 0, (min(size, end - begin), n_features)
-                X, weight = np.empty(shape, dtype), np.empty(shape[0]) if len(batch) > n_features else None
+                X = spare.array(shape, dtype)
+                weight = np.empty(shape[0]) if len(batch) > n_features else None
             n = min(n_batch - taken, len(X) - n_filled)
-            for first in range(0, n, _AT_ONCE):
-                last = min(first + _AT_ONCE, n)
-                for column in range(n_features):
-                    X[n_filled + first : n_filled + last, column] = batch[column][taken + first : taken + last]
+            same_type = [np.asarray(column[taken : taken + n], dtype) for column in batch[:n_features]]
+            _core.interleave(same_type, X[n_filled : n_filled + n])
             if weight is not None:
                 weight[n_filled : n_filled + n] = batch[n_features][taken : taken + n]
             n_filled, taken = n_filled + n, taken + n
             if n_filled == len(X):
                 yield Chunk(begin, X, weight)
-                begin += n_filled
+                begin, X, n_filled = begin + n_filled, nothing, 0
 
 
 def require_numbers(batch: Batch, columns: Sequence[Column], weight: Column | None, path: str, first_row: int) -> None:

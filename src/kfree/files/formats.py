@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.files.places import arrow, opened
+from kfree.files.places import arrow, base_name, opened, opened_by_arrow
 
 Column = str | int
 # Some rows: one array (m,) per column.
@@ -42,7 +42,7 @@ class Format:
 
 def format_of(path: str) -> Format:
     """The format of a file, by the end of its name."""
-    name = path.lower()
+    name = base_name(path).lower()
     for ending, known in FORMATS.items():
         if name.endswith(ending):
             return known
@@ -117,12 +117,12 @@ def _array(column: Any) -> NDArray[Any]:
 
 
 def _describe_parquet(path: str) -> Description:
-    with opened(path) as file, closing(arrow("parquet").ParquetFile(file)) as parquet:
+    with opened_by_arrow(path) as file, closing(arrow("parquet").ParquetFile(file)) as parquet:
         return Description(parquet.metadata.num_rows, _types(parquet.schema_arrow))
 
 
 def _read_parquet(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    with opened(path) as file, closing(arrow("parquet").ParquetFile(file, buffer_size=_BUFFER)) as parquet:
+    with opened_by_arrow(path) as file, closing(arrow("parquet").ParquetFile(file, buffer_size=_BUFFER)) as parquet:
         sizes = [parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)]
         ends = np.cumsum(sizes, dtype=np.int64)
         wanted = [j for j in range(len(sizes)) if ends[j] > begin and ends[j] - sizes[j] < end]
@@ -144,13 +144,13 @@ def _within(batches: Any, columns: Sequence[Column], begin: int, end: int) -> It
 
 
 def _describe_ipc(path: str) -> Description:
-    with opened(path) as file, arrow("ipc").open_file(file) as reader:
+    with opened_by_arrow(path) as file, arrow("ipc").open_file(file) as reader:
         n_rows = sum(reader.get_batch(number).num_rows for number in range(reader.num_record_batches))
         return Description(n_rows, _types(reader.schema))
 
 
 def _read_ipc(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    with opened(path) as file, arrow("ipc").open_file(file) as reader:
+    with opened_by_arrow(path) as file, arrow("ipc").open_file(file) as reader:
         batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
         yield from _within(batches, columns, begin, end)
 
@@ -161,23 +161,24 @@ def _csv_reader(file: Any, columns: Sequence[Column] | None, types: dict[Column,
 
 
 def _csv_source(file: Any, path: str) -> Any:
-    return arrow("").CompressedInputStream(file, "gzip") if path.lower().endswith(".gz") else file
+    return arrow("").CompressedInputStream(file, "gzip") if base_name(path).lower().endswith(".gz") else file
 
 
 def _describe_csv(path: str) -> Description:
-    with opened(path) as file, _csv_reader(_csv_source(file, path), None) as reader:
+    with opened_by_arrow(path) as file, _csv_reader(_csv_source(file, path), None) as reader:
         # Whole numbers at the beginning may be followed by others: all numbers of a CSV file are float64.
         types = {name: kind and "float64" for name, kind in _types(reader.schema).items()}
     numbers = [name for name, kind in types.items() if kind]
     if not numbers:
         return Description(0, types)
-    with opened(path) as file, _csv_reader(_csv_source(file, path), numbers[:1], {numbers[0]: "float64"}) as reader:
+    first = numbers[:1]
+    with opened_by_arrow(path) as file, _csv_reader(_csv_source(file, path), first, {first[0]: "float64"}) as reader:
         return Description(sum(batch.num_rows for batch in reader), types)
 
 
 def _read_csv(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
     types: dict[Column, str] = dict.fromkeys(columns, "float64")
-    with opened(path) as file, _csv_reader(_csv_source(file, path), list(columns), types) as reader:
+    with opened_by_arrow(path) as file, _csv_reader(_csv_source(file, path), list(columns), types) as reader:
         yield from _within(reader, columns, begin, end)
 
 

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from kfree.core.replacing import replacing
 from kfree.files.formats import FORMATS
-from kfree.files.places import arrow, base_name
+from kfree.files.places import arrow, base_name, is_address
 from kfree.files.rows import FileRows
 
 
 def label_paths(rows: FileRows, folder: str | os.PathLike[str]) -> list[Path]:
     """Where the labels of each file go; an error if two files have the same name."""
+    if is_address(os.fspath(folder)):
+        raise ValueError(f"out={os.fspath(folder)!r} is an address; labels are written to local folders. Give one.")
     taken: dict[str, str] = {}
     for file in rows.files:
         name = base_name(file.path)

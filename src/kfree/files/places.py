@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -45,7 +46,7 @@ def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> l
 
 def stamp(path: str) -> Stamp:
     """The present stamp of a file; FileNotFoundError if there is none."""
-    if not _is_address(path):
+    if not is_address(path):
         status = os.stat(path)
         return Stamp(status.st_size, status.st_mtime_ns)
     system, inner = _system(path)
@@ -57,19 +58,29 @@ def stamp(path: str) -> Stamp:
 
 def opened(path: str) -> IO[bytes]:
     """A file to read at any position."""
-    if not _is_address(path):
+    if not is_address(path):
         return open(path, "rb")
     system, inner = _system(path)
     return cast(IO[bytes], system.open_input_file(inner))
 
 
+def opened_by_arrow(path: str) -> Any:
+    """The same for pyarrow's readers, which read such a file without Python's lock and without a copy."""
+    return opened(path) if is_address(path) else arrow("").OSFile(path, "rb")
+
+
 def base_name(path: str) -> str:
     """The name of a file without its folder."""
-    return path.rstrip("/").rsplit("/", 1)[-1]
+    return _parted(path)[0].rstrip("/").rsplit("/", 1)[-1]
+
+
+def is_address(path: str) -> bool:
+    """Whether pyarrow.fs is to find it."""
+    return "://" in path
 
 
 def _matches(path: str) -> list[str]:
-    if _is_address(path):
+    if is_address(path):
         return _remote_matches(path)
     if _WILD & set(path) and not os.path.exists(path):
         return sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
@@ -79,23 +90,34 @@ def _matches(path: str) -> list[str]:
     return [path] if os.path.exists(path) else []
 
 
-def _remote_matches(path: str) -> list[str]:
+def _remote_matches(address: str) -> list[str]:
+    path, options = _parted(address)
     scheme = path.split("://", 1)[0]
-    if not _WILD & set(path):
-        system, inner = _system(path)
-        return [path] if system.get_file_info(inner).is_file else []
-    fixed = path[: min(path.index(sign) for sign in _WILD if sign in path)].rsplit("/", 1)[0]
-    system, inner = _system(fixed)
-    pattern = inner + path[len(fixed) :]
-    listed = system.get_file_info(arrow("fs").FileSelector(inner, recursive=True, allow_not_found=True))
-    names = (info.path for info in listed if info.is_file)
-    # A star does not match a slash, as in a local pattern.
-    wanted = (name for name in names if name.count("/") == pattern.count("/") and fnmatch.fnmatchcase(name, pattern))
-    return sorted(f"{scheme}://{name}" for name in wanted)
+    if _WILD & set(path):
+        fixed = path[: min(path.index(sign) for sign in _WILD if sign in path)].rsplit("/", 1)[0]
+        system, inner = _system(fixed + options)
+        pattern = inner + path[len(fixed) :]
+        # A star does not match a slash, as in a local pattern.
+        names = (name for name in _listed(system, inner) if name.count("/") == pattern.count("/"))
+        return sorted(f"{scheme}://{name}{options}" for name in names if fnmatch.fnmatchcase(name, pattern))
+    system, inner = _system(address)
+    if system.get_file_info(inner).is_file:
+        return [address]
+    folder = inner.rstrip("/") + "/"
+    inside = (name for name in _listed(system, inner) if name.startswith(folder) and "/" not in name[len(folder) :])
+    return sorted(f"{scheme}://{name}{options}" for name in inside if not name[len(folder) :].startswith((".", "_")))
 
 
-def _is_address(path: str) -> bool:
-    return "://" in path
+def _listed(system: Any, folder: str) -> list[str]:
+    """All files below a folder."""
+    found = system.get_file_info(arrow("fs").FileSelector(folder, recursive=True, allow_not_found=True))
+    return [info.path for info in found if info.is_file]
+
+
+def _parted(address: str) -> tuple[str, str]:
+    """An address, and the options of its file system that may follow it: "?region=eu-west-1&scheme=http"."""
+    options = re.search(r"\?\w+=[^*?\[]*$", address) if is_address(address) else None
+    return (address[: options.start()], options[0]) if options else (address, "")
 
 
 def _system(address: str) -> tuple[Any, str]:

@@ -96,7 +96,8 @@ def _array(collection: Any, name: str) -> Any:
             f"such as dask.array.from_array({name}, chunks=…)."
         )
     if hasattr(collection, "to_dask_array"):
-        return collection.to_dask_array(lengths=True)
+        # Without lengths=True, which counts rows by a graph of its own: Dask may join other files to partitions there.
+        collection = collection.to_dask_array()
     if any(np.isnan(size) for size in collection.shape):
         return collection.compute_chunk_sizes()
     return collection

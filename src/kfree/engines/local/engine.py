@@ -15,7 +15,7 @@ from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, first_row_that_counts
 from kfree.engines.chunked.drawing import nearest_drawing
 from kfree.engines.chunked.engine import ChunkedEngine
-from kfree.engines.contract import Pass, generic_direction
+from kfree.engines.contract import Pass, SampleEngine, generic_direction
 from kfree.engines.drawing import Region
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import Part
@@ -77,6 +77,16 @@ class LocalEngine(RowEngine):
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         return self._part.best_candidate(candidates, sq_dist)
+
+
+def beside(rows: SampleEngine, points: Floats, weight: Floats) -> RowEngine:
+    """``rows``, which are not copied, and weighted ``points`` after them, in coordinates of the same frame."""
+    assert isinstance(rows, LocalEngine)  # samples are
+    first, frame = rows._part, rows.frame
+    block = first.passes.BLOCK
+    begin = -(-first.n_rows // block) * block
+    more = LocalPart(first.passes, frame.outward(points), weight, frame, first.n_threads, begin, alone=False)
+    return RowEngine(rows.name, [first.with_others(), more])
 
 
 def gathered(parts: Sequence[Part], rows: Index) -> tuple[ArrayOrCSR, Floats | None]:

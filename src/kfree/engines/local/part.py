@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from types import ModuleType
 from typing import Protocol
 
@@ -65,6 +66,12 @@ class LocalPart(InMemoryPart):
         self._rows = self._hold()
         self._bounds = passes.Bounds(self.n_rows)
         require_directions(np.asarray(self._rows.lengths))
+
+    def with_others(self) -> LocalPart:
+        """The same rows and bounds in an engine of several parts."""
+        part = copy(self)
+        part._alone = False
+        return part
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
         centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)

@@ -51,6 +51,12 @@ def csr_rows(data, indices, indptr, n_features, unit, weight, first_row=0):
     return Rows(X, 0.0, 0.0, unit, weight, first_row)
 
 
+def interleave(columns, X):
+    """Write columns of the type of ``X``, (n,) each, to the rows of ``X``, (n, d)."""
+    for place, column in enumerate(columns):
+        X[:, place] = column
+
+
 def instruction_sets():
     """None: NumPy chooses its own."""
     return []

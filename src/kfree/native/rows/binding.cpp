@@ -9,6 +9,7 @@
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "core/isa.hpp"
+#include "rows/interleave.hpp"
 
 namespace kfree::binding {
 namespace {
@@ -69,6 +70,18 @@ HeldRows hold_csr(Vector<const T> data, Vector<const I> indices, Vector<const I>
   return held;
 }
 
+template <class T>
+void interleave_columns(const std::vector<nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>>& columns, Matrix<T> X) {
+  const auto n = static_cast<int64_t>(X.shape(0));
+  require_shape(X, "X", {n, static_cast<int64_t>(columns.size())});
+  std::vector<Column<T>> found;
+  for (const auto& column : columns) {
+    require_shape(column, "columns", {n});
+    found.push_back({column.data(), column.stride(0)});
+  }
+  unlocked([&] { interleave(found, n, X.data()); });
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -106,6 +119,9 @@ void bind_rows(nb::module_& m) {
   KFREE_CSR(float, int64_t);
   KFREE_CSR(double, int32_t);
   KFREE_CSR(double, int64_t);
+
+  m.def("interleave", &interleave_columns<float>, "columns"_a.noconvert(), "X"_a.noconvert());
+  m.def("interleave", &interleave_columns<double>, "columns"_a.noconvert(), "X"_a.noconvert());
 
   m.def("copy", [](const HeldRows& r, Vector<const int64_t> index, Matrix<double> z) {
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);

@@ -26,8 +26,9 @@ def pruned(
     objective: Objective,
     max_clusters: int | None = None,
     in_time: Clock = always,
+    share: float = SHARE,
 ) -> State:
-    """The best state with at most ``max_clusters`` found while pruning ``state``.
+    """The best state with at most ``max_clusters`` found while pruning ``state``, up to ``share`` of them at a time.
 
     Out of time, it ends as soon as the limit is kept.
     """
@@ -36,7 +37,7 @@ def pruned(
     while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
         closings = closings or engine.closings()
         closings.turn_to(state.assignment, state.sites)
-        dead = independent_deaths(closings, objective.lam, SHARE)
+        dead = independent_deaths(closings, objective.lam, share)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), engine, objective)
         if state.cost < best.cost or len(best.stats.n) > limit:
             best, n_idle = state, 0

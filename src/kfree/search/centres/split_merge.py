@@ -18,7 +18,7 @@ from kfree.core.stats import Index
 from kfree.engines.contract import Engine
 from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
-from kfree.search.centres.pruning import ROUGHLY, pruned
+from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
 from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, descend, require_finite
@@ -60,12 +60,19 @@ def split_merge(
     max_iter: int,
     max_clusters: int | None,
     budget: Budget,
+    divisible: float | None = None,
 ) -> Descent[State]:
-    """Search from ``sites``, or from one cluster, which is first over-split."""
+    """Search from ``sites``, or from one cluster, which is first over-split.
+
+    With ``divisible``, ``sites`` are over-split as well. It is the share of the clusters that can be divided here,
+    where all others have one row each: compound moves split and close a share of those alone.
+    """
     start = one_cluster(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state)
-    if sites is None:
+    if divisible is not None:
+        state = grown(state, engine, objective, max_clusters, budget.in_time, divisible)
+    elif sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
         state = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
     moves: list[Move[SplitMergeObjective]] = [
@@ -75,7 +82,7 @@ def split_merge(
         Death(),
         Split(max_clusters),
         Birth(max_clusters),
-        Oversplit(max_clusters, in_time=budget.in_time),
+        Oversplit(max_clusters, budget.in_time, 1.0 if divisible is None else divisible),
         Perturb(budget, max_clusters),
     ]
     return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
@@ -87,6 +94,7 @@ def grown(
     objective: SplitMergeObjective,
     max_clusters: int | None,
     in_time: Clock = always,
+    divisible: float = 1.0,
 ) -> State:
     """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
     start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
@@ -98,7 +106,7 @@ def grown(
         state = bisections.cut(state, chosen, objective)
     if in_time():
         state = ROUGHLY.start(recentred(state, objective), engine, objective)
-    return cheaper(start, pruned(state, engine, objective, max_clusters, in_time))
+    return cheaper(start, pruned(state, engine, objective, max_clusters, in_time, divisible * SHARE))
 
 
 def grown_in_haste(
@@ -132,13 +140,15 @@ class Oversplit:
 
     max_clusters: int | None = None
     in_time: Clock = always
+    divisible: float = 1.0
 
     def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
         bisections = bisect(state, engine, objective, restless=RESTLESS)
         by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
-        sizes = {min(max(1, round(share * len(bisections.gain))), len(by_gain)) for share in SHARES}
+        n_divisible = self.divisible * len(bisections.gain)
+        sizes = {min(max(1, round(share * n_divisible)), len(by_gain)) for share in SHARES}
         cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
-        return _first_that_pays(cuts, bisections, state, engine, objective, self.max_clusters)
+        return _first_that_pays(cuts, bisections, state, engine, objective, self.max_clusters, self.divisible)
 
 
 @dataclass(frozen=True)
@@ -170,12 +180,13 @@ def _first_that_pays(
     engine: Engine,
     objective: SplitMergeObjective,
     max_clusters: int | None,
+    divisible: float = 1.0,
 ) -> State:
     """The outcome of the first of the ``cuts``, places in ``bisections``, that ends below the cost of ``state``."""
     sites = recentred(state, objective)
     for chosen in cuts:
         many = ROUGHLY.start(bisections.divided(sites, chosen), engine, objective)
-        new = pruned(many, engine, objective, max_clusters)
+        new = pruned(many, engine, objective, max_clusters, share=divisible * SHARE)
         if new.cost < (1.0 + PROMISING) * state.cost:
             new = CONVERGE(new, engine, objective)
         if not no_gain(state, new):

@@ -17,7 +17,7 @@ _MICRO_COPIES = 16
 # When micro-clusters have been searched, rows of a region take the memory of these and of chunks. A search takes less
 # than so many bytes per row beyond the rows, of which there is one copy; a sample of a region has two more, and is
 # assigned before it is searched.
-_FOR_REGION, _PER_SEARCHED_ROW, _PER_SAMPLED_ROW = 0.75, 104, 160
+_FOR_REGION, _PER_SEARCHED_ROW, _PER_SAMPLED_ROW = 0.75, 144, 160
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
 FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256

@@ -1,9 +1,9 @@
 """Regions: the rows of neighbouring clusters in memory, on which the split-merge search of a fit in memory goes on.
 
-A pass over all rows also copies the rows of one region to memory, or a random part of them. The search on these
-proposes clusters for the region. The next pass finds the exact cost of the proposal, which is taken if it is lower, and
-copies the rows of the next region. If all rows of a region are there, its search is that of a fit in memory, with the
-clusters outside held fixed.
+A pass over all rows also copies the rows of one region to memory, or a random part of them. Every cluster outside is
+one more row there, at its mean and with its weight, so that rows at the border may change sides and the cost of a
+search is an upper bound of J. What it finds is proposed. The next pass finds the exact cost of the proposal, which is
+taken if it is lower, and copies the rows of the next region.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.contract import Engine, SampleEngine, row_weights
 from kfree.engines.drawing import DrawingEngine, Region
+from kfree.engines.local.engine import beside
 from kfree.engines.registry import open_local
-from kfree.search.centres.state import SplitMergeObjective, State, recentred, state_of
+from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
+from kfree.search.summary.micro import SummaryObjective
 
-# All clusters are searched at once if a random sample has so many rows per cluster.
+# If regions cannot hold all rows, all clusters are first searched at once on a random sample of so many rows per
+# cluster, or more.
 _ROWS_PER_CLUSTER = 6
 # Sampling raises the cost by about clusters / rows. Below this share, regions with more of the rows find nothing else.
 _SAMPLING_SHARE = 1e-3
@@ -38,18 +41,16 @@ _LEFT_FOR_LLOYD = 2
 # Rounds end when one lowers the cost by less than this share per pass.
 _LEAST_SHARE = 5e-5
 
-# The search of a fit in memory: from rows, an objective, sites and the room for more clusters to a state.
-Search = Callable[[SampleEngine, SplitMergeObjective, Sites, int | None], State]
+# The search of a fit in memory, from rows, an objective, sites, and the share of clusters that can be divided.
+Search = Callable[[Engine, SummaryObjective, Sites, float], State]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """``n_rows`` of a region at most, ``n_sampled`` if it has more, ``max_clusters`` or None, ``most_passes``, and the
-    ``seed`` of draws."""
+    """``n_rows`` of a region at most, ``n_sampled`` if it has more, ``most_passes``, and the ``seed`` of draws."""
 
     n_rows: int
     n_sampled: int
-    max_clusters: int | None
     most_passes: int
     seed: int
     in_time: Clock = always
@@ -66,7 +67,7 @@ class Proposal:
 def searched_by_regions(
     engine: DrawingEngine,
     start: Proposal,
-    objective: SplitMergeObjective,
+    objective: SummaryObjective,
     search: Search,
     limits: Limits,
     report: Callable[[Descent[State]], None] | None = None,
@@ -91,7 +92,7 @@ def searched_by_regions(
             report(descent)
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
             return descent
-        proposal = _proposed(descent.state, region, rows, is_all, objective, search, limits.max_clusters)
+        proposal = _proposed(descent.state, region, rows, is_all, objective, search)
         region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
 
@@ -129,10 +130,11 @@ class _Rounds:
 
     def _divided(self, proposal: Proposal) -> list[Index]:
         n_clusters, sampled = len(proposal.sites.uids), self._limits.n_sampled
-        is_first = self._n_rounds == 0
-        if (is_first and _ROWS_PER_CLUSTER * n_clusters <= sampled) or n_clusters <= _SAMPLING_SHARE * sampled:
+        n_regions = math.ceil(_MARGIN * self._n_rows / self._limits.n_rows)
+        can_begin = self._n_rounds == 0 and n_regions > _MOST_REGIONS and _ROWS_PER_CLUSTER * n_clusters <= sampled
+        if can_begin or n_clusters <= _SAMPLING_SHARE * sampled:
             return [proposal.sites.uids]
-        n_regions = min(math.ceil(_MARGIN * self._n_rows / self._limits.n_rows), _MOST_REGIONS, n_clusters)
+        n_regions = min(n_regions, _MOST_REGIONS, n_clusters)
         rng = np.random.RandomState(self._limits.seed + self._n_rounds)
         return [proposal.sites.uids[places] for places in divided(proposal, n_regions, rng)]
 
@@ -160,11 +162,10 @@ def _proposed(
     uids: Index,
     rows: SampleEngine | None,
     is_all: bool,
-    objective: SplitMergeObjective,
+    objective: SummaryObjective,
     search: Search,
-    max_clusters: int | None,
 ) -> Proposal:
-    """The result of a search on the rows of a region, and the means of the other clusters."""
+    """The result of a search on the rows of a region and on the other clusters, which are a row each."""
     occupied = state.stats.n > 0
     means, weight = recentred(state, objective), state.stats.n[occupied]
     inside = np.isin(means.uids, uids)
@@ -172,15 +173,12 @@ def _proposed(
         return Proposal(means, weight)
     if not is_all:
         rows = _matched(rows, state, occupied, inside)
-    room = None if max_clusters is None else max_clusters - int((~inside).sum())
-    found = search(rows, objective, means.kept(inside), room)
-    new = recentred(found, objective)
-    found_weight = found.stats.n[found.stats.n > 0]
-    all_uids = np.concatenate([means.uids[~inside], new.uids])
-    order = np.argsort(all_uids)  # oldest first
-    centres = np.vstack([means.centres[~inside], new.centres])[order]
-    sites = Sites(centres, all_uids[order], new.next_uid)
-    return Proposal(sites, np.concatenate([weight[~inside], found_weight])[order])
+    outside = np.flatnonzero(occupied)[~inside]
+    points, sizes = objective.as_rows(state.stats.take(outside))
+    counts = sizes > 0
+    both = beside(rows, points[counts], sizes[counts]) if counts.any() else rows
+    found = search(both, objective, means, float(inside.mean()))
+    return Proposal(recentred(found, objective), found.stats.n[found.stats.n > 0])
 
 
 def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> SampleEngine:
