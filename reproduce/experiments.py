@@ -4,7 +4,7 @@ from functools import partial
 
 from reproduce.kulis_jordan import photo_tourism, section6_3, three_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1
-from reproduce.kurihara_welling import figures, prior, table1, table2
+from reproduce.kurihara_welling import figures, prior, readings, table1, table2
 from reproduce.odashima import figure3, grid, tables
 from reproduce.result import Experiment
 
@@ -66,6 +66,7 @@ PRIOR = (
     "`prior={'xi0': 0.01, 'eta0': 2 * D, 'B0': D * v * np.eye(D)}` with v the variance of a column within a cluster. "
     "In two columns Gaussians overlap, and hard labels gain by cutting along the overlap."
 )
+READINGS = "?"
 KW_TABLE_2 = (
     "ABC is the highest on all five sets, as in the paper. Differences within ± are due to random subsets of 100 to "
     "240 rows; linkages by distance have no parameter and differ as much. Eq. 22 as published is worse on pendigits, "
@@ -108,6 +109,7 @@ EXPERIMENTS = {
     "kulis-jordan/section6-3": Experiment("clusters shared by fifty small data sets", section6_3.result, SECTION_6_3),
     "kurihara-welling/table1": Experiment("clusters found among ten Gaussians", table1.result, KW_TABLE_1),
     "kurihara-welling/table1-prior": Experiment("why few rows in many columns give many clusters", prior.result, PRIOR),
+    "kurihara-welling/table1-readings": Experiment("what Eq. 21 may have meant", readings.result, READINGS),
     "kurihara-welling/table2": Experiment("purity of trees on digits, mail and news", table2.result, KW_TABLE_2),
     "kurihara-welling/figure3": Experiment("Bayesian k-means in the plane", figures.figure3, KW_FIGURE_3),
     "kurihara-welling/figure4": Experiment("a tree of mails", figures.figure4, KW_FIGURE_4),

@@ -1,0 +1,103 @@
+"""What Eq. 21 may have meant: d_small by two readings, and how many clusters each gives beside the paper's.
+
+"d_small is computed by determining the closest neighbor for 10% of the data-cases and averaging over the 3 closest
+pairs." That does not say whether neighbours are looked for among all rows or within the tenth.
+"""
+
+import warnings
+from functools import partial
+
+import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.metrics import normalized_mutual_info_score
+from threadpoolctl import threadpool_limits
+
+from kfree import BayesianKMeans
+from kfree.baselines import CollapsedGibbsDPMixture, VariationalMixture
+from kfree.datasets import make_gaussians
+from kfree.objectives.priors import informed_by_data, smallest_distance
+from reproduce.cells import Cells, several
+from reproduce.kurihara_welling.published import CLUSTERS_FOUND
+from reproduce.kurihara_welling.table1 import FIRST_SEED, N_CLUSTERS, name
+from reproduce.result import Result
+from reproduce.table import Line
+
+N_SETS, QUICK_SETS, QUICK_CASES = 5, 1, 1
+CASES = [(tau, 100, n_features) for n_features in (32, 64) for tau in (0.1, 0.5, 2.0)]
+# Few sweeps are enough: with 100 rows the number of clusters settles within the first twenty.
+MODELS = {
+    "BKM": lambda prior: BayesianKMeans(prior=prior, n_threads=1),
+    "VBMG": lambda prior: VariationalMixture(prior=prior),
+    "CGibbs": lambda prior: CollapsedGibbsDPMixture(
+        2.0, prior=prior, n_burn_in=100, n_samples=10, thin=5, random_state=0
+    ),
+}
+
+
+def among_all(rows):
+    """As printed, neighbours among all rows: kfree's reading."""
+    return smallest_distance(rows, np.random.RandomState(0))
+
+
+def within_the_tenth(rows):
+    """As printed, neighbours within the tenth."""
+    tenth = rows[np.random.RandomState(0).choice(len(rows), len(rows) // 10, replace=False)]
+    return np.sort(pdist(tenth))[:3].mean()
+
+
+# Fast fits first, for runs limited in time.
+READINGS = {"neighbours within the tenth": within_the_tenth, "neighbours among all rows": among_all}
+
+
+def result(quick):
+    """Numbers of clusters by reading and method, where there are fewer rows than columns in a cluster."""
+    cells = Cells(
+        "kurihara-welling-table1-readings",
+        ["reading", "tau", "n_rows", "n_features", "seed"],
+        ["d_small", *(f"{what}, {method}" for method in MODELS for what in ("k", "NMI"))],
+    )
+    cases, n_sets = CASES[: QUICK_CASES if quick else None], QUICK_SETS if quick else N_SETS
+    found = {}
+    for reading in READINGS:
+        for case in cases:
+            seeds = range(FIRST_SEED[case[0]], FIRST_SEED[case[0]] + n_sets)
+            made = [cells.get(partial(measured, reading, *case, seed), reading, *case, seed) for seed in seeds]
+            found[case, reading] = several(made, N_SETS)
+    shown = [(case, method, reading) for case in cases for method in MODELS for reading in reversed(READINGS)]
+    return Result([line(*key, *found[key[0], key[2]]) for key in shown if found[key[0], key[2]][0]])
+
+
+def measured(reading, tau, n_rows, n_features, seed):
+    """Clusters and agreement with the ten Gaussians by method, and d_small."""
+    X, y = make_gaussians(n_rows, n_features, N_CLUSTERS, separation=tau, random_state=seed)
+    rows = X - X.mean(axis=0)
+    model, _ = informed_by_data(rows, np.random.RandomState(0))
+    d_small = READINGS[reading](rows)
+    prior = {"B0": model.B0 * (d_small / among_all(rows)) ** 2}
+    found = {"d_small": d_small}
+    for method, make in MODELS.items():
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = make(prior).fit(X)
+        trace = getattr(fitted, "trace_", None)
+        found[f"k, {method}"] = fitted.n_clusters_ if trace is None else trace["n_clusters"].mean()
+        found[f"NMI, {method}"] = normalized_mutual_info_score(y, fitted.labels_)
+    return found
+
+
+def line(case, method, reading, sets, few):
+    found = np.array([one[f"k, {method}"] for one in sets])
+    paper, spread = CLUSTERS_FOUND[case][method]
+    agreement = np.mean([one[f"NMI, {method}"] for one in sets])
+    return Line(
+        case=name(case),
+        method=f"{method}, {reading}",
+        quantity="clusters",
+        paper=paper,
+        paper_spread=spread,
+        ours=found.mean(),
+        spread=found.std(ddof=1) if len(found) > 1 else None,
+        goal=None,
+        decimals=1,
+        note=f"NMI {agreement:.2f}" + (f"; {few} data sets" if few else ""),
+    )
