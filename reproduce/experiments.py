@@ -109,7 +109,7 @@ EXPERIMENTS = {
     "kulis-jordan/section6-3": Experiment("clusters shared by fifty small data sets", section6_3.result, SECTION_6_3),
     "kurihara-welling/table1": Experiment("clusters found among ten Gaussians", table1.result, KW_TABLE_1),
     "kurihara-welling/table1-prior": Experiment("why few rows in many columns give many clusters", prior.result, PRIOR),
-    "kurihara-welling/table1-readings": Experiment("what Eq. 21 may have meant", readings.result, READINGS),
+    "kurihara-welling/table1-readings": Experiment("what the authors may have used", readings.result, READINGS),
     "kurihara-welling/table2": Experiment("purity of trees on digits, mail and news", table2.result, KW_TABLE_2),
     "kurihara-welling/figure3": Experiment("Bayesian k-means in the plane", figures.figure3, KW_FIGURE_3),
     "kurihara-welling/figure4": Experiment("a tree of mails", figures.figure4, KW_FIGURE_4),
