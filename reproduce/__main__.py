@@ -4,6 +4,7 @@ import argparse
 import difflib
 import math
 import sys
+import time
 from pathlib import Path
 
 from reproduce.cells import CLOCK
@@ -95,13 +96,15 @@ def matching(name):
 def run(name, folder, size):
     """Run one experiment, print its table and keep it as CSV and PNG."""
     print(f"\n{name} ({size}): {EXPERIMENTS[name].about}\n", flush=True)
-    left_out = CLOCK.n_left_out
+    left_out, started = CLOCK.n_left_out, time.process_time()
     result = EXPERIMENTS[name].run(size == "quick")
+    seconds = time.process_time() - started
     if left_out := CLOCK.n_left_out - left_out:
         print(f"Out of time: {left_out} parts of this table are missing.\n")
         size = "part"
     print(as_text(result.lines))
-    print("\nAlso in", *keep(result, folder, name, size), flush=True)
+    print("\nAlso in", *keep(result, folder, name, size))
+    print(f"{seconds:.0f} s of processor time", flush=True)
 
 
 if __name__ == "__main__":

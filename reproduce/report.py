@@ -4,6 +4,7 @@ import os
 
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import kept
+from reproduce.table import NOT_RUN
 
 PAPERS = {
     "kulis-jordan": "Kulis & Jordan (2012), Revisiting k-means",
@@ -21,7 +22,8 @@ python -m reproduce report        # this page alone, from the results that were 
 ```
 
 "full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of size.
-"part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so. "WORSE" means worse
+"part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so, and those without
+any say "not run". "WORSE" means worse
 than the paper's number at its digits, "worse, within ±" that the intervals meet. Seconds of a paper were measured on
 another machine. That both samplers draw from their posteriors, and how many sweeps they make in a second beside NumPy,
 is shown in [Baselines](baselines.md). The data come from `kfree.datasets`:
@@ -68,7 +70,7 @@ def _section(name, folder, path):
 
 def _how_many_worse(rows):
     """Of the lines that have a number to compare with and a better direction."""
-    compared = sum(row["paper"] != "" and row["goal"] != "" for row in rows)
+    compared = sum(all(row[key] != "" for key in ("paper", "ours", "goal")) for row in rows)
     worse = sum(row["verdict"] != "" for row in rows)
     return f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be." if compared else ""
 
@@ -87,7 +89,7 @@ def _cells(row):
     seconds = " / ".join(f"{float(row[key]):.3g}" for key in ("paper_seconds", "seconds") if row[key])
     return row | {
         "paper": _number(row["paper"], row["paper_spread"]),
-        "ours": _number(row["ours"], row["spread"]),
+        "ours": _number(row["ours"], row["spread"]) or NOT_RUN,
         "difference": f"{float(row['difference']):+.1%}" if row["difference"] else "",
         "seconds": seconds,
     }

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 from scipy import stats
 
+NOT_RUN = "not run"
+# Why a line has no number: what --minutes left out.
+OUT_OF_TIME = "no time was left; a later run makes it"
+
 
 @dataclass(frozen=True)
 class Line:
@@ -12,14 +16,14 @@ class Line:
     ``paper_spread`` is what the paper has after ±, and ``spread`` ours of the same kind. ``goal`` says what is better:
     "lowest", "highest", what is nearer to a number, or None; ours is held against the paper's, or what else it is
     ``against``, at so many significant ``digits``, or ``decimals`` where a table has a fixed number of these. Seconds
-    of a paper were measured on another machine.
+    of a paper were measured on another machine. ``ours`` is None where no time was left, and ``note`` says so.
     """
 
     case: str
     method: str
     quantity: str
     paper: float | None
-    ours: float
+    ours: float | None
     paper_spread: float | None = None
     spread: float | None = None
     paper_seconds: float | None = None
@@ -33,12 +37,12 @@ class Line:
     @property
     def difference(self):
         """How far ours is from the paper's, as a share of it."""
-        return self.ours / self.paper - 1 if self.paper else None
+        return self.ours / self.paper - 1 if self.paper and self.ours is not None else None
 
     @property
     def verdict(self):
         """Empty, unless ours is worse; then also whether what lies within ± meets."""
-        if self.paper is None or self.goal is None or self._shortfall(self._as_printed()) <= 0:
+        if None in (self.paper, self.ours, self.goal) or self._shortfall(self._as_printed()) <= 0:
             return ""
         meets = self._shortfall(self.ours) <= (1 + 1e-9) * ((self.spread or 0) + (self.paper_spread or 0))
         return "worse, within ±" if meets else "WORSE"
@@ -62,7 +66,7 @@ class Line:
             "method": self.method,
             "quantity": self.quantity,
             self.against: _number(self.paper, self.paper_spread),
-            "ours": _number(self.ours, self.spread),
+            "ours": NOT_RUN if self.ours is None else _number(self.ours, self.spread),
             "difference": "" if self.difference is None else f"{self.difference:+.1%}",
             "verdict": self.verdict,
             f"{self.against} s": "" if self.paper_seconds is None else f"{self.paper_seconds:.1f}",

@@ -544,6 +544,12 @@ MISTAKES = {
         "            sq_dist",
         ["native/test_chains.py", "spherical_chains"],
     ),
+    "a row is as near to its cluster as if it were in it": (
+        "native/reference/samplers.py",
+        "return self._log_weight(half_log_det, count, ratio * ratio * sq_dist / share)",
+        "return self._log_weight(half_log_det, count, sq_dist)",
+        ["native/test_chains.py", "collapsed_chains"],
+    ),
     "alpha is drawn as if there were no rows": (
         "baselines/_sampling.py",
         "rate = prior.rate - math.log(rng.beta(alpha + 1, n_rows))",

@@ -13,7 +13,7 @@ from kfree.datasets import make_gaussians
 from reproduce.cells import Cells, several
 from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS
 from reproduce.result import Result
-from reproduce.table import Line
+from reproduce.table import OUT_OF_TIME, Line
 
 N_CLUSTERS, N_SETS, QUICK_SETS = 10, 10, 2
 # A quick run has the cases of at most so many numbers.
@@ -58,7 +58,7 @@ def result(quick):
             seed = FIRST_SEED[case[0]] + place
             made[method, case].append(cells.get(partial(fit, method, *case, seed), method, *case, seed))
     found = {key: several(fits, N_SETS) for key, fits in made.items()}
-    return Result([line(*key, fits, note) for key, (fits, note) in found.items() if fits])
+    return Result([line(*key, *found[key]) for key in found])
 
 
 def _expense(key):
@@ -69,19 +69,20 @@ def _expense(key):
 def line(method, case, fits, note):
     found = np.array([one["clusters"] for one in fits])
     paper, spread = CLUSTERS_FOUND[case][method]
+    note = f"{note} data sets" if note and fits else OUT_OF_TIME if note else ""
     return Line(
         case=name(case),
         method=method,
         quantity="clusters",
         paper=paper,
         paper_spread=spread,
-        ours=found.mean(),
+        ours=found.mean() if fits else None,
         spread=found.std(ddof=1) if len(found) > 1 else None,
-        seconds=float(np.mean([one["seconds"] for one in fits])),
+        seconds=float(np.mean([one["seconds"] for one in fits])) if fits else None,
         # Baselines are meant to be like the paper's, kfree's own method near the truth.
         goal=float(N_CLUSTERS) if method == "BKM" else None,
         decimals=1,
-        note=note and f"{note} data sets",
+        note=note,
     )
 
 

@@ -1,8 +1,8 @@
 """A grid over k: the best that scikit-learn's k-means reaches for a penalty, against kfree's default.
 
 The grid takes hours, so its fits are kept in ``grid.json`` beside this file. ``python -m reproduce.odashima.grid``
-makes those that are missing, one after the other, and may be stopped and started again. Everything runs in one thread,
-and seconds are those of the processor, so that other work on the machine counts as little as possible.
+makes those that are missing, one after the other, in one thread, and may be stopped and started again. Seconds are
+those of the processor, so that other work on the machine counts as little as possible.
 """
 
 import argparse
@@ -21,10 +21,11 @@ import sklearn
 from sklearn.cluster import KMeans as SklearnKMeans
 from threadpoolctl import threadpool_limits
 
-from kfree import DPMeans
 from kfree.datasets import load
+from reproduce.odashima.algorithms import DEFAULT
+from reproduce.odashima.tables import kept_run
 from reproduce.result import Result
-from reproduce.table import Line
+from reproduce.table import OUT_OF_TIME, Line
 
 KEPT = Path(__file__).with_name("grid.json")
 
@@ -109,34 +110,34 @@ def best(kept, name, lam, middle):
 
 
 def result(quick):
-    """kfree's default, in one thread, against every grid that is complete; a quick run has the lighter half of them."""
+    """kfree's default, as in Tables 1 to 3, against every complete grid; a quick run has the lighter half of them."""
     kept, made = read(), []
     for (name, lam), middle in list(MIDDLE.items())[: len(MIDDLE) // 2 if quick else None]:
         found = best(kept, name, lam, middle)
         if found is None:
             print(f"{name}, lam={lam:g}: the grid is not complete; python -m reproduce.odashima.grid makes the rest.")
             continue
-        X = load(name).X
-        processor = time.process_time()
-        model = DPMeans(lam, n_threads=1).fit(X)
-        seconds = time.process_time() - processor
-        made.append(grid_line(f"{name}, lam={lam:g}", found, model, seconds))
+        made.append(grid_line(f"{name}, lam={lam:g}", found, kept_run(name, load(name).X, DEFAULT, lam)))
     return Result(made)
 
 
-def grid_line(case, found, model, seconds):
+def grid_line(case, found, run):
+    """``run`` is None where no time was left for it."""
     cost, k, grid_seconds = found
+    note = OUT_OF_TIME
+    if run is not None:
+        note = f"k={run['n_clusters']:.0f} (grid {k}), 1/{grid_seconds / run['seconds']:.0f} of the time"
     return Line(
         case=case,
         method="kfree default against grid",
         quantity="cost",
         paper=cost,
-        ours=model.cost_,
+        ours=None if run is None else run["cost"],
         paper_seconds=grid_seconds,
-        seconds=seconds,
+        seconds=None if run is None else run["seconds"],
         digits=12,
         against="grid",
-        note=f"k={model.n_clusters_} (grid {k}), 1/{grid_seconds / seconds:.0f} of the time",
+        note=note,
     )
 
 

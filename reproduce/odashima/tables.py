@@ -9,7 +9,7 @@ from reproduce.cells import Cells, several
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
 from reproduce.result import Result
-from reproduce.table import Line, half_width
+from reproduce.table import OUT_OF_TIME, Line, half_width
 
 N_ORDERS, QUICK_PENALTIES = 5, 1
 
@@ -40,31 +40,33 @@ def costs(name, quick):
         for lam in reversed(penalties)  # large penalties are fast
         for algorithm in ALGORITHMS
     }
-    lines = [cost_line(name, algorithm, lam, made[lam, algorithm]) for lam in penalties for algorithm in ALGORITHMS]
-    return Result([line for line in lines if line is not None])
+    return Result(
+        [cost_line(name, algorithm, lam, made[lam, algorithm]) for lam in penalties for algorithm in ALGORITHMS]
+    )
 
 
 def cost_line(name, algorithm, lam, made):
     """Mean over the orders with a 95 % confidence interval, as in the paper; kfree's default does not visit rows."""
     published = COSTS[name][lam].get(algorithm, COSTS[name][lam]["SMD"])
     runs, note = several(made, 1 if algorithm == DEFAULT else N_ORDERS)
-    if not runs:
-        return None
     cost = np.array([done["cost"] for done in runs])
-    k = [round(done["n_clusters"]) for done in runs]
-    clusters = f"k={min(k)}" if min(k) == max(k) else f"k={min(k)}-{max(k)}"
     return Line(
         case=f"{name}, lam={lam:g}",
         method=f"{DEFAULT} (paper: SMD)" if algorithm == DEFAULT else algorithm,
         quantity="cost",
         paper=published.cost,
         paper_spread=published.spread,
-        ours=cost.mean(),
+        ours=cost.mean() if runs else None,
         spread=half_width(cost),
         paper_seconds=published.seconds,
-        seconds=float(np.mean([done["seconds"] for done in runs])),
-        note=clusters + (f", {note} orders" if note else ""),
+        seconds=float(np.mean([done["seconds"] for done in runs])) if runs else None,
+        note=_clusters(runs) + (f", {note} orders" if note else "") if runs else OUT_OF_TIME,
     )
+
+
+def _clusters(runs):
+    k = [round(done["n_clusters"]) for done in runs]
+    return f"k={min(k)}" if min(k) == max(k) else f"k={min(k)}-{max(k)}"
 
 
 def n_clusters(quick):
@@ -79,11 +81,10 @@ def n_clusters(quick):
                 method=f"{DEFAULT} (paper: grid)" if algorithm == DEFAULT else algorithm,
                 quantity="clusters",
                 paper=published.get(algorithm, published["grid"]),
-                ours=round(done["n_clusters"]),
+                ours=None if done is None else round(done["n_clusters"]),
                 goal=None,
-                note=f"cost {done['cost']:.4g}",
+                note=OUT_OF_TIME if done is None else f"cost {done['cost']:.4g}",
             )
             for algorithm, done in made.items()
-            if done is not None
         ]
     return Result(lines)

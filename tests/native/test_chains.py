@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from common import blobs
+from oracles import samplers as oracle
 
+from kfree.baselines.collapsed_gibbs import log_predictive_at_centre
 from kfree.native import _core
 from kfree.native.reference import samplers as reference
+from kfree.objectives.gaussian import GaussianModel
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -24,17 +27,39 @@ def test_compiled_spherical_chains_have_the_bits_of_the_reference(rng, seed, sig
     assert len(compiled.counts) > (20 if sigma < 1 else 2)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-9])
-def test_compiled_collapsed_chains_have_the_bits_of_the_reference(rng, scale):
-    """With a prior that is nothing beside the rows, downdates lose their digits and clusters are built anew."""
-    X, label = blobs(rng, n=60, d=5)[0], np.arange(60, dtype=np.int32) % 4
-    prior = 0.1, 5.0, scale * np.eye(5), np.linspace(-3.0, -1.0, 61)
+@pytest.mark.parametrize("n_features", [3, 13])
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-18])
+def test_compiled_collapsed_chains_have_the_bits_of_the_reference(rng, scale, n_features):
+    """With a prior that is nothing beside the rows, downdates lose their digits and clusters are built anew.
+
+    Of 13 columns, clusters of up to three rows are kept without a factor unless the prior is small; of 3 columns none.
+    """
+    X, label = blobs(rng, n=60, d=n_features)[0], np.arange(60, dtype=np.int32) % 4
+    B0 = scale * (np.eye(n_features) + 0.3)
+    prior = 0.1, float(n_features), B0, np.linspace(-3.0, -1.0, 61)
     chains = [made(X, label, 3, *prior) for made in (_core.CollapsedChain, reference.CollapsedChain)]
     for _ in range(6):
         for chain in chains:
             chain.sweep(1.0)
         np.testing.assert_array_equal(*(chain.labels for chain in chains))
         np.testing.assert_array_equal(*(chain.counts for chain in chains))
+
+
+def test_clusters_of_few_rows_are_drawn_as_often_as_the_exact_posterior_says(rng):
+    """Of eight columns, one or two rows are kept without a factor, three or more with one."""
+    X = rng.normal(size=(6, 8)) + np.array([0, 0, 0, 0.7, 0.7, 1.4])[:, None]
+    model = GaussianModel.conjugate(0.3, np.zeros(8), 9.0, np.eye(8) + 0.3)
+    exact = oracle.gaussian_posterior(X, 1.5, model.xi0, model.m0, model.eta0, model.B0)
+    prior = model.xi0, model.eta0, model.B0, log_predictive_at_centre(model, 6)
+    chain = _core.CollapsedChain(X, np.zeros(6, dtype=np.int32), 0, *prior)
+    near, far = ([swept(chain, log_alpha) for _ in range(10_000)] for log_alpha in np.log([1.5, 3.0]))
+    assert oracle.total_variation(oracle.frequencies(near), exact) < 0.06
+    assert oracle.total_variation(oracle.frequencies(far), exact) > 0.12
+
+
+def swept(chain, log_alpha):
+    chain.sweep(log_alpha)
+    return chain.labels
 
 
 def made(label=(0, 1, 0), B0=(2, 2), n_at_centre=4):

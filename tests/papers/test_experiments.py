@@ -10,11 +10,12 @@ from kfree.datasets import Dataset, make_gaussians
 from reproduce import cells
 from reproduce.kulis_jordan import table1 as kj_table1
 from reproduce.kulis_jordan import three_gaussians
-from reproduce.kurihara_welling import figures, prior, table1, table2
+from reproduce.kurihara_welling import figures, prior, readings, table1, table2
 from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
 from reproduce.odashima import figure3, grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
+from reproduce.table import OUT_OF_TIME
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +61,25 @@ def test_a_cost_table_has_a_line_for_every_penalty_and_algorithm(rng, monkeypatc
     assert len(lines) == 4 * len(ALGORITHMS)
     assert tables.costs("usgs", quick=False).lines == lines  # seconds too: nothing was made again
     assert len(tables.costs("usgs", quick=True).lines) == len(ALGORITHMS)
+    assert all(line.ours is not None for line in lines)
     default = [line for line in lines if DEFAULT in line.method]
     assert [line.paper for line in default] == [row["SMD"].cost for row in COSTS["usgs"].values()]
+
+
+def test_what_no_time_was_left_for_is_not_run(rng, monkeypatch):
+    X, _ = blobs(rng, n=200, d=3)
+    for module in (tables, grid):
+        monkeypatch.setattr(module, "load", lambda name: Dataset(name, "made up", "nowhere", X))
+    monkeypatch.setattr(cells.CLOCK, "is_over", lambda: True)
+    for lines in (
+        tables.costs("usgs", quick=False).lines,
+        tables.n_clusters(quick=True).lines,
+        grid.result(True).lines,
+    ):
+        assert lines
+        for line in lines:
+            assert (line.ours, line.difference, line.verdict, line.note) == (None, None, "", OUT_OF_TIME)
+    assert {line.note for line in table1.result(quick=False).lines} == {OUT_OF_TIME}
 
 
 def test_the_grid_takes_the_best_of_all_fits_and_counts_the_time_of_its_own_twelve():
@@ -108,6 +126,25 @@ def test_table_1_has_ten_data_sets_a_line_or_says_how_many(monkeypatch):
 def test_every_column_of_table_1_can_be_made(method):
     found = table1.fit(method, 2.0, 60, 2, seed=0)
     assert 1 <= found["clusters"] <= 60
+
+
+def test_what_the_authors_may_have_used_is_held_against_their_numbers(monkeypatch):
+    """Within a tenth the nearest neighbour is often in another Gaussian: d_small is larger, and clusters are fewer."""
+    monkeypatch.setattr(readings, "N_SETS", 1)
+    for variant in [name for name, (_, narrowest) in readings.VARIANTS.items() if narrowest not in (None, 1.0)]:
+        monkeypatch.delitem(readings.VARIANTS, variant)
+    monkeypatch.setattr(readings, "CASES", [(2.0, 100, 8)])
+    monkeypatch.setitem(CLUSTERS_FOUND, (2.0, 100, 8), CLUSTERS_FOUND[2.0, 100, 32])
+    lines = readings.result(quick=False).lines
+    assert len(lines) == len(readings.VARIANTS) * len(readings.MODELS)
+    X, y = make_gaussians(100, 8, 10, separation=2.0, random_state=20)
+    assert readings.within_the_tenth(X) > readings.among_all(X) > 0
+    found = {line.method: line.ours for line in lines}
+    assert found["BKM, neighbours within the tenth"] < table1.fit("BKM", 2.0, 100, 8, 20)["clusters"]
+    assert "free energy of the ten Gaussians at least" in lines[0].note
+    alike = readings.rescaled(X, y, np.full(10, 0.2))
+    for c in range(10):
+        assert np.square(alike[y == c] - X[y == c].mean(axis=0)).mean() == pytest.approx(0.04)
 
 
 def test_the_truth_can_cost_more_than_what_was_found():

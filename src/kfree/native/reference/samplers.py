@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 
-# A pivot below this share of its diagonal is rounding.
-SINGULAR = 1e-14
+from kfree.native.reference.posteriors import Factor, FewRows, dot, factorised
+
 # A weight below e^−60 of the highest counts as zero: a uniform number has 53 bits, and 2^−53 is e^−37.
 LEAST_LOG_SHARE = -60.0
+# det B without a row, as a share of det B with it, is a difference; below this its digits are too few.
+LEAST_SHARE = 1e-4
 _MASK = 2**64 - 1
 
 
@@ -116,110 +118,108 @@ class CollapsedChain(_Chain):
     """Neal's Algorithm 3 for Gaussians with μ ~ N(0, precision ξ0·Ω), Ω ~ Wishart(η0, inverse scale B0).
 
     in x (n, d), label (n,) without gaps; at_centre (n + 1,): the log predictive density at the mean of 0, …, n rows,
-    but for −½·log det B.
+    but for −½·log det B. Rows are seen as z = L0⁻¹x with B0 = L0L0ᵀ, where B0 is the identity.
     """
 
     def __init__(self, x, label, seed, xi0, eta0, B0, at_centre):
         super().__init__(x, label, seed)
-        self._xi0, self._eta0, self._B0, self._at_centre = xi0, eta0, B0, at_centre
-        self._empty = _Posterior(np.zeros(x.shape[1]), _factorised(B0.copy()))
+        self._xi0, self._eta0, self._at_centre = xi0, eta0, at_centre
+        self._most_few = x.shape[1] // 4
+        self._clusters = [None] * len(self.counts)
+        self._z = x.copy()
+        for j, column in enumerate(factorised(B0.copy())):
+            self._z[:, j] /= column[j]
+            self._z[:, j + 1 :] -= self._z[:, j, None] * column[j + 1 :]
 
     def sweep(self, log_alpha):
         """New labels row by row given all other labels."""
-        self._clusters = [self._rebuilt(slot, None) for slot in range(len(self.counts))]
-        for i, row in enumerate(self._x):
-            left = self.labels[i]
-            whole = self._clusters[left].copy()
-            self._leave(i, left)
-            log_weight = [
-                self._log_weight(row, cluster, count, math.log(count)) if count else -math.inf
-                for count, cluster in zip(self.counts.tolist(), self._clusters, strict=True)
-            ]
-            log_weight.append(log_alpha + self._log_weight(row, self._empty, 0, 0.0))
+        self._clusters = [self._opened(slot) for slot in range(len(self.counts))]
+        for i, z in enumerate(self._z):
+            left, whole = self.labels[i], self._clusters[self.labels[i]]
+            log_weight = self._log_weights(i, log_alpha)
             chosen = self._draw(log_weight)
             if chosen == left:  # nothing has changed
                 self._clusters[left] = whole
                 self._put(i, left)
                 continue
+            if self.counts[left] and self._clusters[left] is whole:
+                self._clusters[left] = self._without(i, left)
             if chosen == len(self.counts):
                 chosen = self._vacant()
-                self._clusters[chosen : chosen + 1] = [self._empty.copy()]
-            self._join(i, chosen)
+                self._clusters[chosen : chosen + 1] = [self._empty()]
+            self._put(i, chosen)
+            self._clusters[chosen] = self._kept(self._clusters[chosen].with_row(i, z, self._xi0), self.counts[chosen])
+        self._clusters = [cluster for cluster, count in zip(self._clusters, self.counts, strict=True) if count]
         self._close_gaps()
 
-    def _leave(self, i, slot):
-        self.counts[slot] -= 1
-        if self.counts[slot] == 0:
-            return
-        cluster, xi = self._clusters[slot], self._xi0 + (self.counts[slot] + 1)
-        gap = self._x[i] - cluster.mean
-        cluster.mean -= gap / (xi - 1.0)
-        if not cluster.turned(math.sqrt(xi / (xi - 1.0)) * gap, -1.0):
-            self._clusters[slot] = self._rebuilt(slot, i)
+    def _empty(self):
+        return FewRows.empty(self._x.shape[1]) if self._most_few else Factor.empty(self._x.shape[1])
 
-    def _join(self, i, slot):
+    def _opened(self, slot):
+        """What is kept by factors is made anew, so that rounding does not add up over sweeps."""
         cluster = self._clusters[slot]
-        xi = self._xi0 + (self.counts[slot] if slot < len(self.counts) else 0)
-        gap = self._x[i] - cluster.mean
-        cluster.mean += gap / (xi + 1.0)
-        cluster.turned(math.sqrt(xi / (xi + 1.0)) * gap, 1.0)
-        self._put(i, slot)
+        if isinstance(cluster, FewRows):
+            return cluster
+        members = np.flatnonzero(self.labels == slot)
+        if len(members) <= self._most_few:
+            cluster = FewRows.of(members, self._z, self._xi0)
+            if cluster.is_exact():
+                return cluster
+        return self._rebuilt(members)
 
-    def _rebuilt(self, slot, without):
-        members = self._x[(self.labels == slot) & (np.arange(len(self._x)) != without)]
-        count = float(self.counts[slot])
-        mean = np.add.accumulate(members)[-1] / count
-        B = self._B0.copy()
-        for row in members:
+    def _kept(self, cluster, count):
+        """As a factor once there are many rows."""
+        if isinstance(cluster, Factor) or (count <= self._most_few and cluster.is_exact()):
+            return cluster
+        factor = Factor.empty(self._x.shape[1])
+        for i in cluster.rows:
+            factor = factor.with_row(i, self._z[i], self._xi0)
+        return factor
+
+    def _without(self, i, slot):
+        cluster = self._clusters[slot]
+        if isinstance(cluster, FewRows):
+            return FewRows.of([row for row in cluster.rows if row != i], self._z, self._xi0)
+        smaller = cluster.without_row(self._z[i], self._xi0)
+        if smaller is None:
+            smaller = self._rebuilt(np.setdiff1d(np.flatnonzero(self.labels == slot), [i]))
+        return smaller
+
+    def _log_weights(self, i, log_alpha):
+        """Of all slots, and of a new cluster after them. A row that cannot stay where it is counted is taken out."""
+        z, left = self._z[i], self.labels[i]
+        self.counts[left] -= 1
+        own = self._log_weight_of_own(i, left) if self.counts[left] else -math.inf
+        log_weight = [
+            self._log_weight(cluster.half_log_det, count, cluster.sq_dist(z)) if count else -math.inf
+            for count, cluster in zip(self.counts.tolist(), self._clusters, strict=True)
+        ]
+        log_weight[left] = own
+        return [*log_weight, log_alpha + self._log_weight(0.0, 0, dot(z, z))]
+
+    def _log_weight_of_own(self, i, slot):
+        cluster, count = self._clusters[slot], int(self.counts[slot])
+        if isinstance(cluster, Factor):
+            xi = self._xi0 + (count + 1)
+            ratio, sq_dist = xi / (xi - 1.0), cluster.sq_dist(self._z[i])
+            share = 1.0 - ratio * sq_dist
+            if share > LEAST_SHARE:
+                half_log_det = cluster.half_log_det + 0.5 * math.log(share)
+                return self._log_weight(half_log_det, count, ratio * ratio * sq_dist / share)
+        cluster = self._clusters[slot] = self._without(i, slot)
+        return self._log_weight(cluster.half_log_det, count, cluster.sq_dist(self._z[i]))
+
+    def _rebuilt(self, members):
+        rows, count = self._z[members], float(len(members))
+        mean = np.add.accumulate(rows)[-1] / count
+        B = np.eye(rows.shape[1])
+        for row in rows:
             B += np.outer(row - mean, row - mean)
         xi = self._xi0 + count
         B += self._xi0 * count / xi * np.outer(mean, mean)
-        return _Posterior(mean * (count / xi), _factorised(B))
+        return Factor(mean * (count / xi), factorised(B), len(members))
 
-    def _log_weight(self, row, cluster, count, log_prior):
-        gap, sq_dist = row - cluster.mean, 0.0
-        for j, column in enumerate(cluster.columns):
-            solved = gap[j] / column[j]
-            gap[j + 1 :] -= solved * column[j + 1 :]
-            sq_dist += solved * solved
+    def _log_weight(self, half_log_det, count, sq_dist):
         xi, eta = self._xi0 + count, self._eta0 + count
-        at_centre = log_prior + (self._at_centre[count] - cluster.half_log_det)
-        return at_centre - 0.5 * (eta + 1.0) * math.log1p(sq_dist * (xi / (xi + 1.0)))
-
-
-class _Posterior:
-    """Mean (d,) of a cluster and B = LLᵀ, of which ``columns`` (d, d) holds L's columns as rows."""
-
-    def __init__(self, mean, columns):
-        self.mean, self.columns = mean, columns
-        self._take_log_det()
-
-    def copy(self):
-        return _Posterior(self.mean.copy(), self.columns.copy())
-
-    def turned(self, gap, sign):
-        """LLᵀ ± gap·gapᵀ in place, by rotations; False where subtracting leaves no positive pivot."""
-        for j, column in enumerate(self.columns):
-            pivot = column[j]
-            square = pivot * pivot + sign * (gap[j] * gap[j])
-            if not square > SINGULAR * (pivot * pivot):
-                return False
-            column[j] = math.sqrt(square)
-            c, s = column[j] / pivot, gap[j] / pivot
-            column[j + 1 :] = (column[j + 1 :] + sign * (s * gap[j + 1 :])) / c
-            gap[j + 1 :] = c * gap[j + 1 :] - s * column[j + 1 :]
-        self._take_log_det()
-        return True
-
-    def _take_log_det(self):
-        self.half_log_det = np.add.accumulate([math.log(pivot) for pivot in np.diag(self.columns)])[-1]
-
-
-def _factorised(B):
-    """Cholesky's factor by columns, a pivot raised where rounding leaves none; B is overwritten."""
-    columns, diagonal = np.zeros_like(B), np.diag(B).copy()
-    for j, column in enumerate(columns):
-        column[j] = math.sqrt(max(B[j, j], SINGULAR * diagonal[j]))
-        column[j + 1 :] = B[j, j + 1 :] / column[j]
-        B[j + 1 :, j + 1 :] -= np.outer(column[j + 1 :], column[j + 1 :])
-    return columns
+        at_centre = (math.log(count) if count else 0.0) + (self._at_centre[count] - half_log_det)
+        return at_centre - 0.5 * (eta + 1.0) * math.log(1.0 + sq_dist * (xi / (xi + 1.0)))

@@ -7,7 +7,7 @@
 namespace kfree {
 
 // A group holds LANES clusters: mean (d, LANES) and the columns of L (d, d, LANES), with d padded to whole blocks of
-// rows. Padding is the identity, which adds nothing to a distance.
+// rows. Padding is the identity, which adds nothing to a distance. A slot keeps its lane until all are cleared.
 class Bank {
  public:
   static constexpr int64_t LANES = 4, BLOCK = 4;
@@ -17,12 +17,17 @@ class Bank {
   void clear() {
     mean_.clear();
     factor_.clear();
+    slots_.clear();
+    lane_.clear();
   }
+
+  int64_t n_groups() const { return (n_lanes() + LANES - 1) / LANES; }
+  int64_t n_lanes() const { return static_cast<int64_t>(slots_.size()); }
+  int64_t slot(int64_t lane) const { return slots_[lane]; }
 
   // in mean (d,), factor (d, d) by columns.
   void put(int64_t slot, const std::vector<double>& mean, const std::vector<double>& factor) {
-    const int64_t group = slot / LANES, lane = slot % LANES;
-    if (static_cast<int64_t>(mean_.size()) <= group * padded_ * LANES) add_group();
+    const int64_t place = lane_of(slot), group = place / LANES, lane = place % LANES;
     for (int64_t t = 0; t < d_; ++t) mean_[(group * padded_ + t) * LANES + lane] = mean[t];
     for (int64_t j = 0; j < d_; ++j) {
       double* column = factor_.data() + (group * padded_ + j) * padded_ * LANES + lane;
@@ -61,6 +66,17 @@ class Bank {
   }
 
  private:
+  // A slot that has no lane yet gets the next one.
+  int64_t lane_of(int64_t slot) {
+    if (slot >= static_cast<int64_t>(lane_.size())) lane_.resize(slot + 1, -1);
+    if (lane_[slot] < 0) {
+      lane_[slot] = n_lanes();
+      slots_.push_back(slot);
+      if (lane_[slot] % LANES == 0) add_group();
+    }
+    return lane_[slot];
+  }
+
   static void subtract(double (&gap)[BLOCK][LANES], const double* solved, const double* column) {
     for (int64_t t = 0; t < BLOCK; ++t)
       for (int64_t l = 0; l < LANES; ++l) gap[t][l] -= solved[l] * column[t * LANES + l];
@@ -77,6 +93,7 @@ class Bank {
   int64_t d_, padded_;
   std::vector<double> row_, solved_;
   std::vector<double> mean_, factor_;
+  std::vector<int64_t> slots_, lane_;  // of each lane its slot, of each slot its lane or −1
 };
 
 }  // namespace kfree

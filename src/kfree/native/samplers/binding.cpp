@@ -74,7 +74,7 @@ void bind_samplers(nb::module_& m) {
              new (self) CollapsedChain(x.data(), n, d, label.data(), seed, std::move(prior));
            },
            "x"_a.noconvert(), "label"_a.noconvert(), "seed"_a, "xi0"_a, "eta0"_a, "B0"_a.noconvert(),
-           "at_centre"_a.noconvert(), nb::keep_alive<1, 2>())
+           "at_centre"_a.noconvert())
       .def("sweep", [](CollapsedChain& c, double log_alpha) { unlocked([&] { c.sweep(log_alpha); }); }, "log_alpha"_a);
   with_clusters(collapsed);
 }

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "samplers/bank.hpp"
+#include "samplers/factor.hpp"
+#include "samplers/few_rows.hpp"
 #include "samplers/random.hpp"
 #include "samplers/slots.hpp"
 
@@ -17,9 +19,11 @@ struct NormalWishart {
   std::vector<double> at_centre;  // (n + 1,): log predictive density at the mean of 0, …, n rows, but for −½·log det B
 };
 
+// Rows are seen as z = L0⁻¹x with B0 = L0L0ᵀ, where the prior's B0 is the identity. All densities lose the factor
+// det L0 by that, so the probabilities of labels stay as they are.
 class CollapsedChain {
  public:
-  // in x (n, d), kept by the caller; label (n,) without gaps.
+  // in x (n, d); label (n,) without gaps.
   CollapsedChain(const double* x, int64_t n, int64_t d, const int32_t* label, uint64_t seed, NormalWishart prior);
 
   // New labels row by row given all other labels.
@@ -29,10 +33,12 @@ class CollapsedChain {
   const std::vector<int64_t>& counts() const { return slots_.count; }
 
  private:
-  // Posterior of a cluster: mean m (d,), and B = LLᵀ with L kept by columns (d, d).
+  // Up to d / 4 rows are kept as vectors, more as Cholesky's factor; the other one is empty.
   struct Cluster {
-    std::vector<double> mean, factor;
-    double half_log_det = 0.0;
+    bool is_few;
+    FewRows few;
+    Factor factor;
+    double half_log_det() const { return is_few ? few.half_log_det : factor.half_log_det; }
   };
 
   // The density of a row in a cluster, log_prior included, as a function of the squared distance to its mean.
@@ -42,27 +48,31 @@ class CollapsedChain {
     double at(double sq_dist) const;
   };
 
+  const double* row(int64_t i) const { return z_.data() + i * padded_; }
+  void open_clusters();
+  void keep_few(int64_t slot);
   void rebuild(int64_t slot, int64_t without_row);
-  void factorise(Cluster& cluster, std::vector<double>& B);
+  double weigh_own(int64_t row, int64_t slot, bool& has_left);
   void weigh(int64_t row, int64_t left, double log_alpha);
+  void weigh_factors(int64_t row, int64_t left, double highest);
   void leave(int64_t row, int64_t slot);
   void join(int64_t row, int64_t slot);
-  bool turn(Cluster& cluster, double sign);
-  Density density(const Cluster& cluster, int64_t count, double log_prior) const;
-  double sq_dist(const double* row, const Cluster& cluster);
+  void close_gaps();
+  Density density(double half_log_det, int64_t count) const;
 
-  const double* x_;
-  int64_t n_, d_;
+  int64_t n_, d_, padded_, most_few_;
   Slots slots_;
   Random random_;
   NormalWishart prior_;
+  Factor no_rows_;
   Cluster empty_;
   std::vector<Cluster> clusters_;
   Cluster whole_;  // the cluster that a row has left, as it was
   Bank bank_;
+  std::vector<double> z_;          // (n, padded)
   std::vector<double> log_count_;  // of 0, …, n
   std::vector<double> new_;        // (n,): log predictive density of each row in a cluster of its own
-  std::vector<double> gap_, weight_;
+  std::vector<double> scratch_, weight_;
 };
 
 }  // namespace kfree
