@@ -164,6 +164,6 @@ def test_what_costs_least_is_tried_first(many, problem, monkeypatch):
     n_overlapping = int((np.triu(overlaps(state, engine, objective), 1) > OVERLAP).sum())
     assert len(merged) == (-(-state.n_clusters // 2) if many else n_overlapping)
     assert n_overlapping > 1
-    split = [new.cost for new in tried(Split(Halves()), problem, state, monkeypatch)]
+    split = [new.cost for new in tried(Split(Bisections()), problem, state, monkeypatch)]
     assert split == sorted(split)
     assert len(split) > 1

@@ -63,7 +63,8 @@ def _search(
     report: Callable[[Descent[HardClustering[S]]], None] | None,
 ) -> Descent[HardClustering[S]]:
     bisections: Bisections[S] = Bisections()
-    one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), SplitWithin(Bisections(patient=True), max_clusters)]
+    patiently: HardMove[S] = SplitWithin(Bisections(patient=True), max_clusters)
+    one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), patiently]
     at_once: list[HardMove[S]] = [Oversplit(bisections, max_clusters)]
     # Of many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
