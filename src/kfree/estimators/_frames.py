@@ -18,7 +18,7 @@ def require_computed(X):
 
 def require_distinct_names(X, name):
     """Raise if two columns of a frame have the same name, which libraries disagree about."""
-    places = {}
+    places: dict[object, list[str]] = {}
     for place, column in enumerate(column_names(X) or []):
         places.setdefault(column, []).append(str(place))
     shared = [f"{column!r} (columns {', '.join(at)})" for column, at in places.items() if len(at) > 1]
