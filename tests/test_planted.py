@@ -486,8 +486,8 @@ MISTAKES = {
     ),
     "the length of a centre is forgotten in feature space": (
         "engines/kernel/engine.py",
-        "+ DUAL.sq_norms(centres)[:, None])",
-        "+ 1.0)",
+        "DUAL.sq_norms(centres)[:, None] - 2 *",
+        "1.0 - 2 *",
         ["estimators/test_kernel.py", "linear_kernel_is_dp_means and sweep-0"],
     ),
     "eigenvalues just below lam count": (
@@ -555,6 +555,12 @@ MISTAKES = {
         "rate = prior.rate - math.log(rng.beta(alpha + 1, n_rows))",
         "rate = prior.rate",
         ["baselines/test_samplers.py", "alpha_and_sigma"],
+    ),
+    "k-means labels rows by the weights of clusters": (
+        "baselines/information.py",
+        "return costs.argmin(axis=1).astype(np.int32)",
+        "return super()._labels_by(costs)",
+        ["baselines/test_mixtures.py", "overlap and model0"],
     ),
     "soft labels have no entropy": (
         "baselines/variational.py",

@@ -179,7 +179,9 @@ class _Search:
 
     def _clusters(self, fit):
         n = np.bincount(fit.labels_, minlength=1).astype(np.float64)
-        return SphericalClusters(n[n > 0], self.rows.shape[1], fit.inertia_, _LEAST_VARIANCE * self.rows.var())
+        # About a row, so that large values without differences do not overflow.
+        variance = float((self.rows - self.rows[0]).var(axis=0).mean())
+        return SphericalClusters(n[n > 0], self.rows.shape[1], fit.inertia_, _LEAST_VARIANCE * variance)
 
     def _held_out(self, n_folds):
         folds = list(KFold(n_folds, shuffle=True, random_state=self.rng).split(self.rows))

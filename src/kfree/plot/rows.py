@@ -96,6 +96,8 @@ def voronoi(model, X, ax=None, *, feature_names=None):
 
 def _like(X, rows):
     """``rows`` with the column names of X, where it has any."""
+    if hasattr(type(X), "from_pydict"):  # pyarrow, whose ``columns`` are the values
+        return type(X).from_pydict(dict(zip(X.column_names, rows.T, strict=True)))
     columns = getattr(X, "columns", None)
     return rows if columns is None else type(X)({name: rows[:, j] for j, name in enumerate(columns)})
 
