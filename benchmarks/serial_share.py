@@ -15,7 +15,10 @@ from ratio import RESULTS
 from kfree.native import _core
 
 SIZES = [(200_000, 2, 100), (200_000, 16, 500), (100_000, 128, 1000), (50_000, 768, 1000), (312_320, 128, 1000)]
-N_CANDIDATES, N_CALLS = 8, 9
+N_CANDIDATES = 8
+# Calls of each pass: so many, and until they have taken so long together, because short calls show when other processes
+# have emptied the caches.
+N_CALLS, SECONDS = 9, 0.3
 
 
 def passes(n, d, k):
@@ -56,7 +59,7 @@ def passes(n, d, k):
 def measured(call):
     """Milliseconds of a call, and the share of them outside of parallel sections."""
     found = []
-    for _ in range(N_CALLS):
+    while len(found) < N_CALLS or sum(total for _, total in found) < 1e3 * SECONDS:
         inside, begin = _core.parallel_seconds(), time.thread_time()
         call()
         total = time.thread_time() - begin
