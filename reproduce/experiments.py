@@ -102,9 +102,9 @@ KW_FIGURE_5 = (
     "(multinomial ME + kd-trees): rows of counts are sparse, and boxes in many columns decide nothing."
 )
 OD_TABLES = (
-    "kfree's default is below the paper's best in every line. SD and SMD follow the printed algorithms, which leave "
-    "details open. OD and SD depend on the order of the rows: five in a full run, one in a quick one. Our seconds are "
-    "those of the processor."
+    "kfree's default is below the paper's best in every line run. SD and SMD follow the printed algorithms, which "
+    "leave details open. OD and SD depend on the order of the rows: five in a full run, one in a quick one. Our "
+    "seconds are those of the processor."
 )
 OD_TABLE_5 = (
     "BD and OD give the paper's numbers. SD and SMD as published end with other numbers, and mostly at a lower cost "
