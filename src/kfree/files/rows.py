@@ -197,7 +197,8 @@ def naming(path: str) -> Iterator[None]:
         if str(error).startswith(path):
             raise
         raise ValueError(
-            f"{path} cannot be read: {str(error).rstrip('.')}. Is the file complete, and of the format that its name says?"
+            f"{path} cannot be read: {str(error).rstrip('.')}. Is the file complete, and of the format that its name "
+            "says?"
         ) from error
 
 
