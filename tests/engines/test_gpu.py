@@ -172,6 +172,28 @@ def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, parts):
         np.testing.assert_array_equal(mine, reference)
 
 
+def test_an_interrupted_pass_leaves_nothing_behind(monkeypatch):
+    from kfree.engines.gpu.history import History
+    from kfree.engines.gpu.part_sums import PartSums
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    X, *_ = rows_and_sites((300, 13, 12), "float32")
+    ours, theirs = (open_engine(name, X) for name in ("gpu", "native"))
+    sites = Sites.of(greedy_k_means_plus_plus(theirs, 6, np.random.RandomState(0)))
+    ours.nearest(sites)
+    for place, step in ((History, "_revisited"), (PartSums, "_totals_of_pass")):
+        sites = sites.moved(sites.centres + 0.02 * np.arange(6)[:, None])
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(place, step, interrupted)
+            ours.nearest(sites)
+        mine, reference = (engine.nearest(sites) for engine in (ours, theirs))
+        np.testing.assert_array_equal(ours.labels(mine.assignment), theirs.labels(reference.assignment))
+        np.testing.assert_array_equal(mine.stats.sum, reference.stats.sum)
+        np.testing.assert_array_equal(mine.stats.sse, reference.stats.sse)
+
+
 def test_sums_follow_the_tree_of_blocks():
     """Some rows of five blocks, of which one is not full: groups of blocks must not change a bit."""
     from kfree.engines.gpu import sums

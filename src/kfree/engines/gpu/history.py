@@ -17,15 +17,18 @@ from kfree.engines.gpu.rows import DeviceRows
 
 # A pass begins anew if more than this share of so many rows is in doubt.
 _MOST_IN_DOUBT, _SAMPLE = 0.25, 4096
+_NONE: Index = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Found:
-    """Labels and squared distances of all rows, and what is known to be as it was in the pass before.
+    """Labels and squared distances of all rows in a pass, and what is known to be as it was in the pass before.
 
-    ``changed`` (k,) are clusters with other rows or another centre, None if all may have changed. ``same``: none has.
+    ``number`` counts passes. ``changed`` (k,) are clusters with other rows or another centre, None if all may have
+    changed. ``same``: none has.
     """
 
+    number: int
     labels: torch.Tensor
     sq_dist: torch.Tensor
     changed: torch.Tensor | None = None
@@ -40,19 +43,19 @@ class History:
     """
 
     def __init__(self, rows: DeviceRows):
-        self._rows = rows
-        self._uids: Index = np.empty(0, dtype=np.int64)
+        self._rows, self._n_passes = rows, 0
+        self._uids = _NONE
 
     def nearest(self, uids: Index, centres: torch.Tensor) -> Found:
         """The nearest site of every row. Labels stay as they are; distances are overwritten by the next pass."""
-        found = None
-        if len(uids) > 1 and np.array_equal(uids, self._uids):
-            found = self._again(centres)
-        else:
-            self._centres = centres.clone()
+        is_known = len(uids) > 1 and np.array_equal(uids, self._uids)
+        # An interrupt must not leave a history of which one part is of this pass, and another of the last.
+        self._uids, self._n_passes = _NONE, self._n_passes + 1
+        found = self._again(centres) if is_known else None
         if found is None:
             labels, self._at_least = nearest(self._rows, centres)
-            found = Found(labels, canonical.distances_to_own(self._rows, None, labels, centres))
+            sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
+            self._centres, found = centres.clone(), Found(self._n_passes, labels, sq_dist)
         self._uids, self._labels, self._sq_dist = uids, found.labels, found.sq_dist
         return found
 
@@ -66,7 +69,7 @@ class History:
             return None
         doubtful, same = self._revisited(centres, moved, fastest)
         if not len(doubtful):
-            return Found(self._labels, self._sq_dist, moved > 0, same)
+            return Found(self._n_passes, self._labels, self._sq_dist, moved > 0, same)
         labels = self._labels.clone()
         labels[doubtful], self._at_least[doubtful] = nearest(self._rows, centres, doubtful)
         movers = doubtful[labels[doubtful] != self._labels[doubtful]]
@@ -74,7 +77,7 @@ class History:
         changed = moved > 0
         changed[self._labels[movers]] = True
         changed[labels[movers]] = True
-        return Found(labels, self._sq_dist, changed)
+        return Found(self._n_passes, labels, self._sq_dist, changed)
 
     def _share_in_doubt(self, moved: torch.Tensor, fastest: torch.Tensor) -> float:
         """Of a sample of rows, those of which the moves alone leave open whether they keep their cluster."""

@@ -19,18 +19,21 @@ class PartSums:
     def __init__(self, rows: DeviceRows, weight: torch.Tensor | None, first_block: int, alone: bool, is_last: bool):
         self._rows, self._weight, self._first_block = rows, weight, first_block
         self._alone, self._is_last, self._arrays = alone, is_last, TorchArrays(rows.device)
+        # The pass that the last totals are of; an interrupted one has none.
+        self._number = -1
 
     def of_pass(self, found: Found, k: int) -> Partial:
         """Statistics of a pass; clusters with the rows and the centre of the pass before keep theirs."""
         if not self._alone:
             return self.of(None, found.labels, self._weight, found.sq_dist, k)
-        if not found.same:
+        if not (found.same and found.number == self._number + 1):
             self._totals = self._totals_of_pass(found, k)
             self._on_host = self._arrays.to_numpy(self._totals)
+        self._number = found.number
         return Whole(Stats(*_statistics(self._on_host)))
 
     def _totals_of_pass(self, found: Found, k: int) -> torch.Tensor:
-        if found.changed is not None:
+        if found.changed is not None and found.number == self._number + 1:
             rows = torch.nonzero(found.changed[found.labels])[:, 0]
             if 2 * len(rows) < self._rows.n_rows:
                 weight = None if self._weight is None else self._weight[rows]
