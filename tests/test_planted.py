@@ -78,8 +78,8 @@ MISTAKES = {
     ),
     "rows of a file after the first chunk are those of the first": (
         "files/chunks.py",
-        "batch[column][taken + first : taken + last]",
-        "batch[column][first:last]",
+        "np.asarray(column[taken : taken + n], dtype)",
+        "np.asarray(column[:n], dtype)",
         ["files/test_formats.py", "written and csv and one"],
     ),
     "a file that changed is read": (
