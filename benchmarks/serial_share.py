@@ -6,11 +6,10 @@ them if no sizes were named; the aim is 2 %.
 """
 
 import argparse
-import platform
 import time
 
 import numpy as np
-from ratio import RESULTS
+from ratio import RESULTS, commit, processor
 
 from kfree.native import _core
 
@@ -74,7 +73,7 @@ def line(n, d, k, name, total, share):
 
 def kept(lines):
     """The table of all sizes."""
-    head = f"One thread of {platform.machine()}: the time of a call, and the share of it outside of parallel sections."
+    head = f"{commit()}, one thread of {processor()}: the time of a call, and the share of it outside of parallel sections."
     return "\n".join([head, "", "| rows, sites | pass | ms | serial |", "|---|---|---|---|", *lines, ""])
 
 
