@@ -73,7 +73,8 @@ def line(n, d, k, name, total, share):
 
 def kept(lines):
     """The table of all sizes."""
-    head = f"{commit()}, one thread of {processor()}: the time of a call, and the share of it outside of parallel sections."
+    where = f"{commit()}, one thread of {processor()}"
+    head = f"{where}: the time of a call, and the share of it outside of parallel sections."
     return "\n".join([head, "", "| rows, sites | pass | ms | serial |", "|---|---|---|---|", *lines, ""])
 
 
