@@ -115,7 +115,9 @@ class PieceAssignment {
   void sort_out(int64_t row) {
     const int32_t label = label_[row];
     const double sq_dist = sq_dist_[row], lower = bounds_.lower(row, label);
-    if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
+    if (bounds_.fastest().id.empty())
+      unknown_.push_back(row);  // none is set apart; a bound too small to be relied on may seem to exceed the distance
+    else if (bounds_.exceeds(bounds_.lower_of_slow(row), sq_dist))
       doubtful_.push_back(row);
     else if (bounds_.exceeds(lower, sq_dist))
       bounds_.keep(row, label, lower);
