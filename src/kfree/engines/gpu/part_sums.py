@@ -33,13 +33,18 @@ class PartSums:
         return Whole(Stats(*_statistics(self._on_host)))
 
     def _totals_of_pass(self, found: Found, k: int) -> torch.Tensor:
-        if found.changed is not None and found.number == self._number + 1:
-            rows = torch.nonzero(found.changed[found.labels])[:, 0]
-            if 2 * len(rows) < self._rows.n_rows:
-                weight = None if self._weight is None else self._weight[rows]
-                of_changed = self._sums(rows, found.labels[rows], weight, found.sq_dist[rows], k)
-                return torch.where(found.changed[:, None], of_changed, self._totals)
-        return self._sums(None, found.labels, self._weight, found.sq_dist, k)
+        rows, changed = None, found.changed
+        if changed is not None and found.number == self._number + 1:
+            listed = torch.nonzero(changed[found.labels])[:, 0]
+            rows = listed if 2 * len(listed) < self._rows.n_rows else None
+        places = slice(None) if rows is None else rows
+        weight = None if self._weight is None else self._weight[places]
+        segments, _ = self.segments(rows, found.labels[places], k)
+        groups = segments.sums(weight, _counting(weight, found.sq_dist[places]))
+        totals = sums.total(groups, segments.first_group)
+        if changed is None or rows is None:
+            return totals
+        return torch.where(changed[:, None], totals, self._totals)
 
     def of(
         self,
@@ -50,24 +55,12 @@ class PartSums:
         k: int,
     ) -> Partial:
         """Statistics of rows, all or listed; sse is not defined without distances."""
-        if self._alone:
-            totals = self._sums(rows, labels, coefficient, sq_dist, k)
-            return Whole(Stats(*_statistics(self._arrays.to_numpy(totals))))
         segments, levels = self.segments(rows, labels, k)
-        found = self.by_node(segments, levels, (segments.sums(coefficient, _counting(coefficient, sq_dist)),))
+        groups = segments.sums(coefficient, _counting(coefficient, sq_dist))
+        if self._alone:
+            return Whole(Stats(*_statistics(self._arrays.to_numpy(sums.total(groups, segments.first_group)))))
+        found = self.by_node(segments, levels, (groups,))
         return Piece(NodeSums(found.nodes, _statistics(found.sums[0])))
-
-    def _sums(
-        self,
-        rows: torch.Tensor | None,
-        labels: torch.Tensor,
-        coefficient: torch.Tensor | None,
-        sq_dist: torch.Tensor | None,
-        k: int,
-    ) -> torch.Tensor:
-        """The columns (k, d + 2) that are summed together, over all blocks."""
-        segments, _ = self.segments(rows, labels, k)
-        return sums.total(segments.sums(coefficient, _counting(coefficient, sq_dist)), segments.first_group)
 
     def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> tuple[sums.Segments, int]:
         levels = sums.levels_for(self._rows.n_rows, self._first_block, self._is_last, k)
