@@ -164,7 +164,7 @@ def fit_row(case, model, X, note):
     for name, engine in (("kfree", "gpu"), ("kfree on the CPU", "native")):
         fitted = model(engine)
         if engine == "gpu":
-            model(engine).fit(X[:200_000])  # compiles
+            model(engine).fit(X)  # compiles; Triton keeps the kernels on disk
         started = time.perf_counter()
         found[name] = fitted.fit(X)
         row.seconds[name] = time.perf_counter() - started

@@ -40,8 +40,8 @@ MISTAKES = {
     ),
     "clusters that rows have left keep their sums": (
         "engines/gpu/history.py",
-        "        changed[self._labels[movers]] = True\n",
-        "        changed[:] = False\n",
+        "            changed[before[now != before]] = True\n",
+        "            changed[:] = False\n",
         ["engines/test_gpu.py", "moving_sites"],
     ),
 }

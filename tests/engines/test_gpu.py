@@ -155,12 +155,16 @@ def iterations_of(engine, sites, n_iter):
         sites = sites.moved(centres)
 
 
+@pytest.mark.parametrize("few_rows", [0, 1 << 20], ids=["started one by one", "recorded"])
 @pytest.mark.parametrize("parts", ["one part", "two parts"])
 @pytest.mark.parametrize("kind", ["float32", "weights, some zero", "cosine"])
-def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, parts):
+def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, parts, few_rows, monkeypatch):
+    from kfree.engines.gpu import recorded
+
     shape = (300, 13, 12) if IS_INTERPRETED else (200_000, 16, 30)
-    if IS_INTERPRETED and (kind, parts) != ("weights, some zero", "one part"):
+    if IS_INTERPRETED and (kind, parts, few_rows) != ("weights, some zero", "one part", 0):
         pytest.skip("interpreted kernels are slow")
+    monkeypatch.setattr(recorded, "FEW_ROWS", few_rows)
     X, weight, unit, _ = rows_and_sites(shape, kind)
     begins = [0] if parts == "one part" else [0, _core.BLOCK]
     ours = open_engine("gpu", X, weight=weight, unit=unit, parts=begins)
@@ -183,7 +187,7 @@ def test_an_interrupted_pass_leaves_nothing_behind(monkeypatch):
     ours, theirs = (open_engine(name, X) for name in ("gpu", "native"))
     sites = Sites.of(greedy_k_means_plus_plus(theirs, 6, np.random.RandomState(0)))
     ours.nearest(sites)
-    for place, step in ((History, "_revisited"), (PartSums, "_totals_of_pass")):
+    for place, step in ((History, "_again"), (PartSums, "_totals_of_pass")):
         sites = sites.moved(sites.centres + 0.02 * np.arange(6)[:, None])
         with monkeypatch.context() as patch:
             patch.setattr(place, step, interrupted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,10 @@ class TorchArrays:
         here = torch.from_numpy(np.require(array, requirements=["C", "W"]))
         if self.device.type == "cpu" or here.nbytes > _MOST_LOCKED:
             return here.to(self.device)
-        return here.pin_memory().to(self.device, non_blocking=True)
+        locked = torch.empty(here.shape, dtype=here.dtype, pin_memory=True)
+        # Torch would start threads for the copy, which take longer than it.
+        locked.numpy()[...] = array
+        return locked.to(self.device, non_blocking=True)
 
     def to_numpy(self, array: torch.Tensor) -> NDArray[Any]:
         if array.device.type == "cpu" or array.nbytes > _MOST_LOCKED:
@@ -46,6 +50,12 @@ class TorchArrays:
         here.copy_(array, non_blocking=True)
         torch.cuda.current_stream(array.device).synchronize()
         return np.asarray(here.numpy())
+
+    def all_to_numpy(self, *arrays: torch.Tensor) -> Iterator[NDArray[Any]]:
+        """Arrays of one type, copied at once."""
+        ends = np.cumsum([array.numel() for array in arrays])
+        pieces = np.split(self.to_numpy(torch.cat([array.reshape(-1) for array in arrays])), ends[:-1])
+        return (piece.reshape(tuple(array.shape)) for piece, array in zip(pieces, arrays, strict=True))
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()

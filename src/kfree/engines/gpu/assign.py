@@ -13,15 +13,19 @@ FEW_PRODUCTS = 64
 
 
 def nearest(
-    rows: DeviceRows, centres: torch.Tensor, listed: torch.Tensor | None = None, own: torch.Tensor | None = None
+    rows: DeviceRows,
+    centres: torch.Tensor,
+    listed: torch.Tensor | None = None,
+    own: torch.Tensor | None = None,
+    out: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The nearest centre of rows, all or ``listed``, the first one on ties, and none that ``own`` names.
 
     Also a lower bound of the distance to every other centre, zero where nothing is known.
     """
     n_items, k = rows.n_rows if listed is None else len(listed), len(centres)
-    labels = torch.zeros(n_items, dtype=torch.int32, device=rows.device)
-    at_least = torch.zeros(n_items, dtype=torch.float32, device=rows.device)
+    labels, at_least = out or (torch.empty(n_items, dtype=t, device=rows.device) for t in (torch.int32, torch.float32))
+    labels.zero_(), at_least.zero_()
     if n_items == 0 or k == 1:
         return labels, at_least
     if k * rows.n_features <= FEW_PRODUCTS or not rows.rankable:

@@ -11,10 +11,14 @@ from kfree.engines.gpu.rows import DeviceRows
 
 
 def distances_to_own(
-    rows: DeviceRows, listed: torch.Tensor | None, labels: torch.Tensor, centres: torch.Tensor
+    rows: DeviceRows,
+    listed: torch.Tensor | None,
+    labels: torch.Tensor,
+    centres: torch.Tensor,
+    out: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Canonical squared distances of rows, all or ``listed``, to the centres that ``labels`` name."""
-    sq_dist = torch.empty(len(labels), dtype=torch.float64, device=rows.device)
+    sq_dist = torch.empty(len(labels), dtype=torch.float64, device=rows.device) if out is None else out
     if len(labels):
         block = 64 if rows.n_features > 32 else 128
         distances.distances_to_own[(triton.cdiv(len(labels), block),)](
@@ -45,7 +49,7 @@ def join_nearer(
     excluded sites, and a site may only be joined by rows that are visited after ``born_after``.
     """
     if n_items is None:
-        n_items = torch.tensor([len(labels)], device=rows.device)
+        n_items = torch.full((1,), len(labels), device=rows.device)
     nobody = labels
     distances.nearest_of_all[(n_programs(rows.device),)](
         rows.X, or_other(listed, nobody), or_other(items, nobody), n_items, or_other(own, nobody),

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 import triton
 
-from kfree.core.stats import Index
+from kfree.core.stats import Floats, Index
 from kfree.engines.gpu import canonical
 from kfree.engines.gpu.assign import nearest
 from kfree.engines.gpu.device import EXACT
 from kfree.engines.gpu.kernels import revisit
+from kfree.engines.gpu.recorded import Recorded
 from kfree.engines.gpu.rows import DeviceRows
 
 # A pass begins anew if more than this share of so many rows is in doubt.
 _MOST_IN_DOUBT, _SAMPLE = 0.25, 4096
+# So many products of coordinates take less time than it takes to start kernels for some of the rows.
+_FEW_PRODUCTS = 1 << 36
+# Passes that are ranked at once after one for which the history was in vain.
+_LONGEST_WAIT = 4
 _NONE: Index = np.empty(0, dtype=np.int64)
 
 
@@ -25,7 +31,7 @@ class Found:
     """Labels and squared distances of all rows in a pass, and what is known to be as it was in the pass before.
 
     ``number`` counts passes. ``changed`` (k,) are clusters with other rows or another centre, None if all may have
-    changed. ``same``: none has.
+    changed. ``same``: none has. Tensors are overwritten by the next pass.
     """
 
     number: int
@@ -45,66 +51,102 @@ class History:
     def __init__(self, rows: DeviceRows):
         self._rows, self._n_passes = rows, 0
         self._uids = _NONE
+        self._shape: tuple[int, ...] = (0, 0)
+        self._wait, self._next_try = 0, 0
 
-    def nearest(self, uids: Index, centres: torch.Tensor) -> Found:
-        """The nearest site of every row. Labels stay as they are; distances are overwritten by the next pass."""
-        is_known = len(uids) > 1 and np.array_equal(uids, self._uids)
+    def nearest(self, uids: Index, centres: Floats) -> Found:
+        """The nearest site of every row."""
+        is_known = len(uids) > 1 and np.array_equal(uids, self._uids) and self._n_passes >= self._next_try
         # An interrupt must not leave a history of which one part is of this pass, and another of the last.
         self._uids, self._n_passes = _NONE, self._n_passes + 1
-        found = self._again(centres) if is_known else None
+        if self._shape != centres.shape:
+            self._make_room(centres.shape)
+        # What the last pass copied from there has arrived: its results have.
+        self._on_host.numpy()[...] = centres
+        self._centres.copy_(self._on_host, non_blocking=True)
+        found = self._again() if is_known else None
         if found is None:
-            labels, self._at_least = nearest(self._rows, centres)
-            sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
-            self._centres, found = centres.clone(), Found(self._n_passes, labels, sq_dist)
-        self._uids, self._labels, self._sq_dist = uids, found.labels, found.sq_dist
+            self._anew()
+            found = Found(self._n_passes, self._labels, self._sq_dist)
+        self._uids = uids
         return found
 
-    def _again(self, centres: torch.Tensor) -> Found | None:
+    def _make_room(self, shape: tuple[int, ...]) -> None:
+        """Tensors for so many sites. Those of all rows are made once."""
+        device, n_rows = self._rows.device, self._rows.n_rows
+        if self._shape == (0, 0):
+            self._labels = torch.empty(n_rows, dtype=torch.int32, device=device)
+            self._sq_dist = torch.empty(n_rows, dtype=torch.float64, device=device)
+            self._at_least = torch.empty(n_rows, dtype=torch.float32, device=device)
+        self._shape = shape
+        self._on_host = torch.empty(shape, dtype=torch.float64, pin_memory=device.type == "cuda")
+        self._centres, self._last = (torch.empty(shape, dtype=torch.float64, device=device) for _ in range(2))
+        self._anew = Recorded(self._ranked, self._rows.X)
+        self._revisit = Recorded(self._revisited, self._rows.X)
+
+    def _ranked(self) -> None:
+        """All rows are compared with all sites."""
+        nearest(self._rows, self._centres, out=(self._labels, self._at_least))
+        canonical.distances_to_own(self._rows, None, self._labels, self._centres, out=self._sq_dist)
+        self._last.copy_(self._centres)
+
+    def _again(self) -> Found | None:
         """A pass over the same sites, moved; None if many rows would have to be ranked."""
-        k, d = centres.shape
-        moved = torch.empty(k, dtype=torch.float32, device=centres.device)
-        revisit.moves[(k,)](centres, self._centres, moved, d, BLOCK_COLUMNS=128, num_warps=1)
-        fastest = torch.topk(moved, 2).indices
-        if self._share_in_doubt(moved, fastest) > _MOST_IN_DOUBT:
+        rows, labels = self._rows, self._labels
+        moved, doubtful, counts = self._revisit()
+        n_sampled, n_doubtful, n_stale = counts.tolist()
+        if n_sampled > self._most_in_doubt or (n_doubtful and self._few_products):
+            self._wait = min(2 * self._wait + 1, _LONGEST_WAIT) if self._few_products else 0
+            self._next_try = self._n_passes + self._wait
             return None
-        doubtful, same = self._revisited(centres, moved, fastest)
-        if not len(doubtful):
-            return Found(self._n_passes, self._labels, self._sq_dist, moved > 0, same)
-        labels = self._labels.clone()
-        labels[doubtful], self._at_least[doubtful] = nearest(self._rows, centres, doubtful)
-        movers = doubtful[labels[doubtful] != self._labels[doubtful]]
-        self._sq_dist[movers] = canonical.distances_to_own(self._rows, movers, labels[movers], centres)
+        self._wait = 0
         changed = moved > 0
-        changed[self._labels[movers]] = True
-        changed[labels[movers]] = True
-        return Found(self._n_passes, labels, self._sq_dist, changed)
+        if n_doubtful:
+            listed = doubtful[:n_doubtful]
+            before = labels[listed]
+            now, self._at_least[listed] = nearest(rows, self._centres, listed)
+            labels[listed] = now
+            movers = listed[now != before]
+            self._sq_dist[movers] = canonical.distances_to_own(rows, movers, labels[movers], self._centres)
+            changed[before[now != before]] = True
+            changed[labels[movers]] = True
+        return Found(self._n_passes, labels, self._sq_dist, changed, n_doubtful == n_stale == 0)
 
-    def _share_in_doubt(self, moved: torch.Tensor, fastest: torch.Tensor) -> float:
-        """Of a sample of rows, those of which the moves alone leave open whether they keep their cluster."""
-        n_rows, block = self._rows.n_rows, 256
-        step = max(1, n_rows // _SAMPLE)
-        n_sampled = triton.cdiv(n_rows, step)
-        count = torch.zeros(1, dtype=torch.int32, device=self._rows.device)
-        revisit.count_doubtful[(triton.cdiv(n_sampled, block),)](
-            self._labels, self._sq_dist, self._at_least, moved, fastest, count, n_rows, step, BLOCK_ROWS=block
-        )
-        return float(int(count) / n_sampled)
+    @property
+    def _few_products(self) -> bool:
+        return self._anew.is_replayed and self._rows.n_rows * math.prod(self._shape) <= _FEW_PRODUCTS
 
-    def _revisited(
-        self, centres: torch.Tensor, moved: torch.Tensor, fastest: torch.Tensor
-    ) -> tuple[torch.Tensor, bool]:
-        """The rows that must be ranked again, and whether no site of a row has moved.
+    @property
+    def _step(self) -> int:
+        """Every so many rows one is sampled."""
+        return max(1, self._rows.n_rows // _SAMPLE)
 
-        Distances and bounds are brought up to date.
+    @property
+    def _most_in_doubt(self) -> int:
+        return int(_MOST_IN_DOUBT * triton.cdiv(self._rows.n_rows, self._step))
+
+    def _revisited(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """How far sites have moved (k,), rows that must be ranked again, listed first, and counts (3,).
+
+        Distances and bounds are brought up to date, unless the sample has too many rows in doubt. Counts are the rows
+        of the sample of which moves alone leave open whether they keep their cluster, the listed rows, and programs
+        with rows whose site has moved.
         """
-        rows = self._rows
+        rows, (k, d) = self._rows, self._shape
+        moved = torch.empty(k, dtype=torch.float32, device=rows.device)
+        revisit.moves[(k,)](self._centres, self._last, moved, d, BLOCK_COLUMNS=128, num_warps=1)
+        fastest = torch.topk(moved, 2).indices
+        counts = torch.zeros(3, dtype=torch.int32, device=rows.device)
+        state = self._labels, self._sq_dist, self._at_least, moved, fastest
+        n_sampled, at_once = triton.cdiv(rows.n_rows, self._step), 256
+        revisit.count_doubtful[(triton.cdiv(n_sampled, at_once),)](
+            *state, counts, rows.n_rows, self._step, BLOCK_ROWS=at_once
+        )
         doubtful = torch.empty(rows.n_rows, dtype=torch.int64, device=rows.device)
-        counts = torch.zeros(2, dtype=torch.int32, device=rows.device)
         block = 64 if rows.n_features > 32 else 128
         revisit.revisit[(triton.cdiv(rows.n_rows, block),)](
-            rows.X, self._labels, centres, moved, fastest, self._sq_dist, self._at_least, doubtful, counts,
+            rows.X, self._centres, *state, doubtful, counts, self._most_in_doubt,
             rows.anchor, rows.shift, rows.lengths, rows.n_rows, rows.n_features, *rows.strides,
             UNIT=rows.unit, BLOCK_ROWS=block, num_warps=4, **EXACT,
         )  # fmt: skip
-        n_doubtful, n_moved = counts.tolist()
-        return doubtful[:n_doubtful], n_moved == 0
+        return moved, doubtful, counts

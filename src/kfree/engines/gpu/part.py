@@ -64,12 +64,13 @@ class GpuPart(InMemoryPart):
         require_directions(self.arrays.to_numpy(self._rows.lengths))
 
     def assign(self, sites: Sites, lam: float) -> tuple[torch.Tensor, torch.Tensor, Partial, torch.Tensor | None]:
-        centres, k = self.arrays.of(sites.centres), len(sites.centres)
+        k = len(sites.centres)
         self.n_distances += self.n_rows * k
         if lam == np.inf:
-            found = self._history.nearest(sites.uids, centres)
-            return found.labels, found.sq_dist, self._sums.of_pass(found, k), None
+            found = self._history.nearest(sites.uids, sites.centres)
+            return found.labels.clone(), found.sq_dist, self._sums.of_pass(found, k), None
         # A sweep goes on with labels and distances in place, so that no history can be kept of them.
+        centres = self.arrays.of(sites.centres)
         labels, _ = nearest(self._rows, centres)
         sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
         return labels, sq_dist, self.stats_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam

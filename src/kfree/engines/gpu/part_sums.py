@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
 
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Stats
 from kfree.core.sum_tree import nodes_covering
 from kfree.engines.gpu import sums
 from kfree.engines.gpu.arrays import TorchArrays
 from kfree.engines.gpu.history import Found
+from kfree.engines.gpu.recorded import Recorded
 from kfree.engines.gpu.rows import DeviceRows
 from kfree.engines.parts import NodeSums, Partial, Piece, Whole
 
@@ -20,31 +24,44 @@ class PartSums:
         self._rows, self._weight, self._first_block = rows, weight, first_block
         self._alone, self._is_last, self._arrays = alone, is_last, TorchArrays(rows.device)
         # The pass that the last totals are of; an interrupted one has none.
-        self._number = -1
+        self._number, self._k = -1, 0
 
     def of_pass(self, found: Found, k: int) -> Partial:
         """Statistics of a pass; clusters with the rows and the centre of the pass before keep theirs."""
         if not self._alone:
             return self.of(None, found.labels, self._weight, found.sq_dist, k)
-        if not (found.same and found.number == self._number + 1):
-            self._totals = self._totals_of_pass(found, k)
-            self._on_host = self._arrays.to_numpy(self._totals)
+        follows, self._number = found.number == self._number + 1, -1
+        if not (found.same and follows):
+            self._totals = self._totals_of_pass(found, k, follows)
+            self._stats = self._whole(self._totals)
         self._number = found.number
-        return Whole(Stats(*_statistics(self._on_host)))
+        return self._stats
 
-    def _totals_of_pass(self, found: Found, k: int) -> torch.Tensor:
-        rows, changed = None, found.changed
-        if changed is not None and found.number == self._number + 1:
-            listed = torch.nonzero(changed[found.labels])[:, 0]
-            rows = listed if 2 * len(listed) < self._rows.n_rows else None
-        places = slice(None) if rows is None else rows
-        weight = None if self._weight is None else self._weight[places]
-        segments, _ = self.segments(rows, found.labels[places], k)
-        groups = segments.sums(weight, _counting(weight, found.sq_dist[places]))
-        totals = sums.total(groups, segments.first_group)
-        if changed is None or rows is None:
-            return totals
+    def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
+        if self._k != k:
+            weight, labels, sq_dist = self._weight, found.labels, found.sq_dist
+            self._k, self._of_all = k, Recorded(lambda: self._totals_of(None, labels, weight, sq_dist, k), self._rows.X)
+        changed = found.changed
+        if changed is None or not follows or self._of_all.is_replayed:
+            return self._of_all()
+        rows = torch.nonzero(changed[found.labels])[:, 0]
+        if 2 * len(rows) >= self._rows.n_rows:
+            return self._of_all()
+        weight = None if self._weight is None else self._weight[rows]
+        totals = self._totals_of(rows, found.labels[rows], weight, found.sq_dist[rows], k)
         return torch.where(changed[:, None], totals, self._totals)
+
+    def _totals_of(
+        self,
+        rows: torch.Tensor | None,
+        labels: torch.Tensor,
+        coefficient: torch.Tensor | None,
+        sq_dist: torch.Tensor | None,
+        k: int,
+    ) -> torch.Tensor:
+        """Sums (k, d + 2) over all blocks."""
+        segments, _ = self.segments(rows, labels, k)
+        return sums.total(segments.sums(coefficient, _counting(coefficient, sq_dist)), segments.first_group)
 
     def of(
         self,
@@ -55,12 +72,15 @@ class PartSums:
         k: int,
     ) -> Partial:
         """Statistics of rows, all or listed; sse is not defined without distances."""
+        if self._alone:
+            return self._whole(self._totals_of(rows, labels, coefficient, sq_dist, k))
         segments, levels = self.segments(rows, labels, k)
         groups = segments.sums(coefficient, _counting(coefficient, sq_dist))
-        if self._alone:
-            return Whole(Stats(*_statistics(self._arrays.to_numpy(sums.total(groups, segments.first_group)))))
         found = self.by_node(segments, levels, (groups,))
-        return Piece(NodeSums(found.nodes, _statistics(found.sums[0])))
+        return Piece(NodeSums(found.nodes, tuple(np.ascontiguousarray(one) for one in _apart(found.sums[0]))))
+
+    def _whole(self, totals: torch.Tensor) -> Whole:
+        return Whole(Stats(*self._arrays.all_to_numpy(*_apart(totals))))
 
     def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> tuple[sums.Segments, int]:
         levels = sums.levels_for(self._rows.n_rows, self._first_block, self._is_last, k)
@@ -81,7 +101,6 @@ def _counting(coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None) ->
     return torch.where(coefficient != 0, sq_dist, 0.0)
 
 
-def _statistics(sums: Floats) -> tuple[Floats, Floats, Floats]:
+def _apart(sums: Any) -> tuple[Any, Any, Any]:
     """Weights, sums and sse from the columns (…, d + 2) that are summed together."""
-    weights, coordinates, sse = (part.copy() for part in (sums[..., -1], sums[..., :-2], sums[..., -2]))
-    return weights, coordinates, sse
+    return sums[..., -1], sums[..., :-2], sums[..., -2]

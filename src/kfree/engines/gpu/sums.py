@@ -14,10 +14,10 @@ from kfree.engines.gpu.rows import DeviceRows
 
 BLOCK = 1 << sums.BLOCK_BITS.value
 LEVELS = sums.LEVELS.value
-# So many segments keep all processors of a large GPU busy.
-ENOUGH = 4096
-# Rows that are loaded before they are added.
-ABREAST = 4
+# So many segments keep all processors of a large GPU busy. One with more rows on average would take too long.
+ENOUGH, MOST_ROWS = 16384, 512
+# Columns that a warp adds at most.
+MOST_COLUMNS = 64
 
 
 class Segments:
@@ -56,32 +56,27 @@ class Segments:
         rows, d = self._rows, self._rows.n_features
         out = torch.empty((self.n_groups, self._k, d + 2), dtype=torch.float64, device=rows.device)
         nothing = rows.shift
-        for first_column, columns in _tiles(d if scalars_only else 0, d + 2):
-            sums.segment_sums[(self._k * self.n_groups,)](
-                rows.X, self._order, self._row_numbers, nothing if coefficient is None else coefficient,
-                nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
-                rows.lengths, self.n_groups, self._k, d, *rows.strides, self._first_block, first_column,
-                LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
-                UNIT=rows.unit, COLUMNS=columns, ABREAST=ABREAST, num_warps=columns // 32, **EXACT,
-            )  # fmt: skip
+        first = d if scalars_only else 0
+        columns = min(MOST_COLUMNS, max(32, triton.next_power_of_2(d + 2 - first)))
+        sums.segment_sums[(self._k * self.n_groups, triton.cdiv(d + 2 - first, columns))](
+            rows.X, self._order, self._row_numbers, nothing if coefficient is None else coefficient,
+            nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
+            rows.lengths, self.n_groups, self._k, d, *rows.strides, self._first_block, first,
+            LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
+            UNIT=rows.unit, COLUMNS=columns, ABREAST=256 // columns, num_warps=1, **EXACT,
+        )  # fmt: skip
         return out
 
 
-def _tiles(begin: int, end: int) -> list[tuple[int, int]]:
-    """Columns by the program: 128 at a time, then as many warps as the rest needs."""
-    tiles = [(first, 128) for first in range(begin, end - 127, 128)]
-    rest = end - begin - 128 * len(tiles)
-    return tiles + ([(end - rest, max(32, triton.next_power_of_2(rest)))] if rest else [])
-
-
 def levels_for(n_rows: int, first_block: int, is_last: bool, k: int) -> int:
-    """How many levels of the tree a segment holds: as many as leave enough segments for all processors.
+    """How many levels of the tree a segment holds: as many as leave enough segments that are not too long.
 
     A part that does not begin and end with a group holds fewer, since groups do not straddle parts.
     """
     n_blocks = -(-n_rows // BLOCK)
     ends = first_block if is_last else first_block | (first_block + n_blocks)
-    fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and (n_blocks >> level) * k >= ENOUGH)
+    most = min((n_blocks * k) // ENOUGH, (MOST_ROWS * k) // BLOCK)
+    fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and 1 << level <= most)
     return next(fits, 0)
 
 

@@ -46,15 +46,18 @@ def count_doubtful(label, sq_dist, at_least, moved, fastest, count, n_rows, step
     tl.atomic_add(count, tl.sum((mask & (at_most >= others)).to(tl.int32)))
 
 
-@triton.jit(do_not_specialize=["n_rows"])
+@triton.jit(do_not_specialize=["most_in_doubt", "n_rows"])
 def revisit(
-    X, label, centres, moved, fastest, sq_dist, at_least, doubtful, counts, anchor, shift, lengths, n_rows, d,
-    row_stride, column_stride, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    X, centres, label, sq_dist, at_least, moved, fastest, doubtful, counts, most_in_doubt, anchor, shift, lengths,
+    n_rows, d, row_stride, column_stride, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
     """in-out sq_dist, at_least (n,): of the own site where it moved, and of all others; rows in doubt are listed.
 
-    in-out counts (2,): rows in doubt, and programs with rows whose site moved.
+    in-out counts (3,): of the sample, rows in doubt, and programs with rows whose site moved. Nothing is done if the
+    first is more than ``most_in_doubt``.
     """
+    if tl.load(counts) > most_in_doubt:
+        return
     row = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
     mask = row < n_rows
     own = tl.load(label + row, mask=mask, other=0)
@@ -67,7 +70,7 @@ def revisit(
         )
         own_sq_dist = tl.where(stale, now, own_sq_dist)
         tl.store(sq_dist + row, own_sq_dist, mask=stale)
-        tl.atomic_add(counts + 1, 1)
+        tl.atomic_add(counts + 2, 1)
     before = tl.load(at_least + row, mask=mask, other=0.0)
     others = _others(before, own, moved, fastest)
     tl.store(at_least + row, others, mask=mask & (others != before))
@@ -75,5 +78,5 @@ def revisit(
     in_doubt = (mask & (at_most >= others)).to(tl.int32)
     n_in_doubt = tl.sum(in_doubt)
     if n_in_doubt > 0:
-        place = tl.atomic_add(counts, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1
+        place = tl.atomic_add(counts + 1, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1
         tl.store(doubtful + place, row, mask=in_doubt > 0)

@@ -51,10 +51,10 @@ def segment_sums(
     LISTED: tl.constexpr, WEIGHTED: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr, COLUMNS: tl.constexpr,
     ABREAST: tl.constexpr,
 ):  # fmt: skip
-    """out out (n_groups, k, d + 2): per segment Σ coefficient·(z, sq_dist, 1), of which COLUMNS from first_column."""
+    """out out (n_groups, k, d + 2): per segment Σ coefficient·(z, sq_dist, 1), columns from first_column on."""
     segment = tl.program_id(0)
     place, last = tl.load(begin + segment), tl.load(end + segment)
-    column = first_column + tl.arange(0, COLUMNS)
+    column = first_column + tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     a = tl.load(anchor + column, mask=column < d, other=0.0)
     s = tl.load(shift + column, mask=column < d, other=0.0)
     total = tl.zeros([COLUMNS], tl.float64)
@@ -70,8 +70,15 @@ def segment_sums(
                     column_stride, LISTED, WEIGHTED, MEASURED, UNIT,
                 ),
             )  # fmt: skip
-        for i in tl.static_range(ABREAST):
-            state = _added(state, first_block + (terms[i][0] >> BLOCK_BITS), terms[i][1])
+        # Rows ascend: if the last one is in the block of the sum, all are.
+        if first_block + (terms[ABREAST - 1][0] >> BLOCK_BITS) == state[3]:
+            total = state[0]
+            for i in tl.static_range(ABREAST):
+                total = total + terms[i][1]
+            state = total, state[1], state[2], state[3]
+        else:
+            for i in tl.static_range(ABREAST):
+                state = _added(state, first_block + (terms[i][0] >> BLOCK_BITS), terms[i][1])
     for single in range(full, last):
         row, z = _term(
             X, order, rows, coefficient, sq_dist, lengths, a, s, single, column, d, row_stride,
