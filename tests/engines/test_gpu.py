@@ -1,6 +1,8 @@
 """The GPU engine has the bits of the CPU. Without a GPU, kernels are interpreted on few rows (TRITON_INTERPRET=1)."""
 
+import gc
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -197,6 +199,22 @@ def test_an_interrupted_pass_leaves_nothing_behind(monkeypatch):
         np.testing.assert_array_equal(ours.labels(mine.assignment), theirs.labels(reference.assignment))
         np.testing.assert_array_equal(mine.stats.sum, reference.stats.sum)
         np.testing.assert_array_equal(mine.stats.sse, reference.stats.sse)
+
+
+def test_rows_are_freed_without_the_garbage_collector():
+    """Memory of a device is scarce, and Python does not collect cycles for its sake."""
+    X, *_ = rows_and_sites((300, 13, 12), "float32")
+    engine = open_engine("gpu", X)
+    sites = Sites.of(engine.rows(np.arange(5)))
+    for _ in range(3):
+        engine.nearest(sites)
+    part = weakref.ref(engine.parts[0])
+    gc.disable()
+    try:
+        del engine
+        assert part() is None
+    finally:
+        gc.enable()
 
 
 def test_sums_follow_the_tree_of_blocks():

@@ -66,7 +66,7 @@ class History:
         self._centres.copy_(self._on_host, non_blocking=True)
         found = self._again() if is_known else None
         if found is None:
-            self._anew()
+            self._anew(self._ranked)
             found = Found(self._n_passes, self._labels, self._sq_dist)
         self._uids = uids
         return found
@@ -81,8 +81,8 @@ class History:
         self._shape = shape
         self._on_host = torch.empty(shape, dtype=torch.float64, pin_memory=device.type == "cuda")
         self._centres, self._last = (torch.empty(shape, dtype=torch.float64, device=device) for _ in range(2))
-        self._anew = Recorded(self._ranked, self._rows.X)
-        self._revisit = Recorded(self._revisited, self._rows.X)
+        self._anew: Recorded[None] = Recorded(self._rows.X)
+        self._revisit: Recorded[tuple[torch.Tensor, ...]] = Recorded(self._rows.X)
 
     def _ranked(self) -> None:
         """All rows are compared with all sites."""
@@ -93,7 +93,7 @@ class History:
     def _again(self) -> Found | None:
         """A pass over the same sites, moved; None if many rows would have to be ranked."""
         rows, labels = self._rows, self._labels
-        moved, doubtful, counts = self._revisit()
+        moved, doubtful, counts = self._revisit(self._revisited)
         n_sampled, n_doubtful, n_stale = counts.tolist()
         if n_sampled > self._most_in_doubt or (n_doubtful and self._few_products):
             self._wait = min(2 * self._wait + 1, _LONGEST_WAIT) if self._few_products else 0

@@ -25,6 +25,7 @@ class PartSums:
         self._alone, self._is_last, self._arrays = alone, is_last, TorchArrays(rows.device)
         # The pass that the last totals are of; an interrupted one has none.
         self._number, self._k = -1, 0
+        self._of_all: Recorded[torch.Tensor]
 
     def of_pass(self, found: Found, k: int) -> Partial:
         """Statistics of a pass; clusters with the rows and the centre of the pass before keep theirs."""
@@ -39,14 +40,17 @@ class PartSums:
 
     def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
         if self._k != k:
-            weight, labels, sq_dist = self._weight, found.labels, found.sq_dist
-            self._k, self._of_all = k, Recorded(lambda: self._totals_of(None, labels, weight, sq_dist, k), self._rows.X)
+            self._k, self._of_all = k, Recorded(self._rows.X)
+
+        def of_all() -> torch.Tensor:
+            return self._totals_of(None, found.labels, self._weight, found.sq_dist, k)
+
         changed = found.changed
         if changed is None or not follows or self._of_all.is_replayed:
-            return self._of_all()
+            return self._of_all(of_all)
         rows = torch.nonzero(changed[found.labels])[:, 0]
         if 2 * len(rows) >= self._rows.n_rows:
-            return self._of_all()
+            return of_all()
         weight = None if self._weight is None else self._weight[rows]
         totals = self._totals_of(rows, found.labels[rows], weight, found.sq_dist[rows], k)
         return torch.where(changed[:, None], totals, self._totals)

@@ -14,33 +14,34 @@ T = TypeVar("T")
 
 
 class Recorded(Generic[T]):
-    """A function that starts kernels over tensors which stay where they are, and returns tensors.
+    """Calls of one function that starts kernels over tensors which stay where they are, and returns tensors.
 
     The first call compiles what it starts. The second records it, later ones replay the record. What a call returns is
     overwritten by the next one.
     """
 
-    def __init__(self, start: Callable[[], T], rows: torch.Tensor):
-        self._start, self._device, self._n_calls = start, rows.device, 0
+    def __init__(self, rows: torch.Tensor):
         self.is_replayed = rows.device.type == "cuda" and len(rows) <= FEW_ROWS
+        self._device, self._n_calls = rows.device, 0
 
-    def __call__(self) -> T:
+    def __call__(self, start: Callable[[], T]) -> T:
+        # The function is not kept: it belongs to the owner of the tensors, which would then not be freed at once.
         self._n_calls += 1
         if not self.is_replayed or self._n_calls == 1:
-            return self._start()
+            return start()
         if self._n_calls == 2:
-            self._record()
+            self._record(start)
         self._graph.replay()
         return self._found
 
-    def _record(self) -> None:
+    def _record(self, start: Callable[[], T]) -> None:
         graph, here = torch.cuda.CUDAGraph(), torch.cuda.current_stream(self._device)
         aside = torch.cuda.Stream(self._device)
         aside.wait_stream(here)
         with torch.cuda.stream(aside):
             graph.capture_begin(capture_error_mode="thread_local")
             try:
-                self._found = self._start()
+                self._found = start()
             finally:
                 graph.capture_end()
         here.wait_stream(aside)
