@@ -208,11 +208,11 @@ def test_rows_are_freed_without_the_garbage_collector():
     sites = Sites.of(X[:5].astype(np.float64))
     for _ in range(3):
         engine.nearest(sites)
-    part = weakref.ref(engine.parts[0])
+    rows = weakref.ref(engine.parts[0]._rows)
     gc.disable()
     try:
         del engine
-        assert part() is None
+        assert rows() is None
     finally:
         gc.enable()
 
