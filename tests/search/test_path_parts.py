@@ -16,7 +16,7 @@ from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges
 from kfree.search.path.cells import neighbours, off_span
-from kfree.search.path.gram_merges import cheapest_pair, merge_all
+from kfree.search.path.gram_merges import cheapest_pair, least_merge_costs, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
@@ -58,6 +58,20 @@ def test_the_cheapest_pair_is_the_first_of_all_costs(k, metric, rng, monkeypatch
         pair = cheapest_pair(stats, objective)
         assert pair[:2] == (a, b)
         assert pair[2] == pytest.approx(costs[a, b], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+def test_no_pair_is_cheaper_than_its_bound(rng, metric):
+    objective, n = OBJECTIVES[metric](0.0), rng.uniform(0.1, 9, size=50)
+    for offset in (0.0, 1e4):
+        stats = Stats(n, n[:, None] * (offset + rng.normal(size=(50, 3))), np.zeros(50))
+        costs = objective.merge_costs(stats, slice(None))
+        np.fill_diagonal(costs, np.inf)
+        centres, some = objective.centres(stats, previous=stats.sum), np.array([3, 0, 41])
+        least = least_merge_costs(some, objective.sizes(stats), centres)
+        assert (least <= costs[some].min(axis=1)).all()
+        if not offset:
+            np.testing.assert_allclose(least, costs[some].min(axis=1), rtol=0.5 if metric == "cosine" else 1e-9)
 
 
 def test_directions_that_cancel_out_merge_at_a_number(rng):

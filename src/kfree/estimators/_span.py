@@ -114,7 +114,7 @@ def _from_sparse(rows, frame):
 
 def _numbers_of_equal(rows):
     """A number (n,) for each sparse row without zeros, the same for equal rows."""
-    numbers = {}
+    numbers: dict[tuple[bytes, bytes], int] = {}
     entries = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
     keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
