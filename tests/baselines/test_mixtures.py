@@ -54,7 +54,8 @@ def test_the_criterion_never_rises_and_a_limit_holds(model, rng):
     assert (np.diff(model.cost_history_) <= 0).all()
     assert model.cost_history_[-1] == model.cost_
     assert model.converged_
-    assert clone(model).set_params(max_clusters=2).fit(X).n_clusters_ == 2
+    with pytest.warns(UserWarning, match="max_clusters=2 was reached; more clusters may lower the criterion"):
+        assert clone(model).set_params(max_clusters=2).fit(X).n_clusters_ == 2
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
 
 
@@ -175,7 +176,8 @@ def test_g_means_takes_one_gaussian_as_one_and_a_ring_as_many(rng):
     assert GMeans().fit(X).n_clusters_ == 1
     ring = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert GMeans().fit(ring).n_clusters_ > 4
-    assert GMeans(max_clusters=3).fit(ring).n_clusters_ == 3
+    with pytest.warns(UserWarning, match="max_clusters=3 was reached; more clusters may lower the inertia"):
+        assert GMeans(max_clusters=3).fit(ring).n_clusters_ == 3
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Published online algorithms against a literal transcription of the paper, in any chunking, limited and forgetting."""
 
+import warnings
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,9 @@ from sklearn.base import clone
 
 import kfree
 from kfree.estimators import _events
+
+# Most streams here reach their limit, which a test of its own is about.
+pytestmark = pytest.mark.filterwarnings("ignore:max_clusters=.* was reached")
 
 OnlineDPMeans = partial(kfree.OnlineDPMeans, search="published")
 
@@ -247,3 +251,19 @@ def test_forgetting_weighs_rows_by_age(rng):
     aged = weight * 2.0 ** (-np.arange(99, -1, -1) / half_life)
     assert model.weights_ == pytest.approx(aged.sum(), rel=1e-12)
     np.testing.assert_allclose(model.cluster_centers_[0], np.average(X, axis=0, weights=aged), rtol=1e-10)
+
+
+def test_a_limit_that_was_reached_is_told_once():
+    model, X = OnlineDPMeans(1.0, max_clusters=2, split=False), [[0.0], [2.0], [100.0]]
+    assert_tells_once(model, X, r"max_clusters=2 was reached: the penalty of this stream was raised from 1 to 4.*Raise")
+
+
+def assert_tells_once(model, X, match):
+    """In the chunk that reaches the limit, not in those after it, and again in a new stream."""
+    with pytest.warns(UserWarning, match=match):
+        model.partial_fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(X)
+    with pytest.warns(UserWarning, match=match):
+        model.fit(X)

@@ -15,6 +15,9 @@ from test_process import run
 
 import kfree
 
+# Most streams here reach their limit, which a test of its own is about.
+pytestmark = pytest.mark.filterwarnings("ignore:max_clusters=.* was reached")
+
 OnlineDPMeans = partial(kfree.OnlineDPMeans, search="published")
 BAD_CHUNKS = {
     "other columns": ((np.zeros((2, 4)),), "X has 4 features, but OnlineDPMeans is expecting 3 features"),

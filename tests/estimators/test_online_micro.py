@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from test_online import replayed, same_bits, streamed
 
 from kfree import DPMeans, OnlineDPMeans
 from kfree.estimators._micro_stream import Clusters
+
+# Most streams here reach their limit, which a test of its own is about.
+pytestmark = pytest.mark.filterwarnings("ignore:max_clusters=.* was reached")
 
 
 def gaussians(rng, n=6000, d=4, k=9):
@@ -152,3 +156,14 @@ def test_rows_of_no_weight_and_equal_rows():
     assert (model.n_clusters_, model.labels_.tolist(), model.joined_ids_.tolist()) == (0, [-1], [-1])
     model.partial_fit(np.full((2500, 1), 7.0))
     assert (model.n_clusters_, model.weights_.tolist(), set(model.labels_)) == (1, [2500.0], {0})
+
+
+def test_a_limit_that_was_reached_is_told_once(rng):
+    """Where the clusters of micro-clusters are searched for: when they are read, or at a review."""
+    X = gaussians(rng)[:1000]
+    model = OnlineDPMeans(100.0, max_clusters=3, n_micro=100).partial_fit(X[:900])
+    with pytest.warns(UserWarning, match=r"max_clusters=3 was reached: the penalty of this stream was raised from 100"):
+        assert model.n_clusters_ <= 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.partial_fit(X[900:]).n_clusters_ <= 3

@@ -50,7 +50,7 @@ def test_coordinates_keep_all_distances(offset, rng):
 
 def test_coordinates_of_sparse_rows(rng):
     X = text(rng)
-    np.testing.assert_allclose(sq_gaps(coordinates(X, None)), sq_gaps(X.toarray()), atol=1e-9)
+    np.testing.assert_allclose(sq_gaps(coordinates(X, Frame.plain(2000))), sq_gaps(X.toarray()), atol=1e-9)
 
 
 def test_rows_that_are_close_together_keep_their_digits(rng):
@@ -64,7 +64,7 @@ def test_rows_that_are_close_together_keep_their_digits(rng):
 
 def test_nothing_to_span():
     assert coordinates(np.ones((5, 2000)), Frame.about(np.ones((5, 2000)))) is None
-    assert coordinates(sp.csr_array((5, 2000)), None) is None
+    assert coordinates(sp.csr_array((5, 2000)), Frame.plain(2000)) is None
     assert DPMeans(1.0).fit(np.ones((5, 2000))).n_clusters_ == 1
 
 
@@ -91,6 +91,58 @@ CASES = {
     "sparse": (text, {"lam": 300.0}),
     "sparse, cosine": (text, {"lam": 3.0, "metric": "cosine"}),
 }
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e153, 1e160])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_coordinates_of_rows_that_cannot_be_squared(make, scale, rng):
+    X = wide(rng, n=10)
+    rows = make(X * scale)
+    frame = Frame.plain(X.shape[1]) if sp.issparse(rows) else Frame.about(rows)
+    np.testing.assert_allclose(sq_gaps(coordinates(rows, frame) / scale), sq_gaps(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("estimator", [DPMeans(1.0), DPMeans(), HardHDP(1.0, 1.0)])
+def test_wide_rows_that_cannot_be_squared_are_refused(estimator, make, rng):
+    groups = {"groups": np.arange(20) % 2} if isinstance(estimator, HardHDP) else {}
+    with pytest.raises(ValueError, match=r"overflows float64.*Divide X by a constant"):
+        estimator.fit(make(wide(rng, n=20) * 1e160), **groups)
+
+
+def test_wide_rows_of_float32_have_products_in_float64(rng):
+    X = sp.csr_array(wide(rng, n=20)).astype(np.float32)
+    expected = DPMeans().fit(X)
+    np.testing.assert_array_equal(DPMeans().fit(X * np.float32(2.0**80)).labels_, expected.labels_)
+
+
+def test_a_length_that_overflows_is_refused():
+    with pytest.raises(ValueError, match="length of a row of X overflows"):
+        coordinates(sp.csr_array(np.full((2, 2000), 1.7e308)), Frame.plain(2000))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_directions_do_not_depend_on_lengths(make, rng):
+    """Beside the products of long rows nothing was left of those of short ones."""
+    X = wide(rng, n=30)
+    lengths = 10.0 ** rng.uniform(-100, 100, size=(30, 1))
+    model = DPMeans(0.5, metric="cosine").fit(make(X * lengths))
+    assert_same_partition(model.labels_, DPMeans(0.5, metric="cosine").fit(make(X)).labels_)
+
+
+def test_one_long_sparse_row_leaves_the_others_apart(rng):
+    X = wide(rng, n=30)
+    X[4] = X[7]
+    X[0] *= 1e9
+    assert coordinates(sp.csr_array(X), Frame.plain(X.shape[1])) is None
+    assert DPMeans(1.0).fit(sp.csr_array(X)).n_clusters_ == 29
+
+
+def test_equal_sparse_rows_are_searched_in_their_span(rng):
+    X = text(rng).toarray()
+    X[4] = X[7]
+    found = coordinates(sp.csr_array(X), Frame.plain(2000))
+    np.testing.assert_allclose(sq_gaps(found), sq_gaps(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES)

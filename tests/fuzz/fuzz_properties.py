@@ -6,6 +6,7 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from scipy.sparse import SparseEfficiencyWarning
 from sklearn.base import clone
 
 from kfree import DPMeans, GraphDPMeans, KMeans, OnlineDPMeans
@@ -53,6 +54,7 @@ def check(case):
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"sklearn|scipy|pandas|polars|matplotlib")
+        warnings.simplefilter("ignore", SparseEfficiencyWarning)  # of a container with many columns
         # A loop that reached its bound says so.
         warnings.filterwarnings("ignore", message="nodes of the graph still moved", category=RuntimeWarning)
         return _check_function(case) if case.subject in FUNCTIONS else _check_estimator(case)

@@ -131,6 +131,7 @@ def test_merging_back_takes_the_best_number(problem, rng):
     assert merged_back(many, engine, objective, 3).cost >= best.cost
 
 
+@pytest.mark.filterwarnings("ignore:max_clusters=3 was reached")
 @pytest.mark.parametrize("max_clusters", [None, 3])
 def test_of_many_rows_a_sample_is_searched_first(max_clusters, monkeypatch):
     X = blobs(np.random.default_rng(5), n=1500, k=6, d=2)[0]

@@ -8,7 +8,7 @@ import pytest
 from common import blobs
 
 from kfree import DPMeans, lambda_path
-from kfree.core.spaces import EUCLIDEAN
+from kfree.core.spaces import DUAL, EUCLIDEAN
 from kfree.core.stats import Stats
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import OBJECTIVES
@@ -16,7 +16,7 @@ from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges
 from kfree.search.path.cells import neighbours, off_span
-from kfree.search.path.gram_merges import cheapest_pair, merge_all
+from kfree.search.path.gram_merges import cheapest_pair, least_merge_costs, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
@@ -58,6 +58,35 @@ def test_the_cheapest_pair_is_the_first_of_all_costs(k, metric, rng, monkeypatch
         pair = cheapest_pair(stats, objective)
         assert pair[:2] == (a, b)
         assert pair[2] == pytest.approx(costs[a, b], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+def test_no_pair_is_cheaper_than_its_bound(rng, metric):
+    objective, n = OBJECTIVES[metric](0.0), rng.uniform(0.1, 9, size=50)
+    for offset in (0.0, 1e4):
+        stats = Stats(n, n[:, None] * (offset + rng.normal(size=(50, 3))), np.zeros(50))
+        costs = objective.merge_costs(stats, slice(None))
+        np.fill_diagonal(costs, np.inf)
+        centres, some = objective.centres(stats, previous=stats.sum), np.array([3, 0, 41])
+        least = least_merge_costs(some, objective.sizes(stats), centres)
+        assert (least <= costs[some].min(axis=1)).all()
+        if not offset:
+            np.testing.assert_allclose(least, costs[some].min(axis=1), rtol=0.5 if metric == "cosine" else 1e-9)
+
+
+def test_directions_that_cancel_out_merge_at_a_number(rng):
+    """The squared length of their sum, added up from products, can round to less than zero."""
+    sums = rng.normal(size=(20, 40))
+    sums = np.vstack([sums, -sums])
+    stats = Stats(np.ones(40), sums, np.zeros(40))
+    assert np.isfinite(merge_all(stats, OBJECTIVES["cosine"](0.0)).costs).all()
+
+
+def test_a_basis_of_rows_that_cannot_be_squared(rng):
+    rows = rng.normal(size=(4, 9))
+    for scale in (1e-200, 1e200):
+        found, basis = _in_basis(rows * scale, EUCLIDEAN)
+        np.testing.assert_allclose(found @ basis, rows * scale, rtol=1e-9, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 7), (3, 3), (6, 3), (2, 5)])
@@ -288,8 +317,8 @@ def test_when_the_path_without_far_rows_is_used(rest, path, replaces):
     assert _replaces(rest, path) == replaces
 
 
-def test_rows_whose_squares_underflow_have_a_column():
+def test_points_of_no_length_have_a_column():
     # Compiled code divides by the number of columns.
-    coordinates, basis = _in_basis(np.array([[1e-300, 2e-300]]), EUCLIDEAN)
+    coordinates, basis = _in_basis(np.array([[1.0, 0.0]]), DUAL)
     assert coordinates.tolist() == [[0.0]]
     assert basis.shape == (1, 2)

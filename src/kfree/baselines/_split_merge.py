@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.estimators._bayesian import GaussianData
 from kfree.estimators._validation import require_count
-from kfree.estimators._warnings import warn
+from kfree.estimators._warnings import warn, warn_full
 from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import split_and_merge
 
@@ -54,6 +54,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         self.covariances_ = self._mixture_.covariances
         self.weights_ = np.exp(self._mixture_.log_weight) / np.exp(self._mixture_.log_weight).sum()
         self.n_iter_, self.converged_ = descent.n_iter, descent.converged
+        warn_full(self, "criterion")
         return self
 
     def predict_proba(self, X):

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._validation import is_number, require, require_count, validated_rows
-from kfree.estimators._warnings import warn
+from kfree.estimators._warnings import warn, warn_full
 from kfree.estimators.k_means import KMeans
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
@@ -91,6 +91,7 @@ class GMeans(ClusterMixin, BaseEstimator):
         self._model_ = model
         self.labels_, self.cluster_centers_ = model.labels_, model.cluster_centers_
         self.n_clusters_, self.inertia_, self.n_iter_ = len(model.cluster_centers_), model.inertia_, n_rounds
+        warn_full(self, "inertia")
         return self
 
     def predict(self, X):

@@ -72,6 +72,23 @@ class Dual:
 EUCLIDEAN, DUAL = Euclidean(), Dual()
 
 
+def exponent_of(values: Floats) -> int:
+    """The e for which the largest of some numbers, divided by 2^e, is about one, so that squares do not overflow.
+
+    Division by a power of two changes no digit.
+    """
+    return int(np.frexp(np.abs(values).max(initial=0.0))[1])
+
+
+def times_power_of_two(coordinates: Floats, exponent: int) -> Floats:
+    """Coordinates of rows times 2^exponent; raises if that overflows."""
+    with np.errstate(over="ignore"):
+        scaled: Floats = np.ldexp(coordinates, exponent)
+    if not np.isfinite(scaled).all():
+        raise ValueError("the length of a row of X overflows float64. Divide X by a constant first.")
+    return scaled
+
+
 def spanned(gram: Floats) -> tuple[Floats, Floats]:
     """An orthonormal basis of the span of points with these inner products, and the coordinates of the points in it.
 

@@ -14,6 +14,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
 from kfree.estimators._events import KINDS, followed
+from kfree.estimators._warnings import warn_penalty_rose
 from kfree.estimators.dp_means import DPMeans
 from kfree.search.loop import require_finite_cost
 
@@ -89,6 +90,7 @@ class MicroStream:
         self._reviewed = _none(n_features)
         self._clusters: Clusters | None = None
         self._moves: list[np.ndarray] = []  # events of micro-clusters since the last review
+        self._was_full = False  # and a warning has said so
 
     def copy(self) -> MicroStream:
         new = copy.copy(self)
@@ -178,6 +180,9 @@ class MicroStream:
 
         model = _first_within(self._max_clusters, fitted)
         labels, lam = model.labels_, model.lam_
+        if lam > least and not self._was_full:
+            self._was_full = True
+            warn_penalty_rose(self._max_clusters, least, lam)
         # In order of their oldest micro-clusters, which come first.
         _, oldest = np.unique(labels, return_index=True)
         order = np.argsort(oldest)

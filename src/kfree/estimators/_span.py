@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dpstrf
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.core.spaces import exponent_of, times_power_of_two
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.groups.hdp import at_rest
 
@@ -21,6 +22,8 @@ _DENSE_SHARE, _SPARSE_SHARE = 4, 16
 _MOST_DENSE, _MOST_SPARSE = 1024, 4096
 # Squared distances below this share of the largest squared length have lost half their digits in inner products.
 _LEAST_SQ_GAP = 1e-8
+# Products below this have lost digits to underflow.
+_LEAST_PRODUCT = np.finfo(float).tiny / np.finfo(float).eps
 # Values of X per block.
 _VALUES_AT_ONCE = 1 << 24
 
@@ -33,11 +36,16 @@ def is_wide(rows):
 
 
 def coordinates(rows, frame):
-    """Coordinates (n, r) of rows in an orthonormal basis of what they span, seen in ``frame``; None if all are zero."""
+    """Coordinates (n, r) of rows in an orthonormal basis of what they span, seen in ``frame``.
+
+    None if all are zero, or if sparse rows are too close together for their lengths.
+    """
     if sp.issparse(rows):
-        return _from_products(np.asarray((rows @ rows.T).toarray(), dtype=np.float64))
-    gram = sum(part @ part.T for part in _parts(rows, frame))
-    return _from_products(gram) if _tells_rows_apart(gram) else _from_rows(rows, frame)
+        return _from_sparse(rows, frame)
+    with np.errstate(over="ignore", invalid="ignore"):  # products that overflow tell no rows apart
+        gram = sum(part @ part.T for part in _parts(rows, frame))
+        apart = _tells_rows_apart(gram)
+    return _from_products(gram) if apart else _from_rows(rows, frame)
 
 
 def lifted(state, spanning, engine, objective):
@@ -65,17 +73,51 @@ def ended(cost_history, cost):
 def _parts(rows, frame):
     """A few columns of dense rows at a time, in the coordinates of ``frame``."""
     at_once = max(_VALUES_AT_ONCE // rows.shape[0], 2 * rows.shape[0])
-    for begin in range(0, rows.shape[1], at_once):
-        some = slice(begin, begin + at_once)
-        yield Frame(frame.anchor[some], frame.shift[some]).inward(rows[:, some].astype(np.float64))
+    places = [slice(begin, begin + at_once) for begin in range(0, rows.shape[1], at_once)]
+    largest = length = np.ones((rows.shape[0], 1))
+    if frame.unit:
+        largest = np.maximum(rows.max(axis=1), -rows.min(axis=1)).astype(np.float64)[:, None]
+        length = np.sqrt(sum(((rows[:, some] / largest) ** 2).sum(axis=1, keepdims=True) for some in places))
+    for some in places:
+        part = Frame(frame.anchor[some], frame.shift[some]).inward(rows[:, some].astype(np.float64))
+        yield part / largest / length if frame.unit else part
 
 
-def _tells_rows_apart(gram):
-    """Whether distances are large enough beside the rows to be read off their inner products."""
+def _tells_rows_apart(gram, alike=None):
+    """Whether distances are large enough beside the rows to be read off their inner products.
+
+    Rows with equal numbers in ``alike`` are known to be equal.
+    """
+    alike = np.arange(len(gram)) if alike is None else alike
     sq_norm = gram.diagonal()
     sq_gap = sq_norm + sq_norm[:, None] - 2 * gram
-    np.fill_diagonal(sq_gap, np.inf)
-    return bool(sq_gap.min() > _LEAST_SQ_GAP * sq_norm.max())
+    sq_gap[alike == alike[:, None]] = np.inf
+    return bool(sq_gap.min() > max(_LEAST_SQ_GAP * sq_norm.max(), _LEAST_PRODUCT))
+
+
+def _from_sparse(rows, frame):
+    """Coordinates by inner products of sparse rows, which a frame does not shift; None if these are not enough."""
+    rows = rows.astype(np.float64)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    exponent = exponent_of(rows.data)
+    if frame.unit:  # first, since products of long rows leave no digits for short ones
+        exponent = 0
+        largest, n_entries = abs(rows).max(axis=1).toarray().ravel(), np.diff(rows.indptr)
+        rows.data /= np.repeat(largest, n_entries)
+        rows.data /= np.repeat(np.sqrt(rows.power(2).sum(axis=1)), n_entries)
+    rows.data = np.ldexp(rows.data, -exponent)
+    gram = (rows @ rows.T).toarray()
+    places = _from_products(gram) if _tells_rows_apart(gram, _numbers_of_equal(rows)) else None
+    return None if places is None else times_power_of_two(places, exponent)
+
+
+def _numbers_of_equal(rows):
+    """A number (n,) for each sparse row without zeros, the same for equal rows."""
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    entries = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
+    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _from_products(gram):

@@ -14,7 +14,7 @@ from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
 from kfree.estimators._validation import random_generator, require_choice, require_count, require_threads
-from kfree.estimators._warnings import warn
+from kfree.estimators._warnings import warn, warn_full
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
@@ -226,3 +226,4 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
         self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
         self.n_evaluations_ = engine.n_evaluations
         self.algorithm_ = getattr(engine, "algorithm", "brute")
+        warn_full(self, "free energy")

@@ -10,6 +10,7 @@ from kfree.estimators._validation import (
     random_generator,
     validated_weights,
 )
+from kfree.estimators._warnings import warn_penalty_rose
 from kfree.objectives.dp_means import DPMeansObjective
 
 
@@ -37,7 +38,8 @@ class OnlineDPMeans(StreamSettings):
     n_micro : int, default=1000
         Maximum number of micro-clusters. Use at least ten times the number of clusters.
     max_clusters : int or None, default=None
-        Maximum number of clusters: the penalty doubles while there are more. ``lam_`` is the current penalty.
+        Maximum number of clusters: the penalty doubles while there are more, and a warning says so once.
+        ``lam_`` is the current penalty.
     half_life : float ≥ 1 or None, default=None
         The number of rows after which the weight of a row has halved; None keeps all weights. A cluster, or
         micro-cluster, that no row has joined for ten half-lives is removed.
@@ -165,6 +167,7 @@ class OnlineDPMeans(StreamSettings):
         self._publish_chunk(X, stream, log, joined, joined, engine.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = self._objective_.cost(done.stats)
+        self._tell_limit(self.lam)
         return self
 
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -193,11 +196,13 @@ class OnlineDPMeans(StreamSettings):
         # A single row is processed in one step and needs no copy, which would take longer than the step.
         if rows.shape[0] > 1:
             stream = stream.copy()
+        before = stream.lam if self.search == "published" else None
         joined, events = stream.advance(rows, weight)
         log.add(events)
         self._publish_chunk(
             X, stream, log, joined, joined if self.search == "micro-clusters" else followed(joined, events)
         )
+        self._tell_limit(before)
         return self
 
     def merge(self):
@@ -220,3 +225,11 @@ class OnlineDPMeans(StreamSettings):
         self._forget_cost()
         self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
         return self._remember(self._fitted_rows.rows)
+
+    def _tell_limit(self, before):
+        """Warn when the penalty of a published algorithm, ``before`` this chunk the given one, has risen.
+
+        Micro-clusters warn when their clusters are searched for, which may be when these are read.
+        """
+        if self.search == "published" and before == self.lam < self.lam_:
+            warn_penalty_rose(self.max_clusters, self.lam, self.lam_)

@@ -110,7 +110,8 @@ class CosineObjective(DPMeansObjective):
 
     def merge_costs_by_gram(self, n: Floats, sq_sum: Floats, products: Floats, clusters: int | slice | Index) -> Floats:
         joined = np.sqrt(np.maximum(sq_sum + sq_sum[clusters, None] + 2 * products, 0.0))
-        costs: Floats = 2 * np.maximum(np.sqrt(sq_sum) + np.sqrt(sq_sum[clusters, None]) - joined, 0.0)
+        length = np.sqrt(np.maximum(sq_sum, 0.0))  # rounding leaves less than zero where rows cancel out
+        costs: Floats = 2 * np.maximum(length + length[clusters, None] - joined, 0.0)
         return costs
 
 

@@ -12,7 +12,7 @@ from kfree.engines.contract import SampleEngine, row_weights
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
-from kfree.search.path.gram_merges import cheapest_pair, cheapest_pair_with, merge_all
+from kfree.search.path.gram_merges import cheapest_pair, cheapest_pair_with, least_merge_costs, merge_all
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
@@ -113,4 +113,5 @@ class BestByK:
         first = np.argpartition(least, _FIRST_COMPARED)[:_FIRST_COMPARED]
         at_most = cheapest_pair_with(first, stats, self._objective)[2]
         near = np.flatnonzero(least <= (1 + 1e-9) * at_most)
+        near = near[least_merge_costs(near, sizes, centres) <= (1 + 1e-9) * at_most]
         return cheapest_pair_with(near if len(near) else first, stats, self._objective)

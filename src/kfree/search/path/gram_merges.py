@@ -82,6 +82,22 @@ def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, flo
     return best
 
 
+def least_merge_costs(some: Index, sizes: Floats, centres: Floats) -> Floats:
+    """A lower bound on what merging each of ``some`` clusters with any other costs; ``sizes`` are positive.
+
+    It is the least ‖μ_a − μ_b‖² / (1/size_a + 1/size_b), less rounding: what a pair costs, or under cosine at least
+    half of it. It takes a fraction of the time of the costs, since one matrix product gives the squared distances.
+    """
+    sq_norm, inverse, one = np.einsum("ij,ij->i", centres, centres), 1 / sizes, np.ones(len(sizes))
+    slack = 4 * (centres.shape[1] + 4) * np.finfo(float).eps * sq_norm.max()
+    left, right = np.column_stack([-2 * centres, sq_norm - slack, one]), np.column_stack([centres, one, sq_norm])
+    costs = left[some] @ right.T
+    costs /= inverse[some, None] + inverse
+    costs[np.arange(len(some)), some] = np.inf
+    least: Floats = costs.min(axis=1)
+    return least
+
+
 def cheapest_pair_with(some: Index, stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
     """The same, of the pairs that one of ``some`` clusters is in."""
     sums = stats.sum

@@ -9,7 +9,7 @@ import numpy as np
 
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
-from kfree.core.spaces import EUCLIDEAN, Space, spanned
+from kfree.core.spaces import EUCLIDEAN, Space, exponent_of, spanned, times_power_of_two
 from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.registry import open_local
@@ -109,10 +109,12 @@ def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
     if rows.shape[1] <= len(rows) or not rows.any():
         return rows, None
     # From the inner products, which takes a fraction of the time of an orthogonal decomposition of the rows.
+    exponent = exponent_of(rows)
+    rows = np.ldexp(rows, -exponent)
     basis, coordinates = spanned(space.gram(rows))
-    if not coordinates.shape[1]:  # squares underflow, so that all rows are the same point; it needs a column
+    if not coordinates.shape[1]:  # no row differs from zero by more than rounding; a point needs a column
         return np.zeros((len(rows), 1)), np.zeros((1, rows.shape[1]))
-    return coordinates, basis.T @ rows
+    return times_power_of_two(coordinates, exponent), basis.T @ rows
 
 
 def _one_cluster_cost(engine: Engine, objective: Objective) -> float:
