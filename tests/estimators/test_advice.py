@@ -157,3 +157,14 @@ def test_short_pieces_of_a_ring_are_long_clusters_unless_all_dips_are_sure(rng):
     X, labels = blobs(rng, n=400, k=12)
     centres = np.array([X[labels == j].mean(axis=0) for j in range(12)])
     assert long_clusters(X, labels, centres, is_sure=False) == []
+
+
+def test_a_few_far_rows_do_not_make_a_round_cluster_long():
+    rng = np.random.default_rng(4)
+    X = 12.0 * np.eye(3, 2)[np.arange(300) % 3] + rng.normal(size=(300, 2))
+    X[2:14:3] -= rng.uniform(8, 14, size=(4, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPMeans().fit(X)
+    assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
+    assert long_clusters(X, model.labels_, model.cluster_centers_)

@@ -26,9 +26,12 @@ _LONG, _RATHER_LONG = 2.5, 1.8
 _TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def advise(rows, names, labels, centres, path):
-    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse."""
-    messages = few_rows(rows.shape[0]) + path_ended(path)
+def advise(rows, names, labels, centres, path, n_left_out=0):
+    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse.
+
+    ``n_left_out`` rows are far from every cluster and are not among ``rows``.
+    """
+    messages = few_rows(rows.shape[0] + n_left_out) + path_ended(path)
     if not sp.issparse(rows):
         sample = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE)).round().astype(int))
         some, labels = np.asarray(in_memory(rows, sample), dtype=np.float64), labels[sample]
