@@ -145,3 +145,26 @@ def test_a_fit_warns_once_for_each_and_names_columns_of_frames(rng):
 def test_encoded_tables_need_no_advice():
     table, _ = make_customers(600, random_state=1)
     DPMeans(random_state=0).fit(TableEncoder().fit_transform(pd.DataFrame(table)))
+
+
+def test_short_pieces_of_a_ring_are_long_clusters_unless_all_dips_are_sure(rng):
+    labels = np.arange(2000) % 10
+    angle = 2 * np.pi * (labels + rng.uniform(0.2, 0.8, size=2000)) / 10
+    X = 8 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.47 * rng.normal(size=(2000, 2))
+    centres = np.array([X[labels == j].mean(axis=0) for j in range(10)])
+    assert long_clusters(X, labels, centres) == []
+    assert "on the whole" in long_clusters(X, labels, centres, is_sure=False)[0]
+    X, labels = blobs(rng, n=400, k=12)
+    centres = np.array([X[labels == j].mean(axis=0) for j in range(12)])
+    assert long_clusters(X, labels, centres, is_sure=False) == []
+
+
+def test_a_few_far_rows_do_not_make_a_round_cluster_long():
+    rng = np.random.default_rng(4)
+    X = 12.0 * np.eye(3, 2)[np.arange(300) % 3] + rng.normal(size=(300, 2))
+    X[2:14:3] -= rng.uniform(8, 14, size=(4, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPMeans().fit(X)
+    assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
+    assert long_clusters(X, model.labels_, model.cluster_centers_)

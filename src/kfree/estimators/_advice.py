@@ -19,14 +19,19 @@ _DISTINCT, _COARSE, _HEAVY = 0.2, 1 / 3, 1.05
 _ONE_VALUE = 0.1
 # The median difference between two rows, for a Gaussian column with standard deviation 1.
 _TYPICAL = 0.954
-# A cluster is long if its largest standard deviation is so many times that of the rest. Clusters touch if the rows
-# half-way between neighbours are this share of those around the two, over all neighbours.
-_LONG, _TOUCHING, _WINDOW, _FEWEST = 2.5, 0.85, 0.15, 20
+# A cluster is long if its largest standard deviation is so many times that of the rest. Where half of the clusters are
+# at least rather long, they are likely to be pieces of something long.
+_LONG, _RATHER_LONG = 2.5, 1.8
+# Clusters touch if the rows half-way between neighbours are this share of those around the two, over all neighbours.
+_TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def advise(rows, names, labels, centres, path):
-    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse."""
-    messages = few_rows(rows.shape[0]) + path_ended(path)
+def advise(rows, names, labels, centres, path, n_left_out=0):
+    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse.
+
+    ``n_left_out`` rows are far from every cluster and are not among ``rows``.
+    """
+    messages = few_rows(rows.shape[0] + n_left_out) + path_ended(path)
     if not sp.issparse(rows):
         sample = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE)).round().astype(int))
         some, labels = np.asarray(in_memory(rows, sample), dtype=np.float64), labels[sample]
@@ -34,7 +39,8 @@ def advise(rows, names, labels, centres, path):
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             scales = unlike_scales(some, named)
             messages += scales + row_numbers(some, named) + lattices(some, named, labels)
-            messages += long_clusters(some, labels, centres) + angles(some, named, len(centres))
+            messages += long_clusters(some, labels, centres, is_sure=path is None or path.is_sure)
+            messages += angles(some, named, len(centres))
             messages += [] if scales else hidden_groups(some, named, labels)
     for message in messages:
         warn(message, DataAdvice)
@@ -80,11 +86,8 @@ def unlike_scales(rows, named):
 def row_numbers(rows, named):
     """Columns with another whole number in every row, most of them consecutive."""
     n_rows = len(rows)
-    found = [
-        j
-        for j, column in enumerate(rows.T)
-        if n_rows >= _FEW_ROWS and _whole(column) and _n_distinct(column) == n_rows and _evenly_spread(column)
-    ]
+    whole = np.flatnonzero((rows == np.rint(rows)).all(axis=0)) if n_rows >= _FEW_ROWS else ()
+    found = [j for j in whole if _n_distinct(rows[:, j]) == n_rows and _evenly_spread(rows[:, j])]
     if not found:
         return []
     return [f"{_some(found, named)} has another whole number in every row, as row numbers and identifiers do. Drop it."]
@@ -92,7 +95,7 @@ def row_numbers(rows, named):
 
 def lattices(rows, named, labels):
     """Yes/no columns and coarse lattices that outweigh the others, and clusters that are single values of a column."""
-    steps = np.array([_step(column) for column in rows.T])
+    steps = lattice_steps(rows)
     scale = rows.std(axis=0)
     on_lattice = steps > 0
     if not on_lattice.any():
@@ -112,15 +115,24 @@ def lattices(rows, named, labels):
     ]
 
 
-def long_clusters(rows, labels, centres):
-    """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch."""
+def long_clusters(rows, labels, centres, is_sure=True):
+    """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch.
+
+    Unless all density dips are sure, pieces need not be so long: a ring is cut into many short arcs.
+    """
     if rows.shape[1] < 2 or len(centres) < 2:
         return []
-    longest = max((_elongation(rows[labels == j]) for j in range(len(centres))), default=0.0)
+    elongations = [_elongation(rows[labels == j]) for j in range(len(centres))]
+    longest, typical = max(elongations), float(np.median(elongations))
     middle, around = _windows(rows, labels, centres)
-    if longest < _LONG and not (around >= _FEWEST and middle > _TOUCHING * around):
+    if longest >= _LONG:
+        seen = f"{longest:.1f} times as long as wide"
+    elif typical >= _RATHER_LONG and not is_sure:
+        seen = f"{typical:.1f} times as long as wide on the whole, and not all of them have a gap to their neighbours"
+    elif around >= _FEWEST and middle > _TOUCHING * around:
+        seen = "without a gap to their neighbours"
+    else:
         return []
-    seen = f"{longest:.1f} times as long as wide" if longest >= _LONG else "without a gap to their neighbours"
     return [
         f"clusters are {seen}: DPMeans finds round clusters and over-splits long ones. Use kfree.BayesianKMeans for "
         "elliptic clusters, kfree.SpectralDPMeans for curved ones."
@@ -161,18 +173,19 @@ def _within_variance(rows, labels):
     return ((rows - (sums / n)[labels]) ** 2).mean(axis=0)
 
 
-def _step(column):
-    """The distance between neighbouring values of a column on a lattice, 0 for any other column."""
-    values = np.unique(column)
-    if not 1 < len(values) <= max(_DISTINCT * len(column), 2):
-        return 0.0
-    step = np.diff(values).min()
-    places = (values - values[0]) / step
-    return float(step) if np.abs(places - np.rint(places)).max() < 1e-6 else 0.0
-
-
-def _whole(column):
-    return bool((column == np.rint(column)).all())
+def lattice_steps(rows):
+    """The distance between neighbouring values of each column on a lattice, 0 for any other column."""
+    steps, most = np.zeros(rows.shape[1]), max(_DISTINCT * len(rows), 2)
+    # Most other columns show it in their first rows.
+    first = np.sort(np.ascontiguousarray(rows[: int(1.25 * most) + 1].T))
+    for j in np.flatnonzero(np.count_nonzero(np.diff(first), axis=1) < most):
+        values = np.unique(rows[:, j])
+        if not 1 < len(values) <= most:
+            continue
+        step = np.diff(values).min()
+        places = (values - values[0]) / step
+        steps[j] = step if np.abs(places - np.rint(places)).max() < 1e-6 else 0.0
+    return steps
 
 
 def _evenly_spread(column):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
@@ -235,10 +236,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         if found.path is not None and self.metric == "euclidean":
             names, labels = getattr(self, "feature_names_in_", None), in_memory(self.labels_)
             inside = labels >= 0
-            if found.path.n_outliers:  # rows far from every cluster say nothing about its shape
-                inside &= self.outlier_score(rows if isinstance(X, FileRows) else X) <= 1
+            if not sp.issparse(rows):  # Rows far from every cluster say nothing about its shape.
+                near = inside & (self.outlier_score(rows if isinstance(X, FileRows) else X) <= 1)
+                inside = near if near.any() else inside
             kept = rows if inside.all() else in_memory(rows, inside)
-            advise(kept, names, labels[inside], self.cluster_centers_, found.path)
+            n_left_out = len(inside) - np.count_nonzero(inside)
+            advise(kept, names, labels[inside], self.cluster_centers_, found.path, n_left_out)
         return self
 
     def _found(self, rows, weight):

@@ -86,6 +86,10 @@ def _sq_distances(engine: SampleEngine, n_references: int) -> Floats:
     rows = engine.rows(np.arange(engine.n_rows))
     rows -= np.median(rows, axis=0)
     sq_norm = np.einsum("ij,ij->i", rows, rows)
-    both = sq_norm[:, None] + sq_norm[:n_references]
-    sq_dist = both - 2 * (rows @ rows[:n_references].T)
-    return np.where(sq_dist > _ROUNDING * both, sq_dist, 0.0)
+    both, sq_dist = sq_norm[:, None] + sq_norm[:n_references], rows @ rows[:n_references].T
+    # In place: new arrays of this size take as long as the arithmetic.
+    sq_dist *= 2
+    np.subtract(both, sq_dist, out=sq_dist)
+    both *= _ROUNDING
+    sq_dist[~(sq_dist > both)] = 0.0
+    return sq_dist
