@@ -5,13 +5,16 @@
     python benchmarks/dask_workers.py parts 1e8       # the model against passes over 64 parts
     python benchmarks/dask_workers.py plan            # 1e12 rows on 1,000 workers, by that model
     python benchmarks/dask_workers.py peers 1e7       # dask-ml's KMeans on the same files; needs dask-ml
+    python benchmarks/dask_workers.py peers 1e7 dask-ml 1500    # that alone, for at most 1,500 seconds
 
 Each part replaces its table in benchmarks/results/dask_workers.json and dask_workers.md. Files are those of files.py.
 """
 
 import json
+import signal
 import sys
 import time
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -199,23 +202,46 @@ def foretell(found, n_rows, k, n_tasks, n_again):
     return rows + n_tasks * (1e-3 * found["task of a pass, ms"] + 1e-9 * sums * found["byte that is joined, ns"])
 
 
-def peers(n_rows="1e7", only=None):
-    """k-means with k = 100 on the same files and two worker processes: kfree, and dask-ml's KMeans (k-means||)."""
+def peers(n_rows="1e7", only=None, limit="inf"):
+    """k-means with k = 100 on the same files and two worker processes: kfree, and dask-ml's KMeans (k-means||).
+
+    A contestant that takes more than ``limit`` seconds is stopped.
+    """
     import distributed
 
     n_rows = int(float(n_rows))
     folder = written_blobs(n_rows)
-    brief = {"init_max_iter": 3, "max_iter": 5}  # as much as ten million rows allow in minutes
+    brief = {"init_max_iter": 3, "max_iter": 5}
     name = "dask-ml, 3 rounds of k-means|| and 5 iterations"
     contestants = {"kfree": _ours, name.replace("||", "∥"): partial(_dask_ml, **brief), "dask-ml": _dask_ml}
     with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
         for name in contestants if only is None else [only]:
             wall, processor = time.perf_counter(), processor_seconds(client)
-            cost = contestants[name](folder)
-            row = {"contestant": name, "rows": n_rows, "cost": float(cost)}
+            try:
+                with at_most(float(limit)):
+                    cost = float(contestants[name](folder))
+            except TimeoutError:
+                cost = f"did not end in {float(limit):g} s"
+            row = {"contestant": name, "rows": n_rows, "cost": cost}
             row |= {"seconds": round(time.perf_counter() - wall, 1)}
             row |= {"processor seconds": round(processor_seconds(client) - processor, 1)}
             keep("peers", row, same=("contestant", "rows"))
+
+
+@contextmanager
+def at_most(seconds):
+    """Raise TimeoutError where the time is over."""
+
+    def stop(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0 if np.isinf(seconds) else seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _ours(folder):
@@ -226,14 +252,13 @@ def _ours(folder):
     return KMeans(N_BLOBS, random_state=0, memory=memory, engine="dask").fit(rows).cost_
 
 
-def _dask_ml(folder, init_max_iter=None, max_iter=22):
-    """At most as many iterations as kfree makes passes; rows are read again in each, as by kfree."""
+def _dask_ml(folder, **settings):
+    """Rows are kept in the memory of the workers, as its guide advises; kfree reads them again in every pass."""
     import dask.dataframe as dd
     from dask_ml.cluster import KMeans
 
-    X = dd.read_parquet(folder).to_dask_array(lengths=True)
-    model = KMeans(N_BLOBS, random_state=0, init_max_iter=init_max_iter, max_iter=max_iter)
-    centres = model.fit(X).cluster_centers_
+    X = dd.read_parquet(folder).to_dask_array(lengths=True).persist()
+    centres = KMeans(N_BLOBS, random_state=0, **settings).fit(X).cluster_centers_
     # Its inertia_ is a sum of distances, not of their squares, unless the centres have stopped moving.
     return X.map_blocks(_sq_dists, centres=centres, dtype=float, drop_axis=1).sum().compute()
 

@@ -3,6 +3,7 @@
     python benchmarks/files.py bounded 1e8      # fits under a hard limit of 1.5 GB of address space
     python benchmarks/files.py quality          # cost with little memory over that of the search on all rows
     python benchmarks/files.py automatic        # automatic k with little memory
+    python benchmarks/files.py streamed         # the same with the least memory
     python benchmarks/files.py passes           # a pass over files, over memory, and reading alone
     python benchmarks/files.py peers            # scikit-learn's MiniBatchKMeans
 
@@ -13,6 +14,7 @@ KFREE_DATA names; others are made, and written to the folder of temporary files.
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -153,37 +155,68 @@ def automatic(share="0.9"):
 
     Sets of so few rows that no summary of them is smaller are loaded, in one pass.
     """
-    import automatic_k
+    from kfree import DPMeans
 
-    from kfree import DPMeans, open_rows
-
-    folder = FOLDER / "automatic"
-    folder.mkdir(parents=True, exist_ok=True)
-
-    cases = {name: (lambda name=name: automatic_k.shape(name)) for name in automatic_k.SHAPES} | automatic_k.MADE
-    for name, make in cases.items():
-        X, y = make()
+    for name, X, y, rows in written_sets():
         memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
-        for number, rows in enumerate(np.array_split(X, 3)):
-            np.save(folder / f"{number}.npy", rows)
-        rows = open_rows(folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 model = DPMeans(memory=memory).fit(rows)
             except ValueError:  # the least memory is more than that
                 model, memory = DPMeans().fit(rows), 10**9
-            expected = DPMeans().fit(X).n_clusters_
-        row = {
-            "set": name,
-            "rows": len(X),
-            "memory, MB": round(memory / 1e6, 1),
-            "true k": len(np.unique(y)),
-            "k, all rows": expected,
-            "k": model.n_clusters_,
-            "passes": model.n_passes_,
-        }
-        keep("automatic", row, same=("set",))
+        keep("automatic", _automatic_row(name, X, y, memory, model), same=("set",))
+
+
+def streamed(only=None):
+    """The same with the least memory that a fit takes, where no set may be loaded, however few rows it has."""
+    from kfree import DPMeans
+    from kfree.search.summary.plan import Plan
+
+    Plan.fits = lambda self, n_rows: False
+    for name, X, y, rows in written_sets(only):
+        try:
+            Plan.of(1, X.shape[1], 2048)
+        except ValueError as error:
+            memory = int(re.search(r"at least (\d+) bytes", str(error))[1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = DPMeans(memory=memory).fit(rows)
+        keep("streamed", _automatic_row(name, X, y, memory, model), same=("set",))
+
+
+def written_sets(only=None):
+    """Name, rows, true labels, and the rows in three files, of each set of automatic_k.py."""
+    import automatic_k
+
+    from kfree import open_rows
+
+    folder = FOLDER / "automatic"
+    folder.mkdir(parents=True, exist_ok=True)
+    cases = {name: (lambda name=name: automatic_k.shape(name)) for name in automatic_k.SHAPES} | automatic_k.MADE
+    for name, make in cases.items():
+        if only in (None, name):
+            X, y = make()
+            for number, rows in enumerate(np.array_split(X, 3)):
+                np.save(folder / f"{number}.npy", rows)
+            yield name, X, y, open_rows(folder)
+
+
+def _automatic_row(name, X, y, memory, model):
+    from kfree import DPMeans
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = DPMeans().fit(X).n_clusters_
+    return {
+        "set": name,
+        "rows": len(X),
+        "memory, MB": round(memory / 1e6, 1),
+        "true k": len(np.unique(y)),
+        "k, all rows": expected,
+        "k": model.n_clusters_,
+        "passes": model.n_passes_,
+    }
 
 
 def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
@@ -222,9 +255,13 @@ def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
                 run()
                 best[name] = np.minimum(best[name], [time.perf_counter(), time.process_time()] - begun)
         row = {"rows": n_rows, "k": k}
-        for name, (wall, processor) in best.items():
+        for name, seconds in best.items():
+            wall, processor = map(float, seconds)
             row[f"{name}, s"], row[f"{name}, processor s"] = round(wall, 2), round(processor, 2)
-        row["files / larger of both"] = round(best["files"][0] / max(best["reading"][0], best["in memory"][0]), 2)
+        larger = np.maximum(best["reading"], best["in memory"])
+        row["files / larger of both"], row["the same in processor time"] = map(
+            float, np.round(best["files"] / larger, 2)
+        )
         keep("passes", row, same=("rows", "k"))
 
 
@@ -320,7 +357,14 @@ def _shown(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-PARTS = {"bounded": bounded, "quality": quality, "automatic": automatic, "passes": passes, "peers": peers}
+PARTS = {
+    "bounded": bounded,
+    "quality": quality,
+    "automatic": automatic,
+    "streamed": streamed,
+    "passes": passes,
+    "peers": peers,
+}
 
 if __name__ == "__main__":
     _commit()

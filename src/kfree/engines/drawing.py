@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -83,12 +84,22 @@ def chosen_rows(region: Region, rows: Index, begin: int, end: int) -> tuple[Inde
     return (rows, keys) if low.all() else (rows[low], keys[low])
 
 
+def room_for(size: int) -> int:
+    """Rows that are kept until all rows have been seen, of which ``size`` will be left."""
+    return size + int(2 * _CERTAINTY * math.sqrt(size)) + 2
+
+
+def size_within(room: int) -> int:
+    """The largest size that needs at most this room: s + 2·c·√s + 2 ≤ room, solved for s."""
+    return max(0, int((math.sqrt(_CERTAINTY**2 + max(room - 2, 0)) - _CERTAINTY) ** 2))
+
+
 class Drawing:
     """Collects the rows of a region in arrays that are made once and stay in row order."""
 
     def __init__(self, region: Region, n_features: int):
         self._region, self._n_features, self._n, self._is_all = region, n_features, 0, True
-        self._room = region.size + int(2 * _CERTAINTY * np.sqrt(region.size)) + 2
+        self._room = room_for(region.size)
         self._highest = region.highest_key
         self._keys = np.empty(self._room, np.uint64)
         self._X: NDArray[Any] | None = None

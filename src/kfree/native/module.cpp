@@ -1,6 +1,7 @@
 // The compiled module: puts the bindings of all folders together. No strings, no randomness, no hidden copies: every array
 // argument is taken as it is (noconvert) or refused.
 #include "core/binding.hpp"
+#include "core/uninitialised.hpp"
 
 namespace nb = nanobind;
 
@@ -24,4 +25,5 @@ NB_MODULE(_core, m) {
   kfree::binding::bind_quadratic(m);
   kfree::binding::bind_hdp(m);
   kfree::binding::bind_samplers(m);
+  m.def("give_back_free_memory", &kfree::give_back_free_memory);
 }

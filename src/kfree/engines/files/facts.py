@@ -60,7 +60,11 @@ class Drawn:
             return self
         keys, rows = (np.concatenate([getattr(one, name) for one in some]) for name in ("keys", "rows"))
         order = np.argsort(keys, kind="stable")[: self.size]
-        X = np.concatenate([one.X for one in some])[order]
+        X, begin = np.empty((len(order), some[0].X.shape[1]), some[0].X.dtype), 0
+        for one in some:  # without a copy of all of them
+            here = np.flatnonzero((order >= begin) & (order < begin + len(one.keys)))
+            X[here] = one.X[order[here] - begin]
+            begin += len(one.keys)
         weight = None if some[0].weight is None else np.concatenate([one.weight for one in some])[order]
         return Drawn(self.size, self.seed, keys[order], rows[order], X, weight)
 
@@ -109,7 +113,7 @@ def first_counting_row(source: RowSource, begin: int, end: int, reading: Reading
         for chunk in chunks:
             counting = np.arange(1) if chunk.weight is None else np.flatnonzero(chunk.weight > 0)
             if len(counting):
-                return np.asarray(chunk.X[counting[0]], dtype=np.float64)
+                return np.array(chunk.X[counting[0]], dtype=np.float64)  # no view, which would keep the chunk
     finally:
         chunks.close()
     return None

@@ -128,7 +128,9 @@ class StreamPart:
         assert self._drawn is not None  # rows are chosen by ``sampled``
         order = np.argsort(self._drawn.rows)
         places = order[np.searchsorted(self._drawn.rows[order], self.begin + rows)]
-        weight = self._drawn.weight
+        weight, first = self._drawn.weight, len(places)
+        if np.array_equal(places, np.arange(first)):  # no copy of rows that are as many as memory allows
+            return self._drawn.X[:first], None if weight is None else weight[:first]
         return self._drawn.X[places], None if weight is None else weight[places]
 
     def labels(self, handle: Recipe) -> Labels:

@@ -95,6 +95,8 @@ def gathered(parts: Sequence[Part], rows: Index) -> tuple[ArrayOrCSR, Floats | N
     for part in parts:
         inside = rows[(rows >= part.begin) & (rows < part.begin + part.n_rows)]
         found.append(part.copied(inside - part.begin))
+    if len(found) == 1:
+        return found[0]
     X = [X for X, _ in found]
     weights = [weight for _, weight in found if weight is not None]
     stacked = sp.vstack(X, format="csr") if sp.issparse(X[0]) else np.concatenate(X)

@@ -4,6 +4,10 @@
 #include <deque>
 #include <mutex>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace kfree {
 namespace {
 
@@ -66,6 +70,18 @@ void give_back_block(void* block, std::size_t n_bytes) noexcept {
     }
   }
   ::operator delete(block);
+}
+
+void give_back_free_memory() noexcept {
+  Kept& all = kept();
+  if (std::unique_lock lock(all.mutex, std::try_to_lock); lock) {
+    for (const Block& block : all.blocks) ::operator delete(block.data);
+    all.blocks.clear();
+    all.n_bytes = 0;
+  }
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace kfree

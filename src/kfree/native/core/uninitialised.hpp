@@ -13,6 +13,9 @@ namespace kfree {
 void* take_block(std::size_t n_bytes);
 void give_back_block(void* block, std::size_t n_bytes) noexcept;
 
+// Gives all free memory back to the system: blocks that are kept, and what the C library keeps of freed memory.
+void give_back_free_memory() noexcept;
+
 template <class T>
 struct UninitialisedAllocator : std::allocator<T> {
   template <class U>

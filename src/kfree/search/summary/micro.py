@@ -17,6 +17,7 @@ from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.local.engine import LocalEngine
 from kfree.engines.local.part import LocalPart
 from kfree.engines.registry import open_local
+from kfree.native.memory import give_back_free_memory
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
@@ -82,6 +83,7 @@ def summarised(
 
     The sample is drawn with ``seed``, in a pass over the rows that an engine may have made when it was opened.
     """
+    give_back_free_memory()
     rng = np.random.RandomState(seed)
     sample = engine.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, engine.n_features))))
     assert sample is not None  # some row has a positive weight
@@ -91,6 +93,7 @@ def summarised(
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
     most_added = scale * state.inertia / len(state.stats.n)
     threshold = min(most_added, objective.lam) if objective.lam else most_added
+    give_back_free_memory()
     done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
     rows, weight = objective.as_rows(done.stats)
     counts, frame = weight > 0, engine.frame
@@ -118,7 +121,8 @@ def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, sca
 
 def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
-    some = sample.among(np.arange(min(_ROWS_PER_SEED * n_micro, sample.n_rows)))
+    enough = _ROWS_PER_SEED * n_micro
+    some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
     lloyd = Lloyd()
     state = lloyd.start(Sites.of(greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)), sample, objective)
     for _ in range(_LLOYD_PASSES):

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfree.engines.drawing import size_within
+
 # Numbers take eight bytes, whatever the type of the files, so that results do not depend on it.
 _NUMBER = 8
 # Bytes per row that a search in memory takes beyond the rows themselves, which it may copy.
 _PER_ROW = 160
 # Shares of the memory.
 _FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
-# Copies of a chunk that exist at once: in use, read, and being read.
-_CHUNK_COPIES = 4
+# Copies of a chunk that exist at once: in use, read, and being read; and batches of a file that it is made of.
+_CHUNK_COPIES, _BATCH_COPIES = 4, 2
 # Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
 _MICRO_COPIES = 16
-# When micro-clusters have been searched, rows of a region take the memory of these and of chunks. A search takes less
-# than so many bytes per row beyond the rows, of which there is one copy; a sample of a region has two more, and is
-# assigned before it is searched.
-_FOR_REGION, _PER_SEARCHED_ROW, _PER_SAMPLED_ROW = 0.75, 144, 160
+# When micro-clusters have been searched, rows of a region take what the sample, the micro-clusters and, in a
+# pass, the chunks leave of this share. The rest is for memory that is free and not given back.
+_FOR_REGIONS, _PER_MICRO = 0.85, 40
+# A search takes less than so many bytes per row beyond the rows, of which there is one copy. Of a sample of a region
+# there are two copies at the end of the pass, and three when it is searched.
+_PER_SEARCHED_ROW, _DRAWN_COPIES, _SEARCHED_COPIES = 160, 2, 3
 # More rows make no better sample, and larger chunks save no time.
 _MOST_SAMPLED, _MOST_CHUNK_ROWS = 1 << 18, 1 << 17
 FEWEST_SAMPLED, FEWEST_MICRO = 2048, 256
@@ -43,19 +47,30 @@ class Plan:
         """``block`` is the block size of sums; chunks hold a power of two of blocks."""
         width = _NUMBER * (n_features + 2)
         row = _PER_ROW + 2 * width
-        n_blocks = int(_FOR_CHUNKS * memory / (_CHUNK_COPIES * block * (width + 48)))
+        chunk_row = _CHUNK_COPIES * (width + 48)
+        n_blocks = int(_FOR_CHUNKS * memory / (block * chunk_row))
         chunk_rows = min(block << max(n_blocks.bit_length() - 1, 0), max(_MOST_CHUNK_ROWS, block))
+        sample_rows = min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED)
+        most_micro = int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW))
+        held = sample_rows * width + most_micro * (width + _PER_MICRO)
+        searching, chunk_row = _FOR_REGIONS * memory - held, chunk_row + _BATCH_COPIES * width
+        # Chunks are smaller where they would leave less room for the rows of a region than a search on these does.
+        while chunk_rows > block and _drawn(searching - chunk_rows * chunk_row, width) < _searched(searching, width):
+            chunk_rows //= 2
+        reading = searching - chunk_rows * chunk_row
+        region_rows = min(_drawn(reading, width), _searched(searching, width))
+        region_sample = min(_drawn(reading, _DRAWN_COPIES * width), _searched(searching, _SEARCHED_COPIES * width))
         plan = cls(
             memory,
             n_features,
             chunk_rows,
-            min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED),
-            int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW)),
-            min(int(_FOR_REGION * memory / (_PER_SEARCHED_ROW + width)), _MOST_SAMPLED),
-            min(int(_FOR_REGION * memory / (_PER_SAMPLED_ROW + 3 * width)), _MOST_SAMPLED),
+            sample_rows,
+            most_micro,
+            min(region_rows, _MOST_SAMPLED),
+            min(region_sample, _MOST_SAMPLED),
         )
         needed = max(
-            int(_CHUNK_COPIES * block * (width + 48) / _FOR_CHUNKS),
+            int(block * _CHUNK_COPIES * (width + 48) / _FOR_CHUNKS),
             int(FEWEST_SAMPLED * row / _FOR_SAMPLE),
             int(FEWEST_MICRO * (_MICRO_COPIES * width + _PER_ROW) / _FOR_MICRO),
         )
@@ -73,3 +88,13 @@ class Plan:
     def can_label(self, n_rows: int) -> bool:
         """Whether labels and bounds of so many rows can be kept, besides the rows themselves."""
         return n_rows * _PER_ROW // 4 <= self.memory
+
+
+def _drawn(n_bytes: float, per_row: int) -> int:
+    """Rows that can be drawn in a pass."""
+    return size_within(int(n_bytes / per_row))
+
+
+def _searched(n_bytes: float, per_row: int) -> int:
+    """Rows that can be searched."""
+    return int(n_bytes / (_PER_SEARCHED_ROW + per_row))

@@ -21,6 +21,7 @@ from kfree.engines.contract import Engine, SampleEngine, row_weights
 from kfree.engines.drawing import DrawingEngine, Region
 from kfree.engines.local.engine import beside
 from kfree.engines.registry import open_local
+from kfree.native.memory import give_back_free_memory
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
 from kfree.search.summary.micro import SummaryObjective
@@ -77,6 +78,7 @@ def searched_by_regions(
     proposal, region = start, rounds.upcoming(start)
     descent: Descent[State] | None = None
     while True:
+        give_back_free_memory()
         done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
         new = state_of(proposal.sites, done, objective)
         if descent is None:
@@ -92,6 +94,7 @@ def searched_by_regions(
             report(descent)
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
             return descent
+        give_back_free_memory()
         proposal = _proposed(descent.state, region, rows, is_all, objective, search)
         region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
