@@ -324,20 +324,20 @@ MISTAKES = {
     ),
     "means are off, so that the cost rises": (
         "objectives/dp_means.py",
-        "np.where(weighted, stats.n, 1.0)[:, None], previous)",
-        "np.where(weighted, 3 * stats.n, 1.0)[:, None], previous)",
+        "return _divided(stats.sum, stats.n, previous)",
+        "return _divided(stats.sum, 3 * stats.n, previous)",
         ["estimators/test_dp_means.py", "no_move_raises"],
     ),
     "rows that cancel out have a direction": (
         "objectives/dp_means.py",
-        "np.where(directed, length, 1.0)[:, None], previous)",
-        "np.where(directed, length, 1.0)[:, None], stats.sum)",
+        "_divided(stats.sum, self.sizes(stats), previous)",
+        "_divided(stats.sum, self.sizes(stats), stats.sum)",
         ["estimators/test_cosine.py", "cancel"],
     ),
     "an empty cluster takes the nearest row": (
         "engines/in_memory/part.py",
-        "order = self.arrays.argsort(-sq_dist)[:size]",
-        "order = self.arrays.argsort(sq_dist)[:size]",
+        "order = self.arrays.largest(sq_dist, size)",
+        "order = self.arrays.largest(-sq_dist, size)",
         ["estimators/test_k_means.py", "relocated"],
     ),
     "a merge under a free energy asks for labels": (

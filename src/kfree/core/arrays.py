@@ -49,6 +49,9 @@ class Arrays(Protocol):
     def argsort(self, values: Array) -> Array:
         """Places in ascending order of the values; equal values keep their order."""
 
+    def largest(self, values: Array, size: int) -> Array:
+        """Places of the ``size`` largest values, the largest first; equal values keep their order."""
+
     def argmax(self, values: Array) -> int:
         """The first place of the largest value."""
 
@@ -94,6 +97,14 @@ class NumpyArrays:
 
     def argsort(self, values: Array) -> Array:
         return np.argsort(values, kind="stable")
+
+    def largest(self, values: Array, size: int) -> Array:
+        if 0 < size < len(values):
+            # Only values that are among the largest are sorted.
+            places = np.flatnonzero(values >= np.partition(values, len(values) - size)[len(values) - size])
+        else:
+            places = np.arange(len(values))
+        return places[np.argsort(-values[places], kind="stable")[:size]]
 
     def argmax(self, values: Array) -> int:
         return int(np.argmax(values))

@@ -10,6 +10,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.kernel.gram import blocks
+from kfree.engines.local.engine import LocalEngine
 from kfree.engines.registry import open_engine
 from kfree.estimators._explained import (
     METRICS,
@@ -159,7 +160,10 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order).take(found.labels), state.sites.centres
         size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
-        dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
+        if isinstance(engine, LocalEngine):  # which has the rows: no copy is needed
+            dist = np.sqrt(engine.sq_dists_of(chosen, labels[chosen], centres[order]))
+        else:
+            dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
         sample = labels[chosen], dist, len(order), size
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)

@@ -171,8 +171,9 @@ def rows_for_spreads(labels, weight, size=None):
     size = _sizes(labels, weight) if size is None else size.astype(np.int64)
     # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
     stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
-    rows = np.arange(0, len(labels), stride[size > 0].min(initial=stride.max()))
-    chosen = rows[(rows & (stride.take(labels[rows]) - 1)) == 0]
+    step = int(stride[size > 0].min(initial=stride.max()))
+    skipped = (stride // step - 1).astype(np.int32).take(labels[::step])
+    chosen = step * np.flatnonzero((np.arange(len(skipped), dtype=np.int32) & skipped) == 0)
     return size, chosen if weight is None else chosen[weight[chosen] > 0]
 
 

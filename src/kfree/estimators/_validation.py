@@ -20,6 +20,8 @@ from kfree.estimators._frames import (
 )
 from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
 from kfree.files.rows import FileRows
+from kfree.native.implementations import implementation
+from kfree.native.threads import thread_count
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
@@ -76,9 +78,10 @@ def validated_rows(X, estimator):
         ) from error
     if given_format in ("lil", "dok"):
         require_structure(X, "X")
-    _require_finite(X, columns)
     # A frame whose columns are all sparse has become a sparse matrix.
-    return canonical_csr(X) if sp.issparse(X) else np.require(X, requirements="A")
+    X = X if sp.issparse(X) else np.require(X, requirements="A")
+    _require_finite(X, columns, getattr(estimator, "n_threads", None))
+    return canonical_csr(X) if sp.issparse(X) else X
 
 
 def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
@@ -223,21 +226,19 @@ def is_positive_number(value):
     return is_number(value) and value > 0
 
 
-def _require_finite(X, names):
-    values = X.data if sp.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
+def _require_finite(X, names, n_threads):
+    require_threads(n_threads)
+    values = X.data[None, :] if sp.issparse(X) else X
+    if implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
+        return
     n_bad = _bad_per_column(X)
     columns = np.flatnonzero(n_bad)
-    if len(columns):
-        first = columns[0]
-        named = "" if names is None else f" ({shown(names[first])})"
-        raise ValueError(
-            f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
-            f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with "
-            "sklearn.impute.SimpleImputer."
-        )
+    first = columns[0]
+    named = "" if names is None else f" ({shown(names[first])})"
+    raise ValueError(
+        f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
+        f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with sklearn.impute.SimpleImputer."
+    )
 
 
 def _bad_per_column(X):

@@ -30,8 +30,7 @@ class DPMeansObjective:
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """The best centres for the clusters: their means. A cluster without weight keeps its previous one."""
-        weighted = stats.n > 0
-        return np.where(weighted[:, None], stats.sum / np.where(weighted, stats.n, 1.0)[:, None], previous)
+        return _divided(stats.sum, stats.n, previous)
 
     def sizes(self, stats: Stats) -> Floats:
         """How hard each cluster is to move: what ``row_costs`` are about."""
@@ -91,9 +90,7 @@ class CosineObjective(DPMeansObjective):
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """Mean directions. Rows that cancel out have none, and the previous centre stays."""
-        length = self.sizes(stats)
-        directed = length > 0
-        return np.where(directed[:, None], stats.sum / np.where(directed, length, 1.0)[:, None], previous)
+        return _divided(stats.sum, self.sizes(stats), previous)
 
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """What merging each of ``clusters`` with each cluster b adds: 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖).
@@ -113,6 +110,15 @@ class CosineObjective(DPMeansObjective):
         length = np.sqrt(np.maximum(sq_sum, 0.0))  # rounding leaves less than zero where rows cancel out
         costs: Floats = 2 * np.maximum(length + length[clusters, None] - joined, 0.0)
         return costs
+
+
+def _divided(sums: Floats, sizes: Floats, previous: Floats) -> Floats:
+    """Sums (k, d) over sizes (k,); ``previous`` where a size is not positive."""
+    sized = sizes > 0
+    centres: Floats = sums / np.where(sized, sizes, 1.0)[:, None]
+    if not sized.all():
+        centres[~sized] = previous[~sized]
+    return centres
 
 
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}

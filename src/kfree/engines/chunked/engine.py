@@ -177,7 +177,7 @@ def _once_per_cluster(picks: Picks) -> Picks:
 
 def _taken(found: Sequence[Picks], order: Index) -> Picks:
     names = ("row", "cluster", "gain", "points")
-    return Picks(*(np.concatenate([getattr(picks, name) for picks in found])[order] for name in names))
+    return Picks(*(_concatenated([getattr(picks, name) for picks in found])[order] for name in names))
 
 
 def _concatenated(arrays: list[Array]) -> Array:

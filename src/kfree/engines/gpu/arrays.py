@@ -72,6 +72,9 @@ class TorchArrays:
     def argsort(self, values: torch.Tensor) -> torch.Tensor:
         return torch.argsort(values, stable=True)
 
+    def largest(self, values: torch.Tensor, size: int) -> torch.Tensor:
+        return self.argsort(-values)[:size]
+
     def argmax(self, values: torch.Tensor) -> int:
         return int(torch.nonzero(values == values.max())[0, 0])
 

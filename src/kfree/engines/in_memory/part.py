@@ -167,7 +167,7 @@ class InMemoryPart(ABC):
     def farthest(self, labels: Array, centres: Floats, size: int) -> tuple[Picks, Floats]:
         rows = self.counting()
         sq_dist = self.distances_to_own(rows, labels[rows], centres)
-        order = self.arrays.argsort(-sq_dist)[:size]
+        order = self.arrays.largest(sq_dist, size)
         order = order[sq_dist[order] > 0]
         picks = self._picks(rows[order], labels[rows[order]], sq_dist[order])
         return picks, self.arrays.to_numpy(self.weights(rows[order]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from types import ModuleType
 from typing import Any
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.core.stats import Floats, Index, Labels, first_row_that_counts
 from kfree.engines.chunked.drawing import nearest_drawing
 from kfree.engines.chunked.engine import ChunkedEngine
 from kfree.engines.contract import Pass, SampleEngine, generic_direction
@@ -74,6 +75,10 @@ class LocalEngine(RowEngine):
 
     def sq_distances(self, centres: Floats) -> Floats:
         return self._part.sq_distances(centres)
+
+    def sq_dists_of(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
+        """Squared distances of some rows to the centres that ``labels`` name; no search asks, so they do not count."""
+        return copy(self._part).distances_to_own(rows, labels, centres)
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         return self._part.best_candidate(candidates, sq_dist)

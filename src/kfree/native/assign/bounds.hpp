@@ -18,7 +18,7 @@ class Bounds {
   static constexpr int64_t PARTED_COLUMNS = 128, PREFILTERED_COLUMNS = 12;
 
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
-      : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows, -1), lower_(n_rows) {}
+      : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows), lower_(n_rows) {}
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
@@ -80,8 +80,8 @@ class Bounds {
   double half(double gap) const { return 0.5 * ROUNDED_DOWN * down_ * gap; }
 
   const int64_t parted_columns_, prefiltered_columns_;
-  std::vector<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
-  std::vector<float> lower_;
+  Uninitialised<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
+  Uninitialised<float> lower_;  // anything where there is no label
   bool complete_ = false, prefilter_pays_ = true;
   // The sites that the bounds hold for.
   Uninitialised<double> centre_;

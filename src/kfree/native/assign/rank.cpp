@@ -108,6 +108,57 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
 }
 
+// The same with a row in each lane: no lanes to compare at the end, which for few sites takes longer than ranking them.
+// D columns; ABREAST vectors of rows, as many as stay in registers.
+template <int D, int ABREAST>
+void rank_columns(const float* z, int n_rows, const float* panels, const float* half_norm, float lowered,
+                  int64_t n_sites, float* best, float* second, int32_t* index) {
+  static_assert(TILE % (ABREAST * LANES) == 0, "tiles must divide evenly");
+  for (int r = 0; r < n_rows; r += ABREAST * LANES) {
+    Floats rows[D][ABREAST];
+    for (int t = 0; t < D; ++t)
+      for (int v = 0; v < ABREAST; ++v) rows[t][v] = load(z + t * TILE + r + v * LANES);
+    Leaders leaders[ABREAST];
+    for (Leaders& some : leaders) some = {spread(-FARTHEST), spread(-FARTHEST), Ints{}};
+    Ints number = {};
+    for (int64_t begin = 0; begin < n_sites; begin += PANEL, panels += D * PANEL) {
+      const int n_here = n_sites - begin < PANEL ? static_cast<int>(n_sites - begin) : PANEL;
+      for (int j = 0; j < n_here; ++j, number += 1) {
+        const Floats norm = spread(half_norm[begin + j] * -lowered);
+        for (int v = 0; v < ABREAST; ++v) {
+          Floats sum = norm;
+          for (int t = 0; t < D; ++t) sum += panels[t * PANEL + j] * rows[t][v];
+          offer(leaders[v], sum, number);
+        }
+      }
+    }
+    panels -= (n_sites + PANEL - 1) / PANEL * (D * PANEL);
+    for (int v = 0; v < ABREAST; ++v) {
+      store(best + r + v * LANES, -leaders[v].best);
+      store(second + r + v * LANES, -leaders[v].second);
+      for (int lane = 0; lane < LANES; ++lane) index[r + v * LANES + lane] = leaders[v].index[lane];
+    }
+  }
+}
+
+void rank_narrow(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+                 int64_t n_sites, float* best, float* second, int32_t* index) {
+  constexpr int FEW = KFREE_VECTOR_BYTES == 64 ? 3 : 2;
+#if defined(__aarch64__)
+  constexpr int MANY = 4;  // there are twice as many registers
+#else
+  constexpr int MANY = FEW;
+#endif
+  const auto ranked = [=](auto rank_some) {
+    rank_some(z, n_rows, panels, half_norm, lowered, n_sites, best, second, index);
+  };
+  switch (d) {
+    case 1: return ranked(rank_columns<1, MANY>);
+    case 2: return ranked(rank_columns<2, MANY>);
+    default: return ranked(rank_columns<3, FEW>);
+  }
+}
+
 void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
            float* score) {
   for (int r = 0; r < n_rows; r += GROUP) {
@@ -120,6 +171,6 @@ void score(const float* z, int n_rows, int64_t d, const float* panel, const floa
 
 }  // namespace
 
-const Ranker KFREE_RANKER = {GROUP, rank, score, KFREE_INT8};
+const Ranker KFREE_RANKER = {GROUP, rank, rank_narrow, score, KFREE_INT8};
 
 }  // namespace kfree

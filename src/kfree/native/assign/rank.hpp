@@ -11,6 +11,8 @@ struct Int8Kernel;
 constexpr int PANEL = 16;
 // Rows are ranked in tiles of up to this many.
 constexpr int TILE = 48;
+// Rows of so few columns may be ranked with a row in each lane.
+constexpr int64_t NARROW_COLUMNS = 3;
 // The half norm of a place in a panel that holds no site: finite, so that the kernels need not handle infinities.
 constexpr float FARTHEST = 3e38f;
 
@@ -24,6 +26,9 @@ struct Ranker {
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
   void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                int64_t n_panels, float* best, float* second, int32_t* index);
+  // The same for rows of up to NARROW_COLUMNS columns, one at least, which lie column by column: z (d, TILE).
+  void (*rank_narrow)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
+                      int64_t n_sites, float* best, float* second, int32_t* index);
   // For a single panel. out score (TILE, PANEL)
   void (*score)(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
                 float* score);

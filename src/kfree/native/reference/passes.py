@@ -33,6 +33,11 @@ def copy(rows, index, z):
     z[:] = rows.z(index)
 
 
+def all_finite(X, n_threads):
+    """Whether X (n, d) holds neither NaN nor infinite values."""
+    return bool(np.isfinite(X).all())
+
+
 def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum, sse, far):
     """out label, sq_dist (n,), stats about the centres (k, d), and far (n,) or None: whether weight·sq_dist > lam.
 

@@ -9,6 +9,7 @@
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "core/isa.hpp"
+#include "rows/finite.hpp"
 #include "rows/interleave.hpp"
 
 namespace kfree::binding {
@@ -82,6 +83,13 @@ void interleave_columns(const std::vector<nb::ndarray<const T, nb::ndim<1>, nb::
   unlocked([&] { interleave(found, n, X.data()); });
 }
 
+template <class T>
+bool is_all_finite(Strided<const T> X, int n_threads) {
+  return unlocked([&] {
+    return all_finite<T>(X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1), n_threads);
+  });
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& m) {
@@ -122,6 +130,9 @@ void bind_rows(nb::module_& m) {
 
   m.def("interleave", &interleave_columns<float>, "columns"_a.noconvert(), "X"_a.noconvert());
   m.def("interleave", &interleave_columns<double>, "columns"_a.noconvert(), "X"_a.noconvert());
+
+  m.def("all_finite", &is_all_finite<float>, "X"_a.noconvert(), "n_threads"_a);
+  m.def("all_finite", &is_all_finite<double>, "X"_a.noconvert(), "n_threads"_a);
 
   m.def("copy", [](const HeldRows& r, Vector<const int64_t> index, Matrix<double> z) {
     for (size_t i = 0; i < index.shape(0); ++i) r.rows->copy(index(i), z.data() + i * r.rows->d);

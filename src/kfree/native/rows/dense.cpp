@@ -75,8 +75,8 @@ class DenseRows final : public Rows {
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     Scored scored;
     if (n_ranked > 1)
-      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, sites.max_norm()}, scratch,
-                 scored);
+      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, n_ranked, sites.max_norm()},
+                 scratch, scored);
     bool decided[TILE];
     for (int i = 0; i < n_rows; ++i) {
       decided[i] = n_ranked > 1 && scored.decided(i, sites, rank_error_);
@@ -89,7 +89,7 @@ class DenseRows final : public Rows {
       if (n_ranked > 1) second = scored.second_sq_dist(i);
       if (n_ranked == 0) sq_dist[i] = second;
       if (n_ranked > 1 && !decided[i]) {
-        if (!all_scored) score_all(n_rows, sites, n_panels, scratch);
+        if (!all_scored) score_all(rows, n_rows, sites, n_panels, n_ranked, scratch);
         all_scored = true;
         const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
         const auto sq_dist_to = [&](int64_t j) { return Rows::sq_dist(rows[i], sites, static_cast<int32_t>(j)); };
@@ -116,8 +116,9 @@ class DenseRows final : public Rows {
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                    Scratch& scratch, double* lower) const override {
     Scored scored;
-    score_tile(rows, n_rows, {some.panels32.data(), some.half_norm32.data(), some.n_panels(), sites.max_norm()}, scratch,
-               scored);
+    const auto n_some = static_cast<int64_t>(some.id.size());
+    score_tile(rows, n_rows,
+               {some.panels32.data(), some.half_norm32.data(), some.n_panels(), n_some, sites.max_norm()}, scratch, scored);
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
@@ -125,7 +126,7 @@ class DenseRows final : public Rows {
                 double* error) const override {
     double sq_norm[TILE];
     float score[TILE * PANEL];
-    pack(rows, n_rows, scratch, sq_norm);
+    pack(rows, n_rows, ranker_.group, scratch, sq_norm);
     ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data(), sites.half_norm32.data(), 1.0f, score);
     const double site_error = rank_error_.of_site(sites.max_norm() * sites.max_norm());
     for (int i = 0; i < n_rows; ++i) {
@@ -139,7 +140,7 @@ class DenseRows final : public Rows {
   // Sites to rank.
   struct Ranked {
     const float *panels, *half_norm;
-    int64_t n_panels;
+    int64_t n_panels, n_sites;
     double max_norm;
   };
 
@@ -158,6 +159,8 @@ class DenseRows final : public Rows {
     }
   };
 
+  // Whether rows are ranked with a row in each lane: that takes longer for each site, and less at the end.
+  bool is_narrow(int64_t n_sites) const { return 0 < d && d <= NARROW_COLUMNS && n_sites <= 8 * PANEL; }
   // Whether rows can be quantized as they lie; others are copied first.
   bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && centres == Centres::MEANS; }
 
@@ -185,7 +188,10 @@ class DenseRows final : public Rows {
   }
 
   // All scores of a packed tile, into scratch.scores (n_panels, TILE, PANEL).
-  void score_all(int n_rows, const Sites& sites, int64_t n_panels, Scratch& scratch) const {
+  void score_all(RowSet rows, int n_rows, const Sites& sites, int64_t n_panels, int64_t n_ranked,
+                 Scratch& scratch) const {
+    double sq_norm[TILE];
+    if (is_narrow(n_ranked)) pack(rows, n_rows, ranker_.group, scratch, sq_norm);  // as `score` wants them
     scratch.scores.resize(n_panels * TILE * PANEL);
     for (int64_t p = 0; p < n_panels; ++p)
       ranker_.score(scratch.z32.data(), n_rows, d, sites.panels32.data() + p * d * PANEL,
@@ -194,24 +200,29 @@ class DenseRows final : public Rows {
   }
 
   void score_tile(RowSet rows, int n_rows, const Ranked& sites, Scratch& scratch, Scored& scored) const {
-    pack(rows, n_rows, scratch, scored.sq_norm);
-    ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
-                 sites.n_panels, scored.best, scored.second, scored.index);
+    pack(rows, n_rows, is_narrow(sites.n_sites) ? TILE : ranker_.group, scratch, scored.sq_norm);
+    if (is_narrow(sites.n_sites))
+      ranker_.rank_narrow(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
+                          sites.n_sites, scored.best, scored.second, scored.index);
+    else
+      ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(), sites.n_panels,
+                   scored.best, scored.second, scored.index);
     for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm);
   }
 
   // The rows of a tile as the ranking kernels want them, and their squared norms.
-  void pack(RowSet rows, int n_rows, Scratch& scratch, double* sq_norm) const {
+  void pack(RowSet rows, int n_rows, int group, Scratch& scratch, double* sq_norm) const {
     scratch.z32.resize(TILE * d);
     with_coordinates([&](auto at) {
       const auto packed = [&](auto group) {
         loops::pack<group()>(at, d, rows, n_rows, scratch.z32.data(), sq_norm);
       };
-      switch (ranker_.group) {
+      switch (group) {
         case 2: return packed(std::integral_constant<int, 2>());
         case 4: return packed(std::integral_constant<int, 4>());
         case 6: return packed(std::integral_constant<int, 6>());
-        default: return packed(std::integral_constant<int, 12>());
+        case 12: return packed(std::integral_constant<int, 12>());
+        default: return packed(std::integral_constant<int, TILE>());
       }
     });
   }

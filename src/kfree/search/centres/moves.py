@@ -87,7 +87,9 @@ def _relocated(state: State, engine: Engine) -> Stats:
     picks, weight = engine.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
     taken: list[int] = []
     for place in range(len(picks.row)):
-        if len(taken) < len(empty) and left[picks.cluster[place]] > weight[place]:
+        if len(taken) == len(empty):
+            break
+        if left[picks.cluster[place]] > weight[place]:
             left[picks.cluster[place]] -= weight[place]
             taken.append(place)
     return engine.sums(engine.moved(state.assignment, picks.row[taken], np.array(empty[: len(taken)], dtype=np.int64)))

@@ -1,0 +1,39 @@
+"""Rows of few columns are ranked with a row in each lane: the result is that of the reference implementation."""
+
+import kfree.native._core as _core
+import numpy as np
+import pytest
+
+from kfree.native.reference import passes
+
+
+def assigned(module, X, centres, isa):
+    n, k, zero = len(X), len(centres), np.zeros(X.shape[1])
+    rows = module.dense_rows(X, zero, zero, False, None, isa)
+    label, sq_dist = np.empty(n, np.int32), np.empty(n)
+    stats = np.empty(k), np.empty((k, X.shape[1])), np.empty(k)
+    bounds, found = module.Bounds(n), []
+    for shift in (0.0, 0.125, 0.125):  # a first pass, and later ones that compare some rows with the fastest sites
+        centres = centres + shift * (np.arange(k) % 7 == 0)[:, None]
+        module.nearest(rows, centres, np.arange(k), np.inf, 1, bounds, label, sq_dist, *stats, None)
+        found += [label.copy(), sq_dist.copy(), *(one.copy() for one in stats)]
+    return found
+
+
+# Below and above a panel, a tile, and the number of sites up to which rows are in lanes; whole numbers give ties.
+@pytest.mark.parametrize("values", ["random", "ties"])
+@pytest.mark.parametrize("k", [2, 16, 17, 100, 128, 129])
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+@pytest.mark.parametrize("isa", _core.instruction_sets())
+def test_few_columns_as_by_the_reference(isa, d, k, values, rng):
+    for n in (1, 47, 48, 300):
+        X, centres = rng.normal(size=(n, d)).astype(np.float32), rng.normal(size=(k, d))
+        if values == "ties":
+            X, centres = np.round(2 * X), np.round(2 * centres)
+        for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_rows_without_columns():
+    label = assigned(_core, np.zeros((50, 0), np.float32), np.zeros((3, 0)), _core.instruction_sets()[-1])[0]
+    assert not label.any()
