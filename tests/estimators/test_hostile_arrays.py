@@ -1,5 +1,6 @@
 """Arrays that do not hold what they seem to, all kinds of containers, and odd parameters, for every estimator."""
 
+import contextlib
 import os
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from kfree import DPMeans, GraphDPMeans, KMeans, OnlineDPMeans, TableEncoder, choose_k
+from kfree import DPMeans, GraphDPMeans, HardHDP, KMeans, OnlineDPMeans, TableEncoder, choose_k
 from kfree.baselines import GibbsDPMixture, GMeans
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_containers import CONTAINERS
@@ -201,3 +202,15 @@ def test_graphs_in_frames(container):
     edges = np.array([[0, 1, 1.0], [1, 2, 1.0], [0, 2, 1.0], [2, 3, 0.1], [3, 4, 1.0], [4, 5, 1.0], [3, 5, 1.0]])
     found = GraphDPMeans(-0.4).fit(CONTAINERS[container](edges))
     assert found.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("field", ["centres", "uids"])
+def test_a_model_that_lost_its_sites_raises(field, rng):
+    """Compiled code read, or wrote, beyond what was there."""
+    X, groups = rng.normal(size=(60, 3)), np.arange(60) % 4
+    for model, given in ((DPMeans(20.0).fit(X), {}), (HardHDP(20.0, 20.0).fit(X, groups=groups), {"groups": groups})):
+        vars(model._sites_)[field] = getattr(model._sites_, field)[:0]
+        with contextlib.suppress(ValueError, IndexError):
+            model.predict(X, **given)
+        with contextlib.suppress(ValueError, IndexError):
+            model.score(X, **given)

@@ -75,6 +75,8 @@ class LocalPart(InMemoryPart):
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
         centres, uids = np.ascontiguousarray(sites.centres), np.ascontiguousarray(sites.uids)
+        if not len(centres):  # as a damaged model may have it
+            raise ValueError("there is no centre to compare rows of X with. Fit the model again.")
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         is_far = None if lam == np.inf else np.empty(self.n_rows, dtype=bool)
         sums = self._room_for(len(centres))
@@ -83,6 +85,8 @@ class LocalPart(InMemoryPart):
         return labels, sq_dist, self._partial(sums), is_far
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
+        if labels.max(initial=-1) >= n_clusters:  # as with a damaged model; compiled code would write beyond its sums
+            raise ValueError(f"rows of X have labels beyond {n_clusters} clusters. Fit the model again.")
         sums = self._room_for(n_clusters)
         self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, *sums)
         return self._partial(sums)
