@@ -12,8 +12,8 @@ from tests import spoiled
 MISTAKES = {
     "clusters of which the cheapest pair is one are not compared": (
         "search/path/best_by_k.py",
-        "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
-        "near = np.argsort(least)[:1]",
+        "near = near[least_merge_costs(near, sizes, centres) <= (1 + 1e-9) * at_most]",
+        "near = near[:1]",
         ["search/test_lambda_path.py", "near_clusters and anywhere"],
     ),
     "rows of no weight are farthest": (
@@ -294,8 +294,8 @@ MISTAKES = {
     ),
     "directions are not scaled to unit length": (
         "objectives/dp_means.py",
-        "np.where(directed, length, 1.0)",
-        "np.where(directed, stats.n, 1.0)",
+        "return _divided(stats.sum, self.sizes(stats), previous)",
+        "return _divided(stats.sum, stats.n, previous)",
         ["estimators/test_cosine.py", "closed_form"],
     ),
     "coordinates are not anchored": (

@@ -169,6 +169,7 @@ def test_large_values_in_baselines():
     assert np.array_equal(GMeans().fit(X * 1e100).labels_, GMeans().fit(X).labels_)
 
 
+@pytest.mark.filterwarnings("ignore:max_clusters=2 was reached")
 def test_a_penalty_far_too_low_is_doubled_in_few_steps(monkeypatch):
     n_fits, fit = [], DPMeans.fit
 

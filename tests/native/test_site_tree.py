@@ -124,6 +124,7 @@ STREAMS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:max_clusters=1230 was reached")
 @pytest.mark.parametrize("settings", STREAMS)
 def test_streams(settings, rng):
     n_rows = 1500 if "half_life" in STREAMS[settings] else 1250
