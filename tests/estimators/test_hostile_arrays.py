@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from kfree import DPMeans, GraphDPMeans, HardHDP, KMeans, OnlineDPMeans, TableEncoder, choose_k
+from kfree import DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, OnlineDPMeans, TableEncoder, choose_k
 from kfree.baselines import GibbsDPMixture, GMeans
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_containers import CONTAINERS
@@ -215,3 +215,11 @@ def test_a_model_that_lost_its_sites_raises(field, rng):
             model.predict(X, **given)
         with contextlib.suppress(ValueError, IndexError):
             model.score(X, **given)
+
+
+def test_coefficients_that_lie_about_their_shape_are_refused(rng):
+    X = rng.normal(size=(40, 2))
+    model = KernelDPMeans(lam=5.0).fit(X)
+    model._coefficients_._shape = (10**6, model._coefficients_.shape[1])
+    with pytest.raises(ValueError, match="_coefficients_"):
+        model.predict(X)

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, require_structure
 from kfree.core.stats import Floats
 from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
@@ -81,6 +81,7 @@ def offsets_by(kernel, rows, known, coefficients, centre_sq_norms):
 
     κ(x, x) is the same for all centres, and adding it would take digits that tell which of them is nearest.
     """
+    require_structure(coefficients, "_coefficients_")  # of a damaged model, SciPy would read beyond its arrays
     for places, values in kernel.to_all(rows, known, coefficients.shape[1]):
         yield places, values, centre_sq_norms - 2 * (coefficients @ values.T).T
 
