@@ -119,7 +119,7 @@ class History:
     @property
     def _step(self) -> int:
         """Every so many rows one is sampled."""
-        return max(1, self._rows.n_rows // _SAMPLE)
+        return int(max(1, self._rows.n_rows // _SAMPLE))
 
     @property
     def _most_in_doubt(self) -> int:
