@@ -53,11 +53,11 @@ class Plan:
         sample_rows = min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED)
         most_micro = int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW))
         held = sample_rows * width + most_micro * (width + _PER_MICRO)
-        searching, chunk_row = _FOR_REGIONS * memory - held, chunk_row + _BATCH_COPIES * width
+        searching, read_row = _FOR_REGIONS * memory - held, chunk_row + _BATCH_COPIES * width
         # Chunks are smaller where they would leave less room for the rows of a region than a search on these does.
-        while chunk_rows > block and _drawn(searching - chunk_rows * chunk_row, width) < _searched(searching, width):
+        while chunk_rows > block and _drawn(searching - chunk_rows * read_row, width) < _searched(searching, width):
             chunk_rows //= 2
-        reading = searching - chunk_rows * chunk_row
+        reading = searching - chunk_rows * read_row
         region_rows = min(_drawn(reading, width), _searched(searching, width))
         region_sample = min(_drawn(reading, _DRAWN_COPIES * width), _searched(searching, _SEARCHED_COPIES * width))
         plan = cls(
@@ -70,7 +70,7 @@ class Plan:
             min(region_sample, _MOST_SAMPLED),
         )
         needed = max(
-            int(block * _CHUNK_COPIES * (width + 48) / _FOR_CHUNKS),
+            int(block * chunk_row / _FOR_CHUNKS),
             int(FEWEST_SAMPLED * row / _FOR_SAMPLE),
             int(FEWEST_MICRO * (_MICRO_COPIES * width + _PER_ROW) / _FOR_MICRO),
         )
