@@ -33,6 +33,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
     n_init : int, default=1
         Number of seedings; the result with the lowest inertia is kept. Must be 1 for given centres.
     max_iter : int, default=300
+        The most assignments of all rows to centres; the one to the first centres counts.
     tol : float ≥ 0, default=1e-4
         Stop when the summed squared shift of the centres is below this share of the mean variance of the columns; 0
         iterates until no label changes.
