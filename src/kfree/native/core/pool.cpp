@@ -11,6 +11,20 @@ namespace kfree {
 namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
+// How long a thread watches before it sleeps. To wake all threads takes as long as a short pass.
+constexpr std::chrono::microseconds WATCH{20};
+
+// Returns as soon as `happened()`, or after WATCH.
+template <class Happened>
+void watch(Happened happened) {
+  constexpr int LOOKS = 64;  // between two looks at the clock
+  const auto until = std::chrono::steady_clock::now() + WATCH;
+  do {
+    for (int i = 0; i < LOOKS; ++i)
+      if (happened()) return;
+    std::this_thread::yield();  // somebody else may need the processor
+  } while (std::chrono::steady_clock::now() < until);
+}
 
 std::mutex creating;
 std::atomic<Pool*> current{nullptr};
@@ -57,6 +71,7 @@ void Pool::start(Task& task, int n_helpers) {
     }
     task.n_wanted_ = n_helpers;
     open_.push_back(&task);
+    any_open_ = true;
   }
   offered_.notify_all();
 }
@@ -64,6 +79,10 @@ void Pool::start(Task& task, int n_helpers) {
 void Pool::finish(Task& task, const std::function<void()>& poll) {
   std::unique_lock lock(mutex_);
   open_.erase(std::remove(open_.begin(), open_.end(), &task), open_.end());
+  any_open_ = !open_.empty();
+  lock.unlock();
+  watch([&task] { return task.n_running_ == 0; });
+  lock.lock();
   while (task.n_running_ > 0) {
     if (done_.wait_for(lock, POLL_EVERY) == std::cv_status::no_timeout) continue;
     lock.unlock();
@@ -73,17 +92,23 @@ void Pool::finish(Task& task, const std::function<void()>& poll) {
 }
 
 void Pool::help() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_, std::defer_lock);
   for (;;) {
+    // A thread that waits for the mutex would sleep, too.
+    watch([&] { return any_open_.load() && lock.try_lock(); });
+    if (!lock) lock.lock();
     offered_.wait(lock, [this] { return closing_ || !open_.empty(); });
     if (closing_) return;
     Task& task = *open_.front();
     if (--task.n_wanted_ == 0) open_.pop_front();
+    any_open_ = !open_.empty();
     ++task.n_running_;
     lock.unlock();
     task.work_();
-    lock.lock();
-    if (--task.n_running_ == 0) done_.notify_all();
+    if (task.n_running_.fetch_sub(1) > 1) continue;
+    // The caller may return from now on, and the task end with it.
+    std::lock_guard notifying(mutex_);
+    done_.notify_all();
   }
 }
 

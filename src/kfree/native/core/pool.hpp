@@ -1,6 +1,7 @@
 // Threads that wait for work between calls, because starting a thread takes longer than a pass of a millisecond.
 // A forked child has none of them and starts its own.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -18,7 +19,8 @@ class Task {
  private:
   friend class Pool;
   const std::function<void()> work_;
-  int n_wanted_ = 0, n_running_ = 0;
+  int n_wanted_ = 0;
+  std::atomic<int> n_running_{0};
 };
 
 class Pool {
@@ -40,6 +42,7 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable offered_, done_;
   std::deque<Task*> open_;
+  std::atomic<bool> any_open_{false};  // for threads that watch without the mutex
   std::vector<std::thread> threads_;
   bool closing_ = false;
 };
