@@ -12,9 +12,21 @@ from tests import spoiled
 MISTAKES = {
     "clusters of which the cheapest pair is one are not compared": (
         "search/path/best_by_k.py",
-        "near = near[least_merge_costs(near, sizes, centres) <= (1 + 1e-9) * at_most]",
-        "near = near[:1]",
+        "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
+        "near = np.arange(1)",
         ["search/test_lambda_path.py", "near_clusters and anywhere"],
+    ),
+    "partners that moved away are kept": (
+        "search/path/partners.py",
+        "        alone = partner < 0\n",
+        "        alone = ~same\n",
+        ["search/test_path_parts.py", "bounds_are_kept"],
+    ),
+    "clusters that have come near are not noticed": (
+        "search/path/partners.py",
+        "better = np.flatnonzero(~alone & (offered < least))",
+        "better = np.flatnonzero(np.zeros(len(least)))",
+        ["search/test_path_parts.py", "bounds_are_kept"],
     ),
     "rows of no weight are farthest": (
         "engines/in_memory/potential.py",

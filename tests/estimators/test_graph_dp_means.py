@@ -1,5 +1,7 @@
 """GraphDPMeans: graphs as users have them, bad input, and what "auto" does with graphs that have clusters or none."""
 
+from types import SimpleNamespace
+
 import igraph
 import networkx
 import numpy as np
@@ -342,3 +344,19 @@ def test_pictures_of_a_graph_and_its_staircase():
     assert [text.get_text() for text in model.path_.plot(figure.Figure().add_subplot()).texts] == ["k = 2"]
     given = plot.graph(model, figure.Figure().add_subplot(), positions=np.arange(24).reshape(12, 2))
     assert given.collections[2].get_offsets()[3].tolist() == [6, 7]
+
+
+def test_the_path_ends_where_a_search_and_the_staircase_disagree(monkeypatch):
+    """A cut whose gain is lost in rounding: the search takes it again and again, and the staircase never shows it."""
+    n_searches = []
+
+    def disagreeing(labels, graph, *rest, patience):
+        n_searches.append(patience)
+        assert len(n_searches) < 50
+        found = np.arange(graph.n_nodes, dtype=np.int32) if patience == 0 else labels
+        return SimpleNamespace(state=SimpleNamespace(labels=found))
+
+    monkeypatch.setattr("kfree.search.graph.cut_path.search", disagreeing)
+    A = np.ones((8, 8)) - np.eye(8)
+    assert GraphDPMeans().fit(A).n_clusters_ == 1
+    assert 0 in n_searches

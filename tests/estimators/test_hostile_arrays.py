@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 from kfree import DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, OnlineDPMeans, TableEncoder, choose_k
 from kfree.baselines import GibbsDPMixture, GMeans
+from kfree.report import write_report
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_containers import CONTAINERS
 from tests.fuzz.fuzz_subjects import ESTIMATORS
@@ -223,3 +225,13 @@ def test_coefficients_that_lie_about_their_shape_are_refused(rng):
     model._coefficients_._shape = (10**6, model._coefficients_.shape[1])
     with pytest.raises(ValueError, match="_coefficients_"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("array", ["indices", "indptr"])
+def test_links_that_lead_nowhere_are_refused(array, tmp_path):
+    """SciPy read beyond the arrays of a damaged graph."""
+    model = GraphDPMeans().fit(np.kron(np.eye(3), np.ones((6, 6))))
+    setattr(model.adjacency_, array, getattr(model.adjacency_, array) + 10**6)
+    for use in (model.outlier_score, model.summary, model.plot, partial(write_report, tmp_path / "report.html", model)):
+        with pytest.raises(ValueError, match="adjacency_"):
+            use()

@@ -153,6 +153,25 @@ def test_rows_computed_when_needed_give_the_same(monkeypatch):
     assert computed.certificate_.n_above == 2
 
 
+def test_rows_computed_when_needed_give_the_same_without_normalisation(monkeypatch, rng):
+    X, weight = rng.normal(size=(240, 2)), rng.uniform(0.5, 2, size=240)
+    graph = affinity.Gaussian(X, 0.5)
+    stored, _ = graph.matrix(False, np.random.RandomState(0), weight)
+    monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
+    computed, _ = graph.matrix(False, np.random.RandomState(0), weight)
+    assert isinstance(computed._values, Computed)
+    assert computed._lowest == pytest.approx(stored._lowest)
+    np.testing.assert_allclose(computed.leading(4)[0], stored.leading(4)[0])
+    assert SpectralDPMeans(40.0, normalize=False, gamma=0.5).fit(X).n_clusters_ > 0
+
+
+def test_eigenvalues_that_are_not_found_within_the_limit_are_an_error(monkeypatch, rng):
+    monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
+    monkeypatch.setattr(matrices, "_RESTARTS", 1)
+    with pytest.raises(ValueError, match="not found within the limit of restarts.*Lower gamma"):
+        SpectralDPMeans(gamma=50.0).fit(rng.normal(size=(450, 3)))
+
+
 def test_a_sparse_matrix_that_fills_up_is_not_factorised(rng, monkeypatch):
     monkeypatch.setattr(matrices, "_MOST_FILL", 10)
     monkeypatch.setattr(matrices, "FACTORISED", 20)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
 from kfree import (
@@ -266,6 +267,28 @@ def test_noise_warns_of_the_last_search_alone(rng):
     assert np.flatnonzero(left_out).tolist() == [50, 51]
     assert len(calls) > 1
     assert [str(warning.message) for warning in told] == [f"search {len(calls)}"]
+
+
+@pytest.mark.parametrize("n_taking_turns", [1, 2])
+def test_noise_warns_if_many_rows_to_leave_out_still_change(n_taking_turns):
+    """Of ten rows to leave out, one may take turns with another without a warning."""
+    rows, searches = np.arange(100.0)[:, None], []
+
+    def search(rows, weight):
+        searches.append(weight)
+        return SimpleNamespace(labels=np.zeros(len(rows), dtype=np.int32))
+
+    def distances(found):
+        first = 90 - n_taking_turns * (len(searches) % 2)
+        return [(slice(None), np.where((np.arange(100) >= first) & (np.arange(100) < first + 10), 50.0, 1.0)[:, None])]
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        without_noise(0.1, rows, None, search, distances)
+    assert len(searches) == 11
+    expected = [] if n_taking_turns == 1 else ["2 of the 10 rows to leave out still changed in the last of 10"]
+    assert [str(one.message)[11:72] for one in told] == expected
+    assert all(issubclass(one.category, ConvergenceWarning) for one in told)
 
 
 def test_noise_counts_rows_of_weight_only(rng):

@@ -42,6 +42,18 @@ MISTAKES = {
         "if (j == own ||",
         ("native/test_site_tree.py", "came_before"),
     ),
+    "labels that are not checked before they are added up": (
+        "assign/passes.cpp",
+        "      require_labels(label + begin, end - begin, out.k);\n",
+        "",
+        ("native/test_boundary.py", "no_cluster and native"),
+    ),
+    "labels that are not checked before they are hashed": (
+        "assign/fingerprints.cpp",
+        "      require_labels(label + begin, end - begin, k);\n",
+        "",
+        ("native/test_boundary.py", "no_cluster and native"),
+    ),
     "a stale bound": (
         "assign/bounds.cpp",
         "drift[j] = up_ * dist_between(now, before, sites.d);",

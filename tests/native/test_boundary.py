@@ -8,6 +8,7 @@ from common import INSTRUCTION_SETS
 
 from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP, KMeans, OnlineDPMeans
 from kfree.native import _core
+from kfree.native.reference import passes as reference
 
 X = np.random.default_rng(0).normal(size=(30, 3))
 ISA = INSTRUCTION_SETS[-1]
@@ -247,3 +248,31 @@ def test_a_tree_takes_the_rows_it_was_made_of():
     out = {"n": np.zeros(1), "sum": np.zeros((1, 3)), "scatter": np.zeros((1, 3, 3))}
     with pytest.raises(ValueError, match=r"rows must have shape \(30, 3\)"):
         tree.assign(rows=other, n_threads=1, label=np.zeros(20, dtype=np.int32), **arguments, **out)
+
+
+WRONG_LABELS = {"beyond": 5, "far beyond": 10**6, "negative": -1}
+
+
+@pytest.mark.parametrize("passes", [_core, reference], ids=["native", "reference"])
+@pytest.mark.parametrize("wrong", WRONG_LABELS)
+@pytest.mark.parametrize("n_columns", [3, 300])  # rows are added up one by one, or cluster by cluster
+def test_labels_that_are_no_cluster(passes, wrong, n_columns):
+    """As in a damaged model: compiled code would write beyond its sums."""
+    n_rows, k = 3 * _core.BLOCK, 5 if n_columns == 3 else 500
+    zero = np.zeros(n_columns)
+    rows = passes.dense_rows(np.zeros((n_rows, n_columns)), zero, zero, False, None, ISA)
+    labels = np.zeros(n_rows, dtype=np.int32)
+    labels[-7] = WRONG_LABELS[wrong] + (k - 5) * (wrong != "negative")
+    with pytest.raises(ValueError, match=f"labels beyond {k} clusters"):
+        passes.accumulate(rows, labels, np.zeros(n_rows), 2, np.empty(k), np.empty((k, n_columns)), np.empty(k))
+    with pytest.raises(ValueError, match=f"labels beyond {k} clusters"):
+        passes.fingerprints(rows, labels, 2, np.empty(k, dtype=np.uint64))
+
+
+@pytest.mark.parametrize("n_labels", [0, len(X) - 1])
+def test_labels_of_other_rows(n_labels):
+    labels, sums = np.zeros(n_labels, dtype=np.int32), (np.empty(1), np.empty((1, 3)), np.empty(1))
+    with pytest.raises(ValueError, match=r"label must have shape \(30\)"):
+        _core.accumulate(held(), labels, np.zeros(len(X)), 1, *sums)
+    with pytest.raises(ValueError, match=r"label must have shape \(30\)"):
+        _core.fingerprints(held(), labels, 1, np.empty(1, dtype=np.uint64))

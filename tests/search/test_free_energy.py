@@ -114,6 +114,17 @@ def test_greedy_merging_adds_up(rng, kind):
         assert objective.cluster_terms(after).sum() == pytest.approx(expected, rel=1e-9)
 
 
+def test_labelling_of_many_columns_is_that_of_few(rng, monkeypatch):
+    """Large matrices are inverted in another way, which changes no cost beyond rounding."""
+    rows, labels = rng.normal(size=(40, 6)), np.arange(40) % 3
+    model, stats = GaussianModel.conjugate(0.5, np.zeros(6), 9.0, 2.0 * np.eye(6)), stats_of("gaussian", rows, labels)
+    few = model.labelling(stats)
+    monkeypatch.setattr("kfree.objectives.gaussian._LARGE", 2)
+    many = model.labelling(stats)
+    np.testing.assert_allclose(many.factor, few.factor, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(many.costs(rows).argmin(axis=1), few.costs(rows).argmin(axis=1))
+
+
 def test_gaussian_labelling_is_the_expected_log_likelihood(rng):
     """Eq. 20 by drawing the parameters."""
     model, _, rows = gaussian_case(rng, 20, 2)

@@ -30,7 +30,7 @@ def distances_of_models(model, rows, centres, covariances):
     Counts are seen as shares of their row's total.
     """
     if covariances is not None:
-        return _mahalanobis(rows, centres, covariances)
+        return mahalanobis(rows, centres, lower_factors(covariances))
     return distances_in_blocks(_shares(rows) if model == "multinomial" else rows, centres)
 
 
@@ -40,8 +40,11 @@ def _shares(counts):
     return sp.csr_array(sp.diags_array(1 / total) @ counts) if sp.issparse(counts) else counts / total[:, None]
 
 
-def _mahalanobis(rows, centres, covariances):
-    factors = lower_factors(covariances)  # those of the model, which exist also where rounding makes one singular
+def mahalanobis(rows, centres, factors):
+    """Mahalanobis distances, block by block, given the lower triangular factors of covariances.
+
+    The factors are those of the model, which exist also where rounding makes a covariance singular.
+    """
     for places in blocks(len(rows), rows.shape[1] + len(centres)):
         white = [
             solve_triangular(factor, (rows[places] - centre).T, lower=True, check_finite=False)

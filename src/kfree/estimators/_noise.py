@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
@@ -11,6 +12,8 @@ from kfree.explain.spread import outlier_scores
 
 # Maximum number of searches, each without the rows of the highest outlier scores in the last one.
 _ROUNDS = 10
+# Warn if a larger share of the rows to leave out changed in the last round; a few rows at the edge often take turns.
+_FEW_CHANGES = 0.1
 
 
 def require_noise(noise):
@@ -33,14 +36,23 @@ def without_noise(noise, rows, weight, search, distances):
     left_out = np.zeros(rows.shape[0], dtype=bool)
     n_out = int(noise * np.count_nonzero(given > 0))
     found, told = _searched(search, rows, weight)
+    n_changed = 0
     for _ in range(_ROUNDS if n_out else 0):
         farthest = _farthest(found, distances, given, left_out, n_out)
-        if np.array_equal(farthest, left_out):
+        n_changed = int(np.count_nonzero(farthest & ~left_out))
+        if not n_changed:
             break
         left_out = farthest
         found, told = _searched(search, rows, np.where(left_out, 0.0, given))
     for warning in told:
         warn(warning.message, warning.category)
+    if n_changed > _FEW_CHANGES * n_out:
+        warn(
+            f"noise={noise}: {n_changed} of the {n_out} rows to leave out still changed in the last of {_ROUNDS} "
+            "searches, so many rows are about as far as these. The clustering is valid for the rows that it holds. "
+            "Another share of noise may be clearer.",
+            ConvergenceWarning,
+        )
     return found, left_out
 
 

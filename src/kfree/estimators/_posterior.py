@@ -8,8 +8,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._explained import Judging, spreads_by
-from kfree.estimators._model_distances import distances_of_models
+from kfree.estimators._model_distances import distances_of_models, mahalanobis
 from kfree.explain.spread import Shapes
+from kfree.objectives.gaussian import lower_factors
 
 
 class ByPosterior(Judging, ClusterMixin, BaseEstimator):
@@ -65,9 +66,13 @@ class ByPosterior(Judging, ClusterMixin, BaseEstimator):
     def _posterior_of(self, data, objective, stats, labels):
         """Centres, covariances (None unless Gaussian) and spreads of clusters with these statistics."""
         centres = data.centres(objective.model, stats)
-        covariances = objective.model.covariances(stats) if self.model == "gaussian" else None
-        distances = distances_of_models(self.model, _in_units_of_the_user(data), centres, covariances)
-        return centres, covariances, spreads_by(distances, labels, None, _shapes(centres, covariances))
+        if self.model != "gaussian":
+            distances = distances_of_models(self.model, _in_units_of_the_user(data), centres, None)
+            return centres, None, spreads_by(distances, labels, None)
+        covariances = objective.model.covariances(stats)
+        factors = lower_factors(covariances)
+        distances = mahalanobis(_in_units_of_the_user(data), centres, factors)
+        return centres, covariances, spreads_by(distances, labels, None, _shapes(centres, factors))
 
     def _keep_posterior(self, data, objective, stats, rule, rank, posterior):
         """Set the fitted attributes that predictions need; ``rank`` are public labels of the clusters of ``rule``."""
@@ -82,10 +87,7 @@ def _in_units_of_the_user(data):
     return data.rows if data.frame is None else data.frame.outward(data.rows)
 
 
-def _shapes(centres, covariances):
+def _shapes(centres, factors):
     """What Mahalanobis distances do not show: geometric means of standard deviations, and how clusters lie."""
-    if covariances is None:
-        return None
-    widths = np.exp(np.linalg.slogdet(covariances)[1] / (2 * covariances.shape[-1]))
-    parts = distances_of_models("gaussian", centres, centres, covariances)
-    return Shapes(widths, np.concatenate([distances for _, distances in parts]))
+    widths = np.exp(np.log(np.diagonal(factors, axis1=-2, axis2=-1)).mean(axis=-1))
+    return Shapes(widths, np.concatenate([distances for _, distances in mahalanobis(centres, centres, factors)]))

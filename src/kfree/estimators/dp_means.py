@@ -83,7 +83,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         interrupted, with the same result. Delete the file when it is no longer needed.
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
-        count. The search is repeated without them until the same rows are left out twice, at most ten times.
+        count. The search is repeated without them until the same rows are left out twice, at most ten times;
+        a warning says if more than a tenth of them still changed then.
     verbose : {0, 1}, default=0
         1 shows the progress of the lam path and then, while the search runs, the cost, the number of clusters and the
         share of ``max_iter`` done; it needs rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that

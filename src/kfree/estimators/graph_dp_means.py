@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kfree.core.sparse import require_structure
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._cut_search import CutSearch
 from kfree.estimators._explained import Explained
@@ -219,7 +220,7 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         require_share("false_alarms", false_alarms)
-        rows = self.adjacency_ if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
+        rows = self._links() if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
         return node_scores(rows, self.labels_, self.shares_, false_alarms)
 
     def _usual_picture(self, A):
@@ -227,9 +228,15 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
 
     def _view(self, A):
         check_is_fitted(self)
-        if A is not None and validated_graph(A)[0].shape != self.adjacency_.shape:
+        links = self._links()
+        if A is not None and validated_graph(A)[0].shape != links.shape:
             raise ValueError(f"A is another graph; give the graph of fit, with {len(self.labels_)} nodes, or none.")
-        return view_of_nodes(self.adjacency_, self.labels_, self.node_names_, self.shares_)
+        return view_of_nodes(links, self.labels_, self.node_names_, self.shares_)
+
+    def _links(self):
+        """``adjacency_``; of a damaged model, SciPy would read beyond its arrays."""
+        require_structure(self.adjacency_, "adjacency_")
+        return self.adjacency_
 
     def _publish(self, adjacency, names, linked, lam, path, descent):
         """Set all fitted attributes; called only after the fit has succeeded."""

@@ -233,6 +233,8 @@ def _scaled(values: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:
 
 def _largest_sum(values: ArrayOrCSR) -> float:
     """The largest Σ_j |K_ij|, which no eigenvalue exceeds in size."""
+    if isinstance(values, Computed):
+        return values.largest_sum()
     return float(abs(values).sum(axis=1).max())
 
 
@@ -255,6 +257,11 @@ class Computed:
         return np.asarray(self._scale * np.concatenate(products))
 
     __matmul__ = matvec
+
+    def largest_sum(self) -> float:
+        """The largest Σ_j |K_ij|."""
+        sums = [np.abs(self._rows_of(places)) @ np.abs(self._scale) for places in blocks(*self.shape)]
+        return float((np.abs(self._scale) * np.concatenate(sums)).max())
 
     def trace(self) -> float:
         parts = [self._rows_of(places)[:, places].diagonal() for places in blocks(*self.shape)]

@@ -58,7 +58,14 @@ class Remembering(ABC):
 
     def leading(self, m: int, seed: int = 0) -> Pairs:
         if self._found is None or self._found[0] != seed or len(self._found[1][0]) < m:
-            self._found = seed, _falling(*self._leading(m, seed))
+            try:
+                self._found = seed, _falling(*self._leading(m, seed))
+            except ArpackNoConvergence:
+                raise ValueError(
+                    f"{m} leading eigenvalues of the affinity of {self.n_rows} rows were not found within the limit "
+                    "of restarts, as too many are nearly equal: most rows are alike to none. Lower gamma or raise "
+                    "n_neighbors, so that rows are alike to more others, or fit fewer rows."
+                ) from None
         values, vectors = self._found[1]
         return values[:m], vectors[:, :m]
 

@@ -85,8 +85,6 @@ class LocalPart(InMemoryPart):
         return labels, sq_dist, self._partial(sums), is_far
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
-        if labels.max(initial=-1) >= n_clusters:  # as with a damaged model; compiled code would write beyond its sums
-            raise ValueError(f"rows of X have labels beyond {n_clusters} clusters. Fit the model again.")
         sums = self._room_for(n_clusters)
         self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, *sums)
         return self._partial(sums)

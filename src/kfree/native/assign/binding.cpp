@@ -41,12 +41,15 @@ void bind_assign(nb::module_& m) {
 
   m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
                          Array n, Array sum, Array sse) {
+    require_shape(label, "label", {r.rows->n});
+    require_shape(sq_dist, "sq_dist", {r.rows->n});
     const auto stats = stats_of(*r.rows, n, sum, sse);
     unlocked([&] { accumulate(*r.rows, label.data(), sq_dist.data(), n_threads, stats); });
   }, "rows"_a, "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n_threads"_a, "n"_a.noconvert(), "sum"_a.noconvert(),
      "sse"_a.noconvert());
 
   m.def("fingerprints", [](const HeldRows& r, Vector<const int32_t> label, int n_threads, Vector<uint64_t> sum) {
+    require_shape(label, "label", {r.rows->n});
     unlocked([&] { fingerprints(*r.rows, label.data(), sum.shape(0), n_threads, sum.data()); });
   }, "rows"_a, "label"_a.noconvert(), "n_threads"_a, "sum"_a.noconvert());
 

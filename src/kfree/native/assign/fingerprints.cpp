@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "assign/labels.hpp"
 #include "assign/passes.hpp"
 #include "core/parallel.hpp"
 
@@ -24,8 +25,11 @@ void fingerprints(const Rows& rows, const int32_t* label, int64_t k, int n_threa
   std::mutex adding;
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     std::vector<uint64_t> own(k, 0);
-    for (int64_t b; (b = worker.next()) >= 0;)
-      for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) own[label[i]] += hashed(first_row + i);
+    for (int64_t b; (b = worker.next()) >= 0;) {
+      const int64_t begin = b * BLOCK, end = std::min(rows.n, (b + 1) * BLOCK);
+      require_labels(label + begin, end - begin, k);
+      for (int64_t i = begin; i < end; ++i) own[label[i]] += hashed(first_row + i);
+    }
     std::lock_guard lock(adding);
     for (int64_t j = 0; j < k; ++j) sum[j] += own[j];
   });

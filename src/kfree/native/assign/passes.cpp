@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "assign/labels.hpp"
 #include "core/parallel.hpp"
 #include "rows/tiles.hpp"
 
@@ -12,6 +13,7 @@ void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, i
   Blocks(stats.n_runs()).run(n_threads, [&](Worker& worker) {
     for (int64_t run; (run = worker.next()) >= 0;) {
       const int64_t begin = stats.run_begin(run) * BLOCK, end = std::min(rows.n, stats.run_begin(run + 1) * BLOCK);
+      require_labels(label + begin, end - begin, out.k);
       stats.add(run, {{nullptr, begin}, end - begin, label + begin, sq_dist + begin});
     }
   });

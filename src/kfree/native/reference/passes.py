@@ -54,12 +54,20 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
 
 
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
-    """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist."""
+    """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist.
+
+    Labels beyond the clusters raise.
+    """
+    _require_labels(label, n.shape[-1])
     _sum_list(rows, np.arange(rows.shape[0]), label, rows.weight, sq_dist, n, sum, sse)
 
 
 def fingerprints(rows, label, n_threads, sum):
-    """out sum (k,): per cluster the sum, modulo 2^64, of a hash of its rows' global numbers."""
+    """out sum (k,): per cluster the sum, modulo 2^64, of a hash of its rows' global numbers.
+
+    Labels beyond the clusters raise.
+    """
+    _require_labels(label, len(sum))
     sum[:] = hashing.fingerprints(label, rows.first_block * BLOCK, len(sum))
 
 
@@ -215,6 +223,11 @@ def _pair_sq_dists(rows, row, cluster, centres):
     for side in (0, 1):
         distances_to_own(rows, row, 2 * cluster + side, centres, 1, gaps[side])
     return gaps
+
+
+def _require_labels(label, k):
+    if label.min(initial=0) < 0 or label.max(initial=-1) >= k:  # as with a damaged model
+        raise ValueError(f"rows of X have labels beyond {k} clusters. Fit the model again.")
 
 
 def _sum_list(rows, row, label, weight, sq_dist, n, sum, sse):

@@ -76,10 +76,11 @@ def cut_path(graph: Graph, cut: type[NormalizedCut], rng: np.random.RandomState)
     while staircase.suggest().k == greedy.k[0]:  # no evidence: make sure that the penalty leaves the components whole
         lam = staircase.suggest().lam
         found = rung(lam, search(component, graph, cut(lam), rng, patience=0).state.labels)
-        if found.k == greedy.k[0]:
-            return CutPath(staircase, component)
         rungs.append(found)
-        staircase = _staircase(greedy, rungs)
+        if found.k != greedy.k[0]:
+            staircase = _staircase(greedy, rungs)
+        if staircase.suggest().lam == lam:  # whole, or cut at a gain so small that the staircase does not show it
+            return CutPath(staircase, component)
     return CutPath(staircase, _best_by_k(rungs)[staircase.suggest().k].labels)
 
 

@@ -12,17 +12,17 @@ from kfree.engines.contract import SampleEngine, row_weights
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
-from kfree.search.path.gram_merges import cheapest_pair, cheapest_pair_with, least_merge_costs, merge_all
+from kfree.search.path.gram_merges import cheapest_pair, cheapest_pair_with, merge_all
 from kfree.search.path.micro_clusters import PathObjective
+from kfree.search.path.partners import Partners
 
 _MAX_LLOYD = 20
 # Clusters up to which centres are added one by one; beyond, that never came out below merging where it was tried.
 _MOST_ADDED = 120
 # Rows considered for a new centre: those with the largest weighted squared distance to their own.
 _CANDIDATES = 8
-# From so many clusters on, only those with a near one are compared to find the cheapest pair; and how many are compared
-# first, to learn what it costs at most.
-_MANY, _FIRST_COMPARED = 256, 32
+# From so many clusters on, bounds say which are compared to find the cheapest pair.
+_MANY = 256
 
 
 class BestByK:
@@ -38,6 +38,7 @@ class BestByK:
         self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
         self.merges = merge_all(self._alone, objective)
         self._best: dict[int, State] = {}
+        self._partners = Partners()
 
     def climb(self, k_max: int) -> None:
         """Fill the rungs up to ``k_max``, or as many as there are rows."""
@@ -103,15 +104,13 @@ class BestByK:
         return state.sites.moved(centres).kept(np.arange(len(centres)) != b)
 
     def _cheapest_pair(self, state: State) -> tuple[int, int, float]:
-        """The pair of clusters that is cheapest to merge; of many clusters, only those with a near one are compared."""
+        """The pair of clusters that is cheapest to merge; of many, only those with a low bound are compared."""
         stats, sizes = state.stats, self._objective.sizes(state.stats)
         if len(sizes) < _MANY or not (sizes > 0).all():
             return cheapest_pair(stats, self._objective)
         centres = self._objective.centres(stats, previous=state.sites.centres)
-        # A pair costs at least half the size of the lighter one times their squared distance.
-        least = sizes / 2 * self._engine.gaps(centres)
-        first = np.argpartition(least, _FIRST_COMPARED)[:_FIRST_COMPARED]
+        least = self._partners.least_costs(state.sites.uids, sizes, centres)
+        first = np.array([least.argmin()])
         at_most = cheapest_pair_with(first, stats, self._objective)[2]
         near = np.flatnonzero(least <= (1 + 1e-9) * at_most)
-        near = near[least_merge_costs(near, sizes, centres) <= (1 + 1e-9) * at_most]
         return cheapest_pair_with(near if len(near) else first, stats, self._objective)

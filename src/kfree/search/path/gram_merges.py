@@ -26,34 +26,38 @@ class GramObjective(Protocol):
 class GramStats:
     """Clusters by weight ``n`` (k,), inner products of their sums, ``gram`` (k, k), and costs of merging, ``costs``.
 
-    Costs are kept, since each is asked for several times before one of its two clusters changes.
+    Costs are kept, since each is asked for several times before one of its two clusters changes. Columns of large
+    matrices are slow to reach. Both matrices are symmetric, so columns are only written, and ``sq_sum`` (k,) is the
+    diagonal of ``gram``. What a merged cluster leaves behind stays there, since nobody asks for it.
     """
 
     objective: GramObjective
     n: Floats
+    sq_sum: Floats
     gram: Floats
     costs: Floats
 
     @classmethod
     def of(cls, stats: Stats, objective: GramObjective) -> GramStats:
         gram = stats.sum @ stats.sum.T
-        costs, sq_sum = np.empty_like(gram), np.diagonal(gram)
+        costs, sq_sum = np.empty_like(gram), np.diagonal(gram).copy()
         for begin in range(0, len(gram), _AT_ONCE):  # all at once would take several times the memory
             some = slice(begin, begin + _AT_ONCE)
             costs[some] = objective.merge_costs_by_gram(stats.n, sq_sum, gram[some], some)
-        return cls(objective, stats.n.copy(), gram, costs)
+        return cls(objective, stats.n.copy(), sq_sum, gram, costs)
 
     def copy(self) -> GramStats:
-        return GramStats(self.objective, self.n.copy(), self.gram.copy(), self.costs.copy())
+        return GramStats(self.objective, self.n.copy(), self.sq_sum.copy(), self.gram.copy(), self.costs.copy())
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty."""
         self.n[a] += self.n[b]
-        self.gram[a] += self.gram[b]
-        self.gram[:, a] += self.gram[:, b]
-        self.n[b] = self.gram[b] = self.gram[:, b] = 0.0
-        sq_sum = np.diagonal(self.gram)
-        self.costs[a] = self.costs[:, a] = self.objective.merge_costs_by_gram(self.n, sq_sum, self.gram[a], a)
+        self.n[b] = 0.0
+        both = self.gram[a]
+        both += self.gram[b]
+        both[a] = self.sq_sum[a] = both[a] + both[b]
+        self.gram[:, a] = both
+        self.costs[a] = self.costs[:, a] = self.objective.merge_costs_by_gram(self.n, self.sq_sum, both, a)
 
 
 class _Kept:
@@ -80,22 +84,6 @@ def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, flo
         if costs[a, b] < best[2]:
             best = begin + a, begin + b, float(costs[a, b])
     return best
-
-
-def least_merge_costs(some: Index, sizes: Floats, centres: Floats) -> Floats:
-    """A lower bound on what merging each of ``some`` clusters with any other costs; ``sizes`` are positive.
-
-    It is the least ‖μ_a − μ_b‖² / (1/size_a + 1/size_b), less rounding: what a pair costs, or under cosine at least
-    half of it. It takes a fraction of the time of the costs, since one matrix product gives the squared distances.
-    """
-    sq_norm, inverse, one = np.einsum("ij,ij->i", centres, centres), 1 / sizes, np.ones(len(sizes))
-    slack = 4 * (centres.shape[1] + 4) * np.finfo(float).eps * sq_norm.max()
-    left, right = np.column_stack([-2 * centres, sq_norm - slack, one]), np.column_stack([centres, one, sq_norm])
-    costs = left[some] @ right.T
-    costs /= inverse[some, None] + inverse
-    costs[np.arange(len(some)), some] = np.inf
-    least: Floats = costs.min(axis=1)
-    return least
 
 
 def cheapest_pair_with(some: Index, stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
