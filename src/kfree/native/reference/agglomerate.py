@@ -1,8 +1,8 @@
 """Reference implementation of compiled merging by free energy and by inner products, in NumPy.
 
 Functions, arguments and trees are the same. Each keeps the cost of all pairs in a table, of which the first smallest
-entry is merged; ``conga`` and ``n_threads`` change nothing. In ``pairs`` a < b became one cluster, called a from then on,
-which added ``cost``.
+entry is merged; ``conga`` and ``n_threads`` change nothing. In ``pairs`` a < b became one cluster, called a from then
+on, which added ``cost``.
 """
 
 import numpy as np
