@@ -159,6 +159,16 @@ def test_short_pieces_of_a_ring_are_long_clusters_unless_all_dips_are_sure(rng):
     assert long_clusters(X, labels, centres, is_sure=False) == []
 
 
+def test_one_long_cluster_with_clear_dips_was_not_cut(rng):
+    labels = np.arange(600) % 3
+    X = rng.normal(size=(600, 2)) * np.where(labels == 0, [[4.0], [1.0]], 1.0).T + 20.0 * np.eye(3, 2)[labels]
+    centres = np.array([X[labels == j].mean(axis=0) for j in range(3)])
+    assert long_clusters(X, labels, centres) == []
+    assert "times as long as wide" in long_clusters(X, labels, centres, is_sure=False)[0]
+    X[labels == 1] *= [1.0, 4.0]
+    assert "times as long as wide" in long_clusters(X, labels, centres)[0]
+
+
 def test_a_few_far_rows_do_not_make_a_round_cluster_long():
     rng = np.random.default_rng(4)
     X = 12.0 * np.eye(3, 2)[np.arange(300) % 3] + rng.normal(size=(300, 2))
@@ -167,4 +177,4 @@ def test_a_few_far_rows_do_not_make_a_round_cluster_long():
         warnings.simplefilter("error")
         model = DPMeans().fit(X)
     assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
-    assert long_clusters(X, model.labels_, model.cluster_centers_)
+    assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)

@@ -18,6 +18,18 @@ SAME_TREE = "same_tree"
 
 # file, what is right, the mistake, the test file and the tests that must notice
 MISTAKES = {
+    "a distance to a site that has moved is kept": (
+        "assign/bounds.cpp",
+        "has_moved_[j] = !std::equal(now, now + sites.d, before);",
+        "has_moved_[j] = 0;",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "a row that gains by a candidate is left out": (
+        "assign/seeding.cpp",
+        "may_gain[begin + i] |= !is_farther;",
+        "may_gain[begin + i] |= is_farther;",
+        ("native/test_passes.py", "candidate"),
+    ),
     "a box that does not grow with its sites": (
         "rows/site_tree.cpp",
         "    if (nodes_[n].n_panels == 1) break;\n",

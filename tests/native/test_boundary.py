@@ -190,6 +190,22 @@ def test_counts(function, case):
         getattr(_core, function)(**(arguments | COUNTS[case][0]))
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"gram": np.eye(2)}, {"pairs": np.empty((1, 2), dtype=int)}, {"cost": np.empty(3)}, {"n": np.ones(0)}]
+)
+def test_inner_products_of_clusters(wrong):
+    arguments = {
+        "n": np.ones(3),
+        "gram": np.eye(3),
+        "directions": False,
+        "pairs": np.empty((2, 2), dtype=np.int64),
+        "cost": np.empty(2),
+    }
+    _core.merge_by_gram(**arguments)
+    with pytest.raises(ValueError, match="must have shape|needs a cluster"):
+        _core.merge_by_gram(**(arguments | wrong))
+
+
 @pytest.mark.parametrize("make", [AgglomerativeBayes, BayesianKMeans])
 def test_counts_too_large_to_add(make):
     P = np.random.default_rng(0).poisson(3.0, size=(20, 4)).astype(float)

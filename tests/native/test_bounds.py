@@ -71,7 +71,10 @@ KINDS = {"f8": np.asarray, "f4": lambda X: X.astype(np.float32), "csr": sp.csr_a
 
 @pytest.mark.parametrize("isa", INSTRUCTION_SETS)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize(("data", "d", "k"), [*itertools.product(ROWS, [2, 9], [3, 80]), ("separated", 9, 300)])
+@pytest.mark.parametrize(
+    ("data", "d", "k"),
+    [*itertools.product(ROWS, [2, 9], [3, 80]), ("separated", 9, 300), ("separated", 20, 30), ("grid", 20, 30)],
+)
 def test_any_history_of_sites_gives_the_labels_of_a_first_pass(data, d, k, kind, isa, rng, monkeypatch):
     monkeypatch.setenv("KFREE_ISA", isa)
     run_through_a_history(kind(ROWS[data](rng, d)), k, data != "grid", rng)

@@ -35,12 +35,27 @@ def test_merging_by_inner_products_is_merging_by_coordinates(rng, metric):
     n = rng.uniform(1, 5, size=40)
     stats = Stats(n, n[:, None] * (3.0 + rng.normal(size=(40, 7))), np.zeros(40))
     objective = OBJECTIVES[metric](0.0)
-    fast, slow = merge_all(stats, objective), agglomerate(stats, objective)
+    fast, slow = merge_all(stats, objective, "native"), agglomerate(stats, objective)
     np.testing.assert_array_equal(fast.pairs, slow.pairs)
     np.testing.assert_allclose(fast.costs, slow.costs, rtol=1e-9)
     pair, expected = cheapest_pair(stats, objective), closest_pair(stats, objective)
     assert pair[:2] == expected[:2]
     np.testing.assert_allclose(pair[2], expected[2], rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", OBJECTIVES)
+@pytest.mark.parametrize("k", [1, 2, 7, 60])
+@pytest.mark.parametrize("values", ["any", "ties", "overflow"])
+def test_compiled_merging_has_the_bits_of_the_reference(rng, values, k, metric):
+    n = rng.integers(1, 4, size=k).astype(float)
+    sums = rng.integers(-2, 3, size=(k, 3)).astype(float) if values == "ties" else rng.normal(size=(k, 3))
+    if values == "overflow":
+        sums[::3] *= 1e200
+    stats, objective = Stats(n, n[:, None] * sums, np.zeros(k)), OBJECTIVES[metric](0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fast, slow = (merge_all(stats, objective, engine) for engine in ("native", "reference"))
+    np.testing.assert_array_equal(fast.pairs, slow.pairs)
+    np.testing.assert_array_equal(fast.costs, slow.costs)
 
 
 @pytest.mark.parametrize("metric", OBJECTIVES)
@@ -103,7 +118,7 @@ def test_directions_that_cancel_out_merge_at_a_number(rng):
     sums = rng.normal(size=(20, 40))
     sums = np.vstack([sums, -sums])
     stats = Stats(np.ones(40), sums, np.zeros(40))
-    assert np.isfinite(merge_all(stats, OBJECTIVES["cosine"](0.0)).costs).all()
+    assert np.isfinite(merge_all(stats, OBJECTIVES["cosine"](0.0), "native").costs).all()
 
 
 def test_a_basis_of_rows_that_cannot_be_squared(rng):

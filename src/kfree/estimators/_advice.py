@@ -118,14 +118,15 @@ def lattices(rows, named, labels):
 def long_clusters(rows, labels, centres, is_sure=True):
     """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch.
 
-    Unless all density dips are sure, pieces need not be so long: a ring is cut into many short arcs.
+    Unless all density dips are sure, pieces need not be so long: a ring is cut into many short arcs. If they are, a
+    single long cluster was not cut: there would be a second piece.
     """
     if rows.shape[1] < 2 or len(centres) < 2:
         return []
     elongations = [_elongation(rows[labels == j]) for j in range(len(centres))]
     longest, typical = max(elongations), float(np.median(elongations))
     middle, around = _windows(rows, labels, centres)
-    if longest >= _LONG:
+    if longest >= _LONG and (np.count_nonzero(np.array(elongations) >= _LONG) > 1 or not is_sure):
         seen = f"{longest:.1f} times as long as wide"
     elif typical >= _RATHER_LONG and not is_sure:
         seen = f"{typical:.1f} times as long as wide on the whole, and not all of them have a gap to their neighbours"

@@ -23,6 +23,7 @@ class DPMeansObjective:
     lam: float
     space: Space = field(default=EUCLIDEAN, kw_only=True)
     row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
+    of_directions: ClassVar[bool] = False
 
     def cost(self, stats: Stats) -> float:
         """J of rows about the sites of ``stats``; the sum is exact, so its order does not matter."""
@@ -87,6 +88,7 @@ class CosineObjective(DPMeansObjective):
     """J = Σ_i w_i (2 − 2 cos(x_i, μ_{z_i})) + lam·k: the same cost between unit vectors."""
 
     row_costs = DirectionRowCosts
+    of_directions = True
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """Mean directions. Rows that cancel out have none, and the previous centre stays."""

@@ -63,13 +63,13 @@ class Merges:
         return start_cost + np.append(0.0, np.cumsum(self.costs))[::-1]
 
 
-def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf, spoil: bool = False) -> Merges:
+def agglomerate(stats: S, objective: MergeObjective[S], below: float = np.inf) -> Merges:
     """Merge the cheapest pair, the smallest one on ties, until one is left or no pair costs less than ``below``.
 
-    ``stats`` is not changed, unless ``spoil`` saves a copy. Memory is that of a few copies; time is quadratic in the
-    number of clusters as long as few of them share a nearest neighbour.
+    ``stats`` is not changed. Memory is that of a few copies; time is quadratic in the number of clusters as long as few
+    of them share a nearest neighbour.
     """
-    closest = _ClosestPairs(stats if spoil else stats.copy(), objective)
+    closest = _ClosestPairs(stats.copy(), objective)
     pairs: list[tuple[int, int]] = []
     costs: list[float] = []
     while len(pairs) < len(stats.n) - 1:

@@ -28,6 +28,8 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
       std::fill(label_.begin() + begin, label_.begin() + end, -1);
     });
   complete_ = false;
+  const auto n_rows = static_cast<int64_t>(label_.size());
+  if (n_rows <= MOST_KEPT_ROWS && sites.d >= KEPT_COLUMNS) sq_dist_.resize(n_rows);
   const std::vector<double> drift = measure_drift(sites, uids, n_threads);
   set_fastest_apart(sites, drift);
   part_by_speed(sites, drift, n_threads);
@@ -120,10 +122,12 @@ std::vector<double> Bounds::measure_drift(const Sites& sites, const int64_t* uid
   for (int64_t j = 0; j < sites.k; ++j)
     if (old[j] >= 0) renumbered_[old[j]] = static_cast<int32_t>(j);
   std::vector<double> drift(sites.k, INFINITE);
+  has_moved_.assign(sites.k, 1);
   parallel_for(sites.k, sites.d, n_threads, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
       if (old[j] < 0) continue;
       const double *now = sites[j], *before = centre_.data() + old[j] * sites.d;
+      has_moved_[j] = !std::equal(now, now + sites.d, before);  // a drift of zero may be one that underflows
       drift[j] = up_ * dist_between(now, before, sites.d);
     }
   });

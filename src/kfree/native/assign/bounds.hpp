@@ -20,6 +20,10 @@ class Bounds {
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
       : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows), lower_(n_rows) {}
 
+  // Distances to the rows' own sites are kept as well for up to so many rows, from so many columns on: a site that has not
+  // moved at all leaves its rows where they were.
+  static constexpr int64_t MOST_KEPT_ROWS = 1 << 16, KEPT_COLUMNS = 16;
+
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids, int n_threads);
   // To be called when every row has been kept. A pass that was stopped leaves no valid bounds.
@@ -53,6 +57,15 @@ class Bounds {
     std::fill(lower_.begin() + begin, lower_.begin() + end, stored(std::numeric_limits<double>::infinity()));
   }
 
+  // Whether squared distances of the last complete pass are kept; that of a row, if its site is one that has not moved.
+  bool keeps_distances() const { return !sq_dist_.empty(); }
+  bool has_moved(int32_t label) const { return has_moved_[label]; }
+  double kept_sq_dist(int64_t row) const { return sq_dist_[row]; }
+  // in sq_dist (end − begin,): to the sites that the rows are with now.
+  void keep_distances(int64_t begin, int64_t end, const double* sq_dist) {
+    if (keeps_distances()) std::copy(sq_dist, sq_dist + (end - begin), sq_dist_.data() + begin);
+  }
+
   const Subset& fastest() const { return fastest_sites_; }
 
   // Of `n_prefiltered` rows, the prefilter has decided n_seen. If it was tried on rows from everywhere and decided few,
@@ -82,6 +95,8 @@ class Bounds {
   const int64_t parted_columns_, prefiltered_columns_;
   Uninitialised<int32_t> label_;  // among the sites of the last complete pass; of this one for rows kept since turn_to
   Uninitialised<float> lower_;  // anything where there is no label
+  std::vector<double> sq_dist_;  // empty if it is not kept
+  std::vector<char> has_moved_;  // (k,)
   bool complete_ = false, prefilter_pays_ = true;
   // The sites that the bounds hold for.
   Uninitialised<double> centre_;

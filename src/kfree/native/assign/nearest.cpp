@@ -99,15 +99,40 @@ class PieceAssignment {
     for (int64_t row = begin; row < end; ++row) signs |= label_[row];
     for (int64_t row = begin; row < end && signs < 0; ++row)
       if (label_[row] < 0) unknown_.push_back(row);
-    const int64_t n_known = end - begin - static_cast<int64_t>(unknown_.size());
-    if (n_known == 0) return;
-    tally_.n_distances += n_known;
+    if (static_cast<int64_t>(unknown_.size()) == end - begin) return;
+    if (bounds_.keeps_distances()) measure_moved(begin, end);
     for (const int64_t row : unknown_) label_[row] = 0;  // any site will do: they are ranked later
-    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+    if (!bounds_.keeps_distances()) measure_all(begin, end);
     for (const int64_t row : unknown_) sq_dist_[row] = std::numeric_limits<double>::quiet_NaN();
     const int64_t n_open = bounds_.settle(begin, end, label_ + begin, sq_dist_ + begin, open_.data());
     for (int64_t i = 0; i < n_open; ++i)
       if (!std::isnan(sq_dist_[open_[i]])) sort_out(open_[i]);  // a real distance is never NaN
+  }
+
+  // Distances of all rows to their own sites, for which one loop is faster than a list.
+  void measure_all(int64_t begin, int64_t end) {
+    tally_.n_distances += end - begin - static_cast<int64_t>(unknown_.size());
+    rows_.sq_dists({nullptr, begin}, end - begin, sites_, label_ + begin, sq_dist_ + begin);
+  }
+
+  // Distances of rows that have a site, where those to sites that have not moved are known.
+  void measure_moved(int64_t begin, int64_t end) {
+    moved_.clear();
+    for (int64_t row = begin; row < end; ++row) {
+      if (label_[row] < 0) continue;
+      if (bounds_.has_moved(label_[row]))
+        moved_.push_back(row);
+      else
+        sq_dist_[row] = bounds_.kept_sq_dist(row);
+    }
+    tally_.n_distances += static_cast<int64_t>(moved_.size());
+    for_tiles(moved_, [this](const int64_t* rows, int n_rows) {
+      int32_t label[TILE];
+      double sq_dist[TILE];
+      for (int i = 0; i < n_rows; ++i) label[i] = label_[rows[i]];
+      rows_.sq_dists({rows, 0}, n_rows, sites_, label, sq_dist);
+      for (int i = 0; i < n_rows; ++i) sq_dist_[rows[i]] = sq_dist[i];
+    });
   }
 
   // Where to search for the nearest site of a row whose bound fails: among the fastest sites, if the bound fails for
@@ -216,7 +241,7 @@ class PieceAssignment {
   int32_t* label_;
   double* sq_dist_;
   Scratch scratch_;
-  std::vector<int64_t> open_, doubtful_, unknown_, unseen_;
+  std::vector<int64_t> open_, moved_, doubtful_, unknown_, unseen_;
   Tally tally_;
 };
 
@@ -237,6 +262,7 @@ int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, doubl
     for (int64_t piece; (piece = worker.next()) >= 0;) {
       const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);
       if (!assignment.assign_piece(begin, end)) return;
+      bounds.keep_distances(begin, end, sq_dist + begin);
       own.add(assignment.tally());
       if (far) mark_far(rows, sq_dist, lam, begin, end, far);
       // The thread that assigns the last rows of a run adds it up.

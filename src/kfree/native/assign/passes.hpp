@@ -46,9 +46,10 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 // The candidate j with the smallest potential Σ weight·min(sq_dist, squared distance to j), the first one on ties
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads);
 
+// in may_gain (n,), null for all rows: whether some candidate may be nearer to the row than sq_dist says
 // out potential (candidates.k,), or (number of nodes, candidates.k) for each of Rows::nodes
 void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
-                bool by_node);
+                bool by_node, const char* may_gain = nullptr);
 
 // For the two passes below, rows are listed in ascending order, each once.
 // Every listed row goes to one of the two sites of its cluster, 2·cluster and 2·cluster + 1, the first one on ties.

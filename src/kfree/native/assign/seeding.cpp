@@ -11,7 +11,8 @@ namespace kfree {
 namespace {
 
 // The candidate whose estimated potential is below all others by more than the estimates can be off; −1 if none is.
-int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
+// out may_gain (n,): whether some candidate may be nearer to the row than what it has already.
+int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, char* may_gain) {
   const int64_t k = candidates.k;
   if (k > PANEL) return -1;
   std::vector<double> potential(k, 0.0), error(k, 0.0);
@@ -30,7 +31,9 @@ int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq
             const double then = gap[i * PANEL + j];
             sum[j] += w * std::min(now, then);
             // A candidate that is surely farther than what the row has already contributes no error.
-            off[j] += then - gap_error[i] >= now ? 0.0 : w * gap_error[i];
+            const bool is_farther = then - gap_error[i] >= now;
+            off[j] += is_farther ? 0.0 : w * gap_error[i];
+            may_gain[begin + i] |= !is_farther;
           }
         }
       }
@@ -62,7 +65,7 @@ void approach(const Rows& rows, const Sites& site, int n_threads, double* sq_dis
 }
 
 void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads, double* potential,
-                bool by_node) {
+                bool by_node, const char* may_gain) {
   const int64_t k = candidates.k;
   ClusterTree tree(rows.first_block, rows.first_block + rows.n_blocks());
   Blocks(rows.n_blocks()).run(n_threads, [&](Worker& worker) {
@@ -72,6 +75,10 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
       auto sums = fresh_sums(tree, rows.buffers(), 1, k);
       double* sum = sums->records() + sums->record_of(0);
       for (int64_t i = b * BLOCK; i < std::min(rows.n, (b + 1) * BLOCK); ++i) {
+        if (may_gain && !may_gain[i]) {
+          for (int64_t j = 0; j < k; ++j) sum[j] += rows.weight(i) * sq_dist[i];
+          continue;
+        }
         rows.focus(i, scratch);
         for (int64_t p = 0; p < candidates.n_panels(); ++p) {
           rows.sq_dist_panel(scratch, candidates, p, gap);
@@ -87,10 +94,11 @@ void potentials(const Rows& rows, const Sites& candidates, const double* sq_dist
 }
 
 int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* sq_dist, int n_threads) {
-  const int64_t guess = clear_winner(rows, candidates, sq_dist, n_threads);
+  std::vector<char> may_gain(rows.n, candidates.k > PANEL);
+  const int64_t guess = clear_winner(rows, candidates, sq_dist, n_threads, may_gain.data());
   if (guess >= 0) return guess;
   std::vector<double> potential(candidates.k);
-  potentials(rows, candidates, sq_dist, n_threads, potential.data(), false);
+  potentials(rows, candidates, sq_dist, n_threads, potential.data(), false, may_gain.data());
   return std::min_element(potential.begin(), potential.end()) - potential.begin();
 }
 

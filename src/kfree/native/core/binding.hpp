@@ -49,6 +49,18 @@ auto unlocked(Work work) {
   }
 }
 
+// Runs without the interpreter lock and passes a callback that is called now and then.
+template <class Work>
+int64_t interruptible(Work work) {
+  return unlocked([&] {
+    int64_t result = 0;
+    Blocks(1).run_alone([&](Worker& worker) {
+      while (worker.next() >= 0) result = work([&] { return worker.go_on(); });
+    });
+    return result;
+  });
+}
+
 // One for each folder.
 void bind_rows(nb::module_& m);
 void bind_assign(nb::module_& m);

@@ -5,18 +5,6 @@
 namespace kfree::binding {
 namespace {
 
-// Runs without the interpreter lock and passes a callback that is called now and then.
-template <class Work>
-int64_t interruptible(Work work) {
-  return unlocked([&] {
-    int64_t result = 0;
-    Blocks(1).run_alone([&](Worker& worker) {
-      while (worker.next() >= 0) result = work([&] { return worker.go_on(); });
-    });
-    return result;
-  });
-}
-
 // The arrays that every function takes first.
 using Begin = Vector<const int64_t>;
 using Neighbour = Vector<const int32_t>;

@@ -1,7 +1,8 @@
-"""Reference implementation of compiled merging by free energy: same functions, arguments and tree, in NumPy.
+"""Reference implementation of compiled merging by free energy and by inner products, in NumPy.
 
-Each keeps the cost of all pairs in a table, of which the first smallest entry is merged; ``conga`` and ``n_threads``
-change nothing. In ``pairs`` a < b became one cluster, called a from then on, which added ``cost``.
+Functions, arguments and trees are the same. Each keeps the cost of all pairs in a table, of which the first smallest
+entry is merged; ``conga`` and ``n_threads`` change nothing. In ``pairs`` a < b became one cluster, called a from then
+on, which added ``cost``.
 """
 
 import numpy as np
@@ -48,6 +49,44 @@ def merge_bernoullis(indptr, indices, counts, n_features, prior, size_terms, uni
         return _units(size_terms, unit)[n] - columns.sum(axis=1)
 
     return _merge_all(_clusters_of_counts(indptr, indices, counts, n_features), energy, _added, unit, pairs, cost)
+
+
+def merge_by_gram(n, gram, directions, pairs, cost):
+    """In n (k,), gram (k, k): weights of clusters and inner products of their sums, both spoilt; out as above.
+
+    The cost is 2(‖S_a‖ + ‖S_b‖ − ‖S_a + S_b‖) if centres are directions, else n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖².
+    """
+    k, alive = len(n), np.ones(len(n), dtype=bool)
+
+    def look(a):
+        """The costs of cluster a with all others; infinite where there is none, or where they overflow."""
+        sq_sum, products = np.diagonal(gram), gram[a]
+        if directions:
+            length = np.sqrt(np.maximum(sq_sum, 0.0))
+            joined = np.sqrt(np.maximum(sq_sum + sq_sum[a] + 2 * products, 0.0))
+            costs = 2 * np.maximum(length + length[a] - joined, 0.0)
+        else:
+            inverse = 1 / np.where(n > 0, n, 1.0)
+            sq_norm, both = sq_sum * (inverse * inverse), n + n[a]
+            shared = n * n[a] / np.where(both > 0, both, 1.0)
+            costs = shared * np.maximum(sq_norm + sq_norm[a] - 2 * (products * inverse * inverse[a]), 0.0)
+        return np.where(alive & (np.arange(k) != a) & ~np.isnan(costs), costs, np.inf)
+
+    table = np.array([look(a) for a in range(k)])
+    table[np.tril_indices(k)] = np.inf
+    best = table.min(axis=1)  # of each cluster with those after it
+    for t in range(k - 1):
+        a = int(np.flatnonzero(alive)[np.argmin(best[alive])])
+        later = np.flatnonzero(alive)[np.flatnonzero(alive) > a]
+        b = int(later[np.argmin(table[a, later])])
+        pairs[t], cost[t] = (a, b), table[a, b]
+        n[a] += n[b]
+        gram[a] += gram[b]
+        gram[:, a] += gram[:, b]
+        alive[b], table[b], table[:, b] = False, np.inf, np.inf
+        costs = look(a)
+        table[a, a + 1 :], table[:a, a] = costs[a + 1 :], costs[:a]
+        best = table.min(axis=1)
 
 
 def _merge_all(clusters, energy, joined, unit, pairs, cost):

@@ -1,10 +1,11 @@
-// The Python binding of greedy merging by free energy: one call makes the whole tree; the twins are in
-// reference/agglomerate.py.
+// The Python binding of greedy merging by free energy and by inner products: one call makes the whole tree; the twins are
+// in reference/agglomerate.py.
 #include "core/binding.hpp"
 #include "core/checks.hpp"
 #include "trees/closest_pairs.hpp"
 #include "trees/count_pairs.hpp"
 #include "trees/gaussian_pairs.hpp"
+#include "trees/gram_merges.hpp"
 
 namespace kfree::binding {
 namespace {
@@ -93,6 +94,20 @@ void bind_agglomerate(nb::module_& m) {
       "cost"_a.noconvert(), "conga"_a, "n_threads"_a);
   bind_counts<MultinomialPairs>(m, "merge_multinomials");
   bind_counts<BernoulliPairs>(m, "merge_bernoullis");
+  m.def(
+      "merge_by_gram",
+      [](Vector<double> n, Matrix<double> gram, bool directions, Matrix<int64_t> pairs, Vector<double> cost) {
+        const auto k = static_cast<int64_t>(n.size());
+        require(k > 0, "merging needs a cluster");
+        require_shape(gram, "gram", {k, k});
+        require_shape(pairs, "pairs", {k - 1, 2});
+        require_shape(cost, "cost", {k - 1});
+        interruptible([&](const std::function<bool()>& go_on) {
+          merge_by_gram(n.data(), gram.data(), k, directions, pairs.data(), cost.data(), go_on);
+          return k;
+        });
+      },
+      "n"_a.noconvert(), "gram"_a.noconvert(), "directions"_a, "pairs"_a.noconvert(), "cost"_a.noconvert());
 }
 
 }  // namespace kfree::binding

@@ -36,7 +36,7 @@ class BestByK:
         self._engine, self._objective = engine, objective
         rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
         self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
-        self.merges = merge_all(self._alone, objective)
+        self.merges = merge_all(self._alone, objective, engine.name)
         self._best: dict[int, State] = {}
         self._partners = Partners()
 
