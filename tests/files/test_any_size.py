@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import kfree
 from kfree import DPMeans, KMeans, open_rows
 from kfree.estimators._any_size import memory_bytes
+from kfree.search.summary import micro
 from kfree.search.summary.plan import Plan
 
 # Rows of three columns that do not fit; of so many, labels fit, and an array is not streamed.
@@ -209,3 +210,16 @@ def _error_of(call):
     with pytest.raises(ValueError, match="memory") as error:
         call()
     return error.value
+
+
+@pytest.mark.parametrize(("model", "expected"), [(KMeans(3, memory="8MB"), 1024), (DPMeans(1e5, memory="8MB"), 4096)])
+def test_fewer_micro_clusters_are_made_where_the_number_of_clusters_is_known(monkeypatch, rng, model, expected):
+    made, settled = [], micro._settled
+
+    def counted(sample, objective, n_micro, rng):
+        made.append(n_micro)
+        return settled(sample, objective, n_micro, rng)
+
+    monkeypatch.setattr(micro, "_settled", counted)
+    model.fit(rng.choice([-9.0, 0.0, 9.0], size=(50_000, 2)) + rng.normal(size=(50_000, 2)))
+    assert made == [expected]

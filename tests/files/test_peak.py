@@ -1,7 +1,6 @@
 """What a fit on files takes at most: the resident memory of a process of its own."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -33,21 +32,19 @@ print(json.dumps([status("VmHWM") - before, model.n_passes_]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_regions_of_wide_rows_take_little_more_than_the_memory(tmp_path, rng):
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_regions_of_wide_rows_take_no_more_than_the_memory(tmp_path, rng, dtype):
     memory, n_columns = 32_000_000, 100
     centres = 4.0 * rng.normal(size=(20, n_columns))
     for name, n_rows in (("all", 45_000), ("few", 20_000)):
         (tmp_path / name).mkdir()
         rows = centres[rng.integers(20, size=n_rows)] + rng.normal(size=(n_rows, n_columns))
-        np.save(tmp_path / name / "0.npy", rows)
+        np.save(tmp_path / name / "0.npy", rows.astype(dtype))
     command = [sys.executable, "-c", MEASURED, tmp_path / "all", str(memory), "75000", tmp_path / "few"]
-    # The C library gives freed arrays back at once, so that what is measured is what is in use.
-    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "131072"}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     peak, n_passes = json.loads(done.stdout)
     assert n_passes > 4  # regions
-    # Threads of the reader and of passes keep small blocks. Regions that took no account of what else is there: 1.3.
-    assert peak <= 1.2 * memory
+    assert peak <= memory
 
 
 @pytest.mark.parametrize("n_columns", [1, 10, 74, 1000])
@@ -57,6 +54,6 @@ def test_the_plan_counts_what_is_there_while_a_region_is_read(n_columns, times):
         Plan.of(1, n_columns, 2048)
     plan = Plan.of(times * int(str(error.value).split("at least ")[1].split()[0]), n_columns, 2048)
     row = 8 * (n_columns + 2)
-    held = row * (plan.sample_rows + plan.most_micro + 6 * plan.chunk_rows)
+    held = row * (plan.sample_rows + plan.most_micro + 7 * plan.chunk_rows)
     assert min(plan.region_rows, plan.region_sample) > 0
     assert held + row * max(plan.region_rows, 2 * plan.region_sample) <= plan.memory

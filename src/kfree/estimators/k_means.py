@@ -209,7 +209,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
             f"more memory for n_clusters={self.n_clusters}; {plan.most_micro // 2} fit in it",
         )
         objective = OBJECTIVES[self.metric](0.0)
-        return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads)
+        return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads, is_known=True)
 
     def _located(self, summary, watch):
         objective = OBJECTIVES[self.metric](0.0)

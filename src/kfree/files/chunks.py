@@ -32,7 +32,9 @@ class Chunk:
 class SpareArrays:
     """Arrays that are used again when nobody else refers to them any more.
 
-    New memory costs as much time as the rows that are written to it: the system clears every page.
+    New memory costs as much time as the rows that are written to it: the system clears every page. An array is free if
+    its only reference is the one kept here. Views, tensors and compiled code that read it hold references of their own,
+    and no other thread can get one to a free array. Do not keep the bare address of the rows of a chunk.
     """
 
     # One that is filled, one that was read ahead, one in use, and one that was until a moment ago.

@@ -22,6 +22,7 @@ from kfree.engines.in_memory.part import InMemoryPart
 from kfree.engines.local.part import LocalPart
 from kfree.engines.parts import Births, Partial, Piece
 from kfree.files.chunks import Chunk
+from kfree.native.memory import give_back_free_memory
 from kfree.native.processor import chosen_instruction_set
 
 
@@ -90,6 +91,7 @@ class StreamPart:
             self.n_distances += part.n_distances
             inside = part.arrays.to_numpy(part.rows_within(labels, region))
             drawing.add(chunk.begin, chunk.X, chunk.weight, inside)
+            give_back_free_memory()  # arrays of the next chunk have other sizes, so that these would not be used again
         return Recipe.of(sites), Piece(stack.by_node(len(sites.uids))), drawing.end()
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> StreamSweep:
@@ -124,14 +126,12 @@ class StreamPart:
         return drawn
 
     def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
-        """Some rows, of which this part has drawn a sample."""
-        assert self._drawn is not None  # rows are chosen by ``sampled``
-        order = np.argsort(self._drawn.rows)
-        places = order[np.searchsorted(self._drawn.rows[order], self.begin + rows)]
-        weight, first = self._drawn.weight, len(places)
-        if np.array_equal(places, np.arange(first)):  # no copy of rows that are as many as memory allows
-            return self._drawn.X[:first], None if weight is None else weight[:first]
-        return self._drawn.X[places], None if weight is None else weight[places]
+        """Some rows of the sample, which is forgotten: it takes as much memory as these do."""
+        drawn, self._drawn = self._drawn, None
+        assert drawn is not None  # rows are chosen by ``sampled``
+        order = np.argsort(drawn.rows)
+        places = order[np.searchsorted(drawn.rows[order], self.begin + rows)]
+        return drawn.X[places], None if drawn.weight is None else drawn.weight[places]
 
     def labels(self, handle: Recipe) -> Labels:
         return np.concatenate([part.labels(labels) for part, labels, _ in self.labelled(handle)])
@@ -204,6 +204,7 @@ class StreamSweep:
             if len(founders):
                 at.append(chunk.begin + founders)
                 centres = np.vstack([centres, chunk.points(chunk.arrays.of(founders))])
+            give_back_free_memory()  # the same holds where clusters are born
         self._is_done = True
         return Births(centres[n_old:], np.concatenate(at), n_refused, None)
 

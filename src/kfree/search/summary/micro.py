@@ -25,8 +25,8 @@ from kfree.search.centres.state import Objective, SplitMergeObjective, State, oc
 from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
 
-# Micro-clusters per cluster, and the fewest, if memory allows them: 4,096, or fewer where the pass that makes them
-# would compute more distances than this.
+# Micro-clusters per cluster, and the fewest, if memory allows them. Where the number of clusters is not known there are
+# at least 4,096, or fewer where the pass that makes them would compute more distances than this.
 PER_CLUSTER, _USUAL, _FEWEST, _MOST_DISTANCES = 16, 4096, 1024, 10**11
 # This share of the micro-clusters that memory allows is left for far rows.
 _FOR_FAR_ROWS = 1 / 4
@@ -78,9 +78,11 @@ def summarised(
     n_clusters: int | None,
     seed: int,
     n_threads: int | None,
+    is_known: bool = False,
 ) -> Summary:
     """A summary that is fine enough for ``n_clusters``, or for the penalty of ``objective`` if that is None.
 
+    ``is_known``: the search will have neither more nor fewer clusters than that.
     The sample is drawn with ``seed``, in a pass over the rows that an engine may have made when it was opened.
     """
     give_back_free_memory()
@@ -89,7 +91,8 @@ def summarised(
     assert sample is not None  # some row has a positive weight
     scale = engine.total_weight / sample.total_weight
     expected = _expected_clusters(sample, objective, scale) if n_clusters is None else n_clusters
-    state = _settled(sample, objective, _n_micro(expected, engine.n_rows, plan, sample.n_rows), rng)
+    usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // engine.n_rows)
+    state = _settled(sample, objective, _n_micro(expected, usual, plan, sample.n_rows), rng)
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
     most_added = scale * state.inertia / len(state.stats.n)
     threshold = min(most_added, objective.lam) if objective.lam else most_added
@@ -103,8 +106,8 @@ def summarised(
     return Summary(SummaryEngine(micro, sample, engine.n_counting), sample, offset, n_passes=2)
 
 
-def _n_micro(n_clusters: int, n_rows: int, plan: Plan, n_sampled: int) -> int:
-    wanted = max(PER_CLUSTER * n_clusters, _FEWEST, min(_USUAL, _MOST_DISTANCES // n_rows))
+def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:
+    wanted = max(PER_CLUSTER * n_clusters, _FEWEST, usual)
     return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 

@@ -12,8 +12,9 @@ _NUMBER = 8
 _PER_ROW = 160
 # Shares of the memory.
 _FOR_CHUNKS, _FOR_SAMPLE, _FOR_MICRO = 1 / 4, 1 / 4, 1 / 2
-# Copies of a chunk that exist at once: in use, read, and being read; and batches of a file that it is made of.
-_CHUNK_COPIES, _BATCH_COPIES = 4, 2
+# Copies of a chunk that exist at once: in use, read, and being read; batches of a file that it is made of; and its rows
+# that are drawn.
+_CHUNK_COPIES, _BATCH_COPIES, _PICKED_COPIES = 4, 2, 1
 # Copies of the sums of micro-clusters: nodes of the tree of sums, threads, and states of a search.
 _MICRO_COPIES = 16
 # When micro-clusters have been searched, rows of a region take what the sample, the micro-clusters and, in a
@@ -53,7 +54,7 @@ class Plan:
         sample_rows = min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED)
         most_micro = int(_FOR_MICRO * memory / (_MICRO_COPIES * width + _PER_ROW))
         held = sample_rows * width + most_micro * (width + _PER_MICRO)
-        searching, read_row = _FOR_REGIONS * memory - held, chunk_row + _BATCH_COPIES * width
+        searching, read_row = _FOR_REGIONS * memory - held, chunk_row + (_BATCH_COPIES + _PICKED_COPIES) * width
         # Chunks are smaller where they would leave less room for the rows of a region than a search on these does.
         while chunk_rows > block and _drawn(searching - chunk_rows * read_row, width) < _searched(searching, width):
             chunk_rows //= 2

@@ -35,8 +35,8 @@ _SAMPLING_SHARE = 1e-3
 _MOST_REGIONS = 6
 # Regions are made smaller than memory allows, by this factor, because their rows are estimated.
 _MARGIN = 1.1
-# Rows that are shifted at a time.
-_AT_ONCE = 1 << 14
+# Numbers that are shifted at a time.
+_AT_ONCE = 1 << 16
 # So many passes are left for Lloyd's iterations, which follow.
 _LEFT_FOR_LLOYD = 2
 # Rounds end when one lowers the cost by less than this share per pass.
@@ -197,9 +197,12 @@ def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], insi
     mean = whole.sum / whole.n[:, None]
     n_seen = np.where(seen, some.n, 1.0)
     shift = np.zeros_like(mean) if frame.unit else mean - some.sum / n_seen[:, None]
-    points = np.vstack([np.empty((rows.n_rows, mean.shape[1])), frame.outward(mean[~seen])])
-    for begin in range(0, rows.n_rows, _AT_ONCE):
-        some_rows = np.arange(begin, min(begin + _AT_ONCE, rows.n_rows))
+    n_rows, n_features = rows.n_rows, mean.shape[1]
+    points = np.empty((n_rows + np.count_nonzero(~seen), n_features))
+    points[n_rows:] = frame.outward(mean[~seen])
+    step = max(1, _AT_ONCE // n_features)
+    for begin in range(0, n_rows, step):
+        some_rows = np.arange(begin, min(begin + step, n_rows))
         points[some_rows] = frame.outward(rows.rows(some_rows) + shift[labels[some_rows]])
     weight = np.concatenate([row_weights(rows) * (whole.n / n_seen)[labels], whole.n[~seen]])
     return open_local(rows.name, points, weight=weight, unit=frame.unit, frame=frame)
