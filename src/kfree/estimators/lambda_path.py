@@ -34,7 +34,8 @@ def lambda_path(
         Weights ≥ 0; a row of weight zero changes nothing.
     max_k : int or None, default=None
         The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
-        suggested number is near the end.
+        suggested number is near the end. If X has more clusters than ``max_k``, a smaller number is suggested, without
+        a warning.
     metric : {"euclidean", "cosine"}, default="euclidean"
     engine : {"auto", "native", "reference", "gpu"}, default="auto"
     n_threads : int or None, default=None
