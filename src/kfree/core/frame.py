@@ -30,7 +30,11 @@ class Frame:
         """Around the weighted mean of dense rows, seen from the first one that counts."""
         weight = np.ones(len(rows)) if weight is None else weight
         anchor = rows[int(np.argmax(weight > 0))].astype(np.float64)
-        return cls(anchor, weight / weight.sum() @ (rows - anchor))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = weight / weight.sum() @ (rows - anchor)
+        if not np.isfinite(shift).all():
+            raise ValueError("differences between values of X overflow float64. Divide X by a constant first.")
+        return cls(anchor, shift)
 
     def inward(self, points: Floats) -> Floats:
         """From the user's coordinates to the engine's."""

@@ -53,10 +53,13 @@ def by_sparse_inertia(matrix: sp.csc_array, lam: float) -> Certificate | None:
     """The same for a sparse matrix, by LU without exchange of rows, which then is LDLᵀ with D the diagonal of U.
 
     LU is that of a matrix within ``margin`` of the given one, since |error| ≤ γ·|L||U| entry by entry. None if a zero
-    pivot made an exchange necessary.
+    pivot made an exchange necessary, or if there is no LU because lam is an eigenvalue.
     """
     shifted = sp.csc_array(lam * sp.eye_array(matrix.shape[0], format="csc") - matrix)
-    factors = symmetric_lu(shifted)
+    try:
+        factors = symmetric_lu(shifted)
+    except RuntimeError:  # "Factor is exactly singular"
+        return None
     pivots = factors.U.diagonal()
     if not np.array_equal(factors.perm_r, factors.perm_c) or not np.isfinite(pivots).all():
         return None
