@@ -335,3 +335,12 @@ def test_one_penalty_may_be_given(rng):
         model = HardHDP(**given).fit(X, groups=group)
         assert model.n_global_clusters_ == both.n_global_clusters_
         assert {f"{name}_": value for name, value in given.items()}.items() <= vars(model).items()
+
+
+def test_penalties_that_still_change_are_said(monkeypatch, rng):
+    """A bound on rounds that is reached is not silent."""
+    X, groups = rng.normal(size=(60, 2)) + 9 * rng.integers(3, size=(60, 1)), np.arange(60) % 3
+    HardHDP(random_state=0).fit(X, groups=groups)
+    monkeypatch.setattr("kfree.search.groups.penalties._MOST_ROUNDS", 0)
+    with pytest.warns(UserWarning, match="after 0 rounds the penalties still changed"):
+        HardHDP(random_state=0).fit(X, groups=groups)

@@ -7,6 +7,8 @@ among those that have density dips between the clusters of a group.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from kfree.core.stats import Floats
@@ -58,6 +60,12 @@ def fitting_penalties(
         if np.allclose(suitable, penalties, rtol=_CLOSE, atol=0.0) or walk.density_dips(new).share < least_share:
             break
         state, penalties = new, suitable
+    else:
+        warnings.warn(
+            f"after {_MOST_ROUNDS} rounds the penalties still changed with the clusters that they lead to. Those of the "
+            "last round are taken; give lam_local and lam_global to choose others.",
+            stacklevel=2,
+        )
     return walk.for_all_rows(state, penalties)
 
 
