@@ -62,8 +62,8 @@ def fitting_penalties(
         state, penalties = new, suitable
     else:
         warnings.warn(
-            f"after {_MOST_ROUNDS} rounds the penalties still changed with the clusters that they lead to. Those of the "
-            "last round are taken; give lam_local and lam_global to choose others.",
+            f"after {_MOST_ROUNDS} rounds the penalties still changed with the clusters that they lead to. Those of "
+            "the last round are taken; give lam_local and lam_global to choose others.",
             stacklevel=2,
         )
     return walk.for_all_rows(state, penalties)
