@@ -120,9 +120,22 @@ def test_advice_names_the_column_and_the_remedy(case, rng):
 def test_a_path_that_was_too_short(rng):
     X, _ = blobs(rng, k=6)
     assert path_ended(lambda_path(X, max_k=20)) == []
-    short = lambda_path(X, max_k=6)
-    assert short.suggest().k == 6
-    assert "the largest that was considered" in path_ended(short)[0]
+    with pytest.warns(DataAdvice, match="the best number of clusters is 6, the largest that was considered"):
+        assert lambda_path(X, max_k=6).suggest().k == 6
+
+
+@pytest.mark.parametrize("max_k", [1, 3, 5])
+def test_a_path_that_ends_below_the_number_that_greedy_merging_suggests(max_k, rng):
+    X, _ = blobs(rng, k=6)
+    with pytest.warns(DataAdvice, match=rf"up to {max_k}, but greedy merging suggests 6.*max_k=12"):
+        assert lambda_path(X, max_k=max_k).suggest().k <= max_k
+
+
+@pytest.mark.parametrize("max_k", [2, 5])
+def test_a_short_path_of_rows_without_clusters_says_nothing(max_k, rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lambda_path(rng.normal(size=(300, 3)), max_k=max_k)
 
 
 def test_a_fit_warns_once_for_each_and_names_columns_of_frames(rng):

@@ -46,6 +46,12 @@ def advise(rows, names, labels, centres, path, n_left_out=0):
         warn(message, DataAdvice)
 
 
+def advise_path(path):
+    """Warn if a path may have ended too early."""
+    for message in path_ended(path):
+        warn(message, DataAdvice)
+
+
 def few_rows(n_rows):
     """Fewer than twenty rows, too few for a reliable number of clusters."""
     if n_rows >= _FEW_ROWS:
@@ -54,8 +60,16 @@ def few_rows(n_rows):
 
 
 def path_ended(path):
-    """The best number of clusters is the largest that was considered."""
-    if path is None or path.complete or path.suggest().k < len(path):
+    """The best number of clusters is the largest that was considered, or greedy merging suggests a larger one."""
+    if path is None or path.complete:
+        return []
+    k = path.suggest().k
+    if path.k_beyond:
+        return [
+            f"{k} is the best number of clusters up to {len(path)}, but greedy merging suggests {path.k_beyond}, more "
+            f"than were considered. Try kfree.lambda_path(X, max_k={2 * path.k_beyond})."
+        ]
+    if k < len(path):
         return []
     return [
         f"the best number of clusters is {len(path)}, the largest that was considered; there may be more. Try more "

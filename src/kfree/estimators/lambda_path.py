@@ -1,6 +1,7 @@
 """lambda_path: the staircase k(lam), and the number of clusters best supported by the data."""
 
 from kfree.engines.registry import ENGINES, open_engine
+from kfree.estimators._advice import advise_path
 from kfree.estimators._validation import (
     random_generator,
     require,
@@ -34,8 +35,8 @@ def lambda_path(
         Weights ≥ 0; a row of weight zero changes nothing.
     max_k : int or None, default=None
         The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
-        suggested number is near the end. If X has more clusters than ``max_k``, a smaller number is suggested, without
-        a warning.
+        suggested number is near the end. If X seems to have more clusters than ``max_k``, a smaller number is suggested,
+        with a warning (:class:`kfree.exceptions.DataAdvice`).
     metric : {"euclidean", "cosine"}, default="euclidean"
     engine : {"auto", "native", "reference", "gpu"}, default="auto"
     n_threads : int or None, default=None
@@ -84,4 +85,6 @@ def lambda_path(
     weight = validated_weights(sample_weight, rows.shape[0])
     opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
     with path_progress("lambda_path", verbose) as tell:
-        return lam_path(opened, OBJECTIVES[metric](0.0), random_generator(random_state), max_k, tell).staircase
+        path = lam_path(opened, OBJECTIVES[metric](0.0), random_generator(random_state), max_k, tell).staircase
+    advise_path(path)
+    return path

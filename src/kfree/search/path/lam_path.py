@@ -109,6 +109,7 @@ def _staircase(
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
         reach = min(2 * reach, most)
         best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
+    widest = _widest_step(best_by_k)
     refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
     cost = best_by_k.costs(refined + refined // 3) + micro.offset
@@ -123,7 +124,9 @@ def _staircase(
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
     strata = sample.sq_distances(centres).argmin(axis=1)
     dips = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
-    return Staircase(cost, reach, micro.complete, dips)
+    path = Staircase(cost, reach, micro.complete, dips)
+    path.k_beyond = widest if widest > len(path) else None
+    return path
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:

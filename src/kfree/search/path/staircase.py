@@ -44,6 +44,9 @@ class Staircase(Steps):
         every unimodal density, however skewed. NaN for steps on which neither the suggestion nor the runner-up depends.
     n_outliers : int
         Number of rows far from all others that were left out.
+    k_beyond : int or None
+        A number of clusters beyond the end of the staircase at which greedy merging has its widest step, if that is
+        clear.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Staircase(Steps):
         self.density_dips, self.evidence = found.share, found.evidence
         self.weakest, self.unimodal = found.weakest, found.unimodal
         self._verdicts = None if judged is None else found
+        self.k_beyond: int | None = None
 
     @classmethod
     def of_merges(cls, costs_by_k: Floats) -> Staircase:
