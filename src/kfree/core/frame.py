@@ -33,7 +33,7 @@ class Frame:
         with np.errstate(over="ignore", invalid="ignore"):
             shift = weight / weight.sum() @ (rows - anchor)
         if not np.isfinite(shift).all():
-            raise ValueError("differences between values of X overflow float64. Divide X by a constant first.")
+            raise differences_overflow()
         return cls(anchor, shift)
 
     def inward(self, points: Floats) -> Floats:
@@ -43,3 +43,8 @@ class Frame:
     def outward(self, z: Floats) -> Floats:
         """From the engine's coordinates to the user's."""
         return (z + self.shift) + self.anchor
+
+
+def differences_overflow() -> ValueError:
+    """The error for rows whose coordinates cannot be subtracted from each other."""
+    return ValueError("differences between values of X overflow float64. Divide X by a constant first.")

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.frame import differences_overflow
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._events import places_of
 from kfree.estimators._validation import validated_rows
@@ -150,5 +151,5 @@ def has_no_rows(X):
 def _subtractable(rows):
     values = rows.data if sp.issparse(rows) else rows
     if values.size and values.dtype == np.float64 and max(values.max(), -values.min()) > _LARGEST:
-        raise ValueError("differences between values of X overflow float64. Divide X by a constant first.")
+        raise differences_overflow()
     return rows

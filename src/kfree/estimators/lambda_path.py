@@ -35,8 +35,8 @@ def lambda_path(
         Weights ≥ 0; a row of weight zero changes nothing.
     max_k : int or None, default=None
         The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
-        suggested number is near the end. If X seems to have more clusters than ``max_k``, a smaller number is suggested,
-        with a warning (:class:`kfree.exceptions.DataAdvice`).
+        suggested number is near the end. If X seems to have more clusters than ``max_k``, a smaller number is
+        suggested, with a warning (:class:`kfree.exceptions.DataAdvice`).
     metric : {"euclidean", "cosine"}, default="euclidean"
     engine : {"auto", "native", "reference", "gpu"}, default="auto"
     n_threads : int or None, default=None

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kfree.core.sparse import require_structure
 from kfree.plot.look import MARKERS, colours, given_or_new, ink, matplotlib
 
 # Up to so many nodes have their names written beside them, unless ``names`` says otherwise.
@@ -28,8 +27,7 @@ def graph(model, ax=None, positions=None, *, names=None):
     ax : matplotlib axes
     """
     ax = given_or_new(ax)
-    A, labels, colour = model.adjacency_, model.labels_, colours(model.n_clusters_)
-    require_structure(A, "adjacency_")
+    A, labels, colour = model._links(), model.labels_, colours(model.n_clusters_)
     places = spread_out(A) if positions is None else np.asarray(positions, dtype=np.float64)
     a, b = A.nonzero()
     a, b = a[a < b], b[a < b]

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kfree.core.sparse import require_structure
 from kfree.estimators._explained import distances_in_blocks, view_by_distances
 from kfree.plot.graphs import spread_out
 from kfree.report.data import assembled, require_rows_of_fit
@@ -50,8 +49,7 @@ def groups_data(model, X, feature_names=None, **about):
 def graph_data(model, **about):
     """What the page needs of a fitted GraphDPMeans: its nodes, where linked ones lie close together."""
     view = model._view(None)
-    require_structure(model.adjacency_, "adjacency_")
-    across, up = spread_out(model.adjacency_).T
+    across, up = spread_out(model._links()).T
     note = f"lam {model.lam_:.6g}, {np.mean(model.shares_):.0%} of the links of a cluster inside"
     step = SliderStep(view.labels, lambda rows: view.among(rows), is_own=True, note=note)
     names = model.node_names_

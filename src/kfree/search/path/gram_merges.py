@@ -11,7 +11,7 @@ from kfree.native.implementations import implementation
 from kfree.search.agglomerate import Merges
 
 # Clusters whose costs are computed together: so few that these stay in the processor's cache.
-_AT_ONCE = 128
+AT_ONCE = 128
 
 
 class GramObjective(Protocol):
@@ -40,8 +40,8 @@ def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, flo
     """The pair a < b that is cheapest to merge, the first one on ties, and its cost. Needs two clusters."""
     n, sums = stats.n, stats.sum
     sq_sum, best = np.einsum("ij,ij->i", sums, sums), (0, 0, np.inf)
-    for begin in range(0, len(n), _AT_ONCE):
-        products = sums[begin : begin + _AT_ONCE] @ sums[begin:].T
+    for begin in range(0, len(n), AT_ONCE):
+        products = sums[begin : begin + AT_ONCE] @ sums[begin:].T
         costs = objective.merge_costs_by_gram(n[begin:], sq_sum[begin:], products, slice(len(products)))
         costs[:, : len(costs)][np.tril_indices(len(costs))] = np.inf
         a, b = divmod(int(costs.argmin()), costs.shape[1])

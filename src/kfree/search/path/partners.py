@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.stats import Floats, Index
-
-# Clusters that are compared with all at once: so few that what is computed stays in the processor's cache.
-_AT_ONCE = 128
+from kfree.search.path.gram_merges import AT_ONCE
 
 
 class Partners:
@@ -53,7 +51,7 @@ class Partners:
 
 
 def _blocks(clusters: Index) -> list[Index]:
-    return [clusters[begin : begin + _AT_ONCE] for begin in range(0, len(clusters), _AT_ONCE)]
+    return [clusters[begin : begin + AT_ONCE] for begin in range(0, len(clusters), AT_ONCE)]
 
 
 def _bounds(some: Index, sizes: Floats, centres: Floats) -> Floats:
