@@ -62,7 +62,7 @@ def test_compiled_merging_has_the_bits_of_the_reference(rng, values, k, metric):
 @pytest.mark.parametrize("k", [2, 5, 6, 23])
 def test_the_cheapest_pair_is_the_first_of_all_costs(k, metric, rng, monkeypatch):
     """Blocks of clusters give the same pair as all costs at once; whole numbers make ties."""
-    monkeypatch.setattr(gram_merges, "_AT_ONCE", 5)
+    monkeypatch.setattr(gram_merges, "AT_ONCE", 5)
     n, objective = rng.integers(1, 4, size=k).astype(float), OBJECTIVES[metric](0.0)
     for centres in (rng.normal(size=(k, 3)), rng.integers(1, 4, size=(k, 3))):
         stats = Stats(n, n[:, None] * centres, np.zeros(k))
@@ -94,7 +94,7 @@ def test_bounds_are_kept_where_neither_a_cluster_nor_its_partner_changed(rng, mo
     compared = []
     bounds = partners._bounds
     monkeypatch.setattr(partners, "_bounds", lambda some, *rest: compared.append(len(some)) or bounds(some, *rest))
-    monkeypatch.setattr(partners, "_AT_ONCE", 3)
+    monkeypatch.setattr(partners, "AT_ONCE", 3)
     kept, uids, next_uid = partners.Partners(), np.arange(60), 60
     sizes, centres = rng.uniform(1, 2, size=60), rng.normal(size=(60, 2))
     for step in range(40):
