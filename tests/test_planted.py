@@ -10,6 +10,12 @@ from tests import spoiled
 
 # file, what is right, the mistake, the tests that must notice
 MISTAKES = {
+    "a path does not look beyond its end": (
+        "search/path/lam_path.py",
+        "path.k_beyond = widest if widest > len(path) else None",
+        "path.k_beyond = None",
+        ["estimators/test_advice.py", "greedy_merging_suggests"],
+    ),
     "clusters of which the cheapest pair is one are not compared": (
         "search/path/best_by_k.py",
         "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
