@@ -64,6 +64,9 @@ def drawn(engine, sites):
         "a sample": Region(np.ones(k, bool), 500, SEED, float(engine.n_counting)),
         "more than expected": Region(few, 300, SEED, 100.0),
         "none": Region(np.zeros(k, bool), 300, SEED, 0.0),
+        "with border": Region(few, 10**6, SEED, 4000.0, border=True),
+        "part of the border": Region(np.arange(k) == 0, 1000, SEED, 500.0, border=True),
+        "no room for a border": Region(few, 300, SEED, 100.0, border=True),
     }.items():
         done, rows, is_all = engine.nearest_drawing(sites, region)
         points = np.empty((0, engine.n_features)) if rows is None else rows.rows(np.arange(rows.n_rows))

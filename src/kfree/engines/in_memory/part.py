@@ -14,7 +14,7 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
-from kfree.engines.drawing import Region, RegionRows, chosen_rows
+from kfree.engines.drawing import Keys, Region, RegionRows, has_all_wanted, smallest
 from kfree.engines.in_memory.bisection import InMemoryBisection
 from kfree.engines.in_memory.closings import InMemoryClosings
 from kfree.engines.in_memory.exchange import candidates
@@ -128,15 +128,37 @@ class InMemoryPart(ABC):
         return labels, partial
 
     def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Array, Partial, RegionRows]:
-        labels, partial = self.nearest(sites)
-        inside = self.arrays.to_numpy(self.rows_within(labels, region))
-        rows, keys = chosen_rows(region, inside, self.begin, self.begin + self.n_rows)
-        return labels, partial, RegionRows(keys, *self.copied(rows), is_all=len(rows) == len(inside))
+        labels, partial, rows, keys = self.nearest_drawable(sites, region)
+        kept = np.flatnonzero(keys <= region.highest_key)
+        kept = kept[smallest(keys[kept], region.size)]
+        is_all = has_all_wanted(keys, keys[kept])
+        return labels, partial, RegionRows(keys[kept], *self.copied(self.arrays.of(rows[kept])), is_all)
 
-    def rows_within(self, labels: Array, region: Region) -> Array:
-        """The rows of positive weight in the wanted clusters."""
+    def nearest_drawable(self, sites: Sites, region: Region) -> tuple[Array, Partial, Index, Keys]:
+        """``nearest``, the rows of positive weight that may be drawn, and their keys."""
+        labels, sq_dist, partial, _ = self.assign(sites, np.inf)
+        here = self.begin, self.begin + self.n_rows
         inside = self.arrays.of(region.wanted)[labels]
-        return self.arrays.flatnonzero(inside if self.weight is None else inside & (self.weight > 0))
+        rows = self.arrays.to_numpy(self._counting_among(inside))
+        keys = region.keys(rows, *here)
+        if region.border and region.wanted.any():
+            others = self._counting_among(~inside)
+            to_wanted = self._sq_dist_to_nearest(others, sites.centres[region.wanted])
+            far = (self.arrays.to_numpy(array) for array in (sq_dist[others], to_wanted))
+            others, more = region.keys_of_others(self.arrays.to_numpy(others), *here, *far)
+            rows, keys = np.concatenate([rows, others]), np.concatenate([keys, more])
+            order = np.argsort(rows)
+            rows, keys = rows[order], keys[order]
+        return labels, partial, rows, keys
+
+    def _counting_among(self, chosen: Array) -> Array:
+        """The ``chosen`` rows (n,) that have a positive weight."""
+        return self.arrays.flatnonzero(chosen if self.weight is None else chosen & (self.weight > 0))
+
+    def _sq_dist_to_nearest(self, rows: Array, centres: Floats) -> Array:
+        """Squared distances of ``rows`` to the nearest of some centres."""
+        one_more = np.vstack([centres, centres[:1]])  # which is left out for every row
+        return self.second_nearest(rows, self.arrays.full(len(rows), len(centres), np.int32), one_more)[1]
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> PartSweep:
         return InMemorySweep(self, sites, lam, order)
