@@ -104,6 +104,27 @@ def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
         assert found[name][2] == is_all
 
 
+@pytest.mark.parametrize("kind", ["float32", "weights, some zero"])
+def test_rows_beyond_the_border_are_those_that_change_over_most_easily(kind, rng):
+    X, weight, _ = rows_of_all_kinds(rng)[kind]
+    engine = open_engine("native", X, weight=weight, n_threads=1)
+    everything = engine.copies(np.arange(len(X)))
+    sites = Sites.of(everything.rows(np.arange(9)))
+    wanted, counts = np.arange(9) % 3 == 0, np.ones(len(X)) if weight is None else weight
+    sq_dist = everything.sq_distances(sites.centres)
+    labels = np.argmin(sq_dist, axis=1)
+    inside = wanted[labels] & (counts > 0)
+    closeness = sq_dist.min(axis=1) / np.maximum(sq_dist[:, wanted].min(axis=1), 1e-300)
+    others = np.flatnonzero(~wanted[labels] & (counts > 0) & (closeness > 0.5))
+    for room in (0, 40, len(others) + 10):
+        region = Region(wanted, int(inside.sum()) + room, SEED, 100.0, border=True)
+        _, rows, is_all = engine.nearest_drawing(sites, region)
+        nearest = others[np.argsort(-closeness[others], kind="stable")[:room]]
+        expected = np.union1d(np.flatnonzero(inside), nearest)
+        np.testing.assert_array_equal(rows.rows(np.arange(rows.n_rows)), everything.rows(expected))
+        assert is_all
+
+
 @pytest.mark.parametrize("chunk_rows", CHUNKS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_has_the_bits_of_memory(kind, chunk_rows, rng):

@@ -24,7 +24,7 @@ _CERTAINTY = 8.0
 _MOVED_AT_ONCE = 4096
 # Keys of rows of other clusters have this bit, so that they are larger than those of the rows of a region.
 _OTHERS = np.uint64(1 << 63)
-# Other rows are drawn if their squared distance to the nearest cluster of a region is less than twice that to their own.
+# Other rows are drawn if their squared distance to the nearest wanted cluster is less than twice that to their own.
 _LEAST_CLOSENESS = 0.5
 
 
@@ -102,7 +102,7 @@ def smallest(keys: Keys, size: int) -> Index:
 
 def has_all_wanted(keys: Keys, kept: Keys) -> bool:
     """Whether all ``keys`` of rows of wanted clusters were kept."""
-    return np.count_nonzero(keys < _OTHERS) == np.count_nonzero(kept < _OTHERS)
+    return bool(np.count_nonzero(keys < _OTHERS) == np.count_nonzero(kept < _OTHERS))
 
 
 def joined_rows(found: Sequence[RegionRows], size: int) -> RegionRows:

@@ -132,7 +132,7 @@ class InMemoryPart(ABC):
         kept = np.flatnonzero(keys <= region.highest_key)
         kept = kept[smallest(keys[kept], region.size)]
         is_all = has_all_wanted(keys, keys[kept])
-        return labels, partial, RegionRows(keys[kept], *self.copied(self.arrays.of(rows[kept])), is_all)
+        return labels, partial, RegionRows(keys[kept], *self.copied(rows[kept]), is_all)
 
     def nearest_drawable(self, sites: Sites, region: Region) -> tuple[Array, Partial, Index, Keys]:
         """``nearest``, the rows of positive weight that may be drawn, and their keys."""

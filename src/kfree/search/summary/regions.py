@@ -3,9 +3,9 @@
 A pass over all rows also copies the rows of one region to memory, or a random part of them. Rows of other clusters that
 might change over to one of the region are copied as well, as many as there is room for. What is left of every other
 cluster is one more row there, at its mean and with its weight, so the cost of a search is an upper bound of J. Without
-rows from beyond the border a new cluster could not attract any, and too few would be found: with many columns, nearly
-all clusters of a region lie at its border. What a search finds is proposed. The next pass finds the exact cost of the proposal, which is
-taken if it is lower, and copies the rows of the next region.
+rows from beyond the border a new cluster there could attract none, and too few clusters would be found: with many
+columns, nearly all clusters of a region lie at its border. What a search finds is proposed. The next pass finds the
+exact cost of the proposal, which is taken if it is lower, and copies the rows of the next region.
 """
 
 from __future__ import annotations
