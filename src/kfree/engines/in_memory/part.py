@@ -22,6 +22,9 @@ from kfree.engines.in_memory.potential import InMemoryPotential
 from kfree.engines.in_memory.sweep import InMemorySweep
 from kfree.engines.parts import NodeSums, PartBisection, PartClosings, PartExchange, Partial, PartPotential, PartSweep
 
+# Rows of which keys are computed at a time, so that these take little memory.
+_LOOKED_AT_ONCE = 1 << 16
+
 
 class InMemoryPart(ABC):
     """Rows ``begin`` … ``begin + n_rows`` − 1 with weights (None: all are one). Handles are arrays of labels.
@@ -137,23 +140,35 @@ class InMemoryPart(ABC):
     def nearest_drawable(self, sites: Sites, region: Region) -> tuple[Array, Partial, Index, Keys]:
         """``nearest``, the rows of positive weight that may be drawn, and their keys."""
         labels, sq_dist, partial, _ = self.assign(sites, np.inf)
-        here = self.begin, self.begin + self.n_rows
-        inside = self.arrays.of(region.wanted)[labels]
-        rows = self.arrays.to_numpy(self._counting_among(inside))
-        keys = region.keys(rows, *here)
-        if region.border and region.wanted.any():
-            others = self._counting_among(~inside)
-            to_wanted = self._sq_dist_to_nearest(others, sites.centres[region.wanted])
-            far = (self.arrays.to_numpy(array) for array in (sq_dist[others], to_wanted))
-            others, more = region.keys_of_others(self.arrays.to_numpy(others), *here, *far)
-            rows, keys = np.concatenate([rows, others]), np.concatenate([keys, more])
-            order = np.argsort(rows)
-            rows, keys = rows[order], keys[order]
+        begins = range(0, max(self.n_rows, 1), _LOOKED_AT_ONCE)
+        found = [self._drawable(begin, sites, labels, sq_dist, region) for begin in begins]
+        rows, keys = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         return labels, partial, rows, keys
 
-    def _counting_among(self, chosen: Array) -> Array:
-        """The ``chosen`` rows (n,) that have a positive weight."""
-        return self.arrays.flatnonzero(chosen if self.weight is None else chosen & (self.weight > 0))
+    def _drawable(self, begin: int, sites: Sites, labels: Array, sq_dist: Array, region: Region) -> tuple[Index, Keys]:
+        """The same of some rows from ``begin`` on."""
+        end = min(begin + _LOOKED_AT_ONCE, self.n_rows)
+        span = self.begin + begin, self.begin + end
+        inside = self.arrays.of(region.wanted)[labels[begin:end]]
+        rows = self.arrays.to_numpy(self._counting_among(inside, begin))
+        keys = region.keys(rows, *span)
+        if region.border and region.wanted.any():
+            others = self._counting_among(~inside, begin)
+            to_wanted = self._sq_dist_to_nearest(begin + others, sites.centres[region.wanted])
+            own = self.arrays.to_numpy(sq_dist[begin + others])
+            near, more = region.keys_of_others(
+                self.arrays.to_numpy(others), *span, own, self.arrays.to_numpy(to_wanted)
+            )
+            rows, keys = np.concatenate([rows, near]), np.concatenate([keys, more])
+            order = np.argsort(rows)
+            rows, keys = rows[order], keys[order]
+        return begin + rows, keys
+
+    def _counting_among(self, chosen: Array, begin: int) -> Array:
+        """Places of rows that are ``chosen`` (m,), of those from ``begin`` on, and have a positive weight."""
+        return self.arrays.flatnonzero(
+            chosen if self.weight is None else chosen & (self.weight[begin : begin + len(chosen)] > 0)
+        )
 
     def _sq_dist_to_nearest(self, rows: Array, centres: Floats) -> Array:
         """Squared distances of ``rows`` to the nearest of some centres."""
