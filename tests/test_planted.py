@@ -108,8 +108,8 @@ MISTAKES = {
     ),
     "rows of weight zero are drawn": (
         "engines/in_memory/part.py",
-        "inside if self.weight is None else inside & (self.weight > 0)",
-        "inside",
+        "chosen if self.weight is None else chosen & (self.weight[begin : begin + len(chosen)] > 0)",
+        "chosen",
         ["files/test_stream.py", "drawn_by_their_keys and weights"],
     ),
     "a sample of a region has the weight of its own rows": (
@@ -123,6 +123,30 @@ MISTAKES = {
         "beside(rows, points[counts], sizes[counts])",
         "beside(rows, points[counts], np.ones(counts.sum()))",
         ["search/test_regions.py", "lower_the_cost"],
+    ),
+    "regions have no rows from beyond their border": (
+        "search/summary/regions.py",
+        "border=fits and not wanted.all()",
+        "border=False",
+        ["search/test_regions.py", "at_the_border"],
+    ),
+    "rows from beyond the border count twice": (
+        "search/summary/regions.py",
+        "    n = whole.n - taken.n\n",
+        "    n = np.where(whole.n == taken.n, 0.0, whole.n)\n",
+        ["search/test_regions.py", "not_taken"],
+    ),
+    "rows from beyond the border are not the nearest ones": (
+        "engines/drawing.py",
+        "(1.0 - closeness[close])",
+        "closeness[close]",
+        ["files/test_stream.py", "beyond_the_border"],
+    ),
+    "a number that is none passes": (
+        "files/chunks.py",
+        "            if not _core.interleave(same_type, X[n_filled : n_filled + n]):",
+        "            if _core.interleave(same_type, X[n_filled : n_filled + n]) is None:",
+        ["files/test_bad_files.py", "not_finite"],
     ),
     "memory of a chunk in use is written to": (
         "files/chunks.py",

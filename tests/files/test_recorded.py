@@ -49,7 +49,7 @@ def searched(place):
         found[name] = [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
         found[f"{name}: who"] = [done.assignment.fingerprints]
         sites = Sites.of(done.centres)
-    region = Region(np.arange(len(sites.uids)) % 2 == 0, 200, SEED, 3000.0)
+    region = Region(np.arange(len(sites.uids)) % 2 == 0, 200, SEED, 3000.0, border=True)
     done, rows, is_all = engine.nearest_drawing(sites, region)
     found["a region"] = [done.stats.sum, rows.rows(np.arange(200)), rows.weight, np.array(is_all)]
     return {**found, "distances": [np.array(engine.n_distances)]}

@@ -64,6 +64,9 @@ def drawn(engine, sites):
         "a sample": Region(np.ones(k, bool), 500, SEED, float(engine.n_counting)),
         "more than expected": Region(few, 300, SEED, 100.0),
         "none": Region(np.zeros(k, bool), 300, SEED, 0.0),
+        "with border": Region(few, 10**6, SEED, 4000.0, border=True),
+        "part of the border": Region(np.arange(k) == 0, 1000, SEED, 500.0, border=True),
+        "no room for a border": Region(few, 300, SEED, 100.0, border=True),
     }.items():
         done, rows, is_all = engine.nearest_drawing(sites, region)
         points = np.empty((0, engine.n_features)) if rows is None else rows.rows(np.arange(rows.n_rows))
@@ -99,6 +102,27 @@ def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
         np.testing.assert_array_equal(found[name][0], everything.rows(rows), err_msg=name)
         np.testing.assert_array_equal(found[name][1], counts[rows], err_msg=name)
         assert found[name][2] == is_all
+
+
+@pytest.mark.parametrize("kind", ["float32", "weights, some zero"])
+def test_rows_beyond_the_border_are_those_that_change_over_most_easily(kind, rng):
+    X, weight, _ = rows_of_all_kinds(rng)[kind]
+    engine = open_engine("native", X, weight=weight, n_threads=1)
+    everything = engine.copies(np.arange(len(X)))
+    sites = Sites.of(everything.rows(np.arange(9)))
+    wanted, counts = np.arange(9) % 3 == 0, np.ones(len(X)) if weight is None else weight
+    sq_dist = everything.sq_distances(sites.centres)
+    labels = np.argmin(sq_dist, axis=1)
+    inside = wanted[labels] & (counts > 0)
+    closeness = sq_dist.min(axis=1) / np.maximum(sq_dist[:, wanted].min(axis=1), 1e-300)
+    others = np.flatnonzero(~wanted[labels] & (counts > 0) & (closeness > 0.5))
+    for room in (0, 40, len(others) + 10):
+        region = Region(wanted, int(inside.sum()) + room, SEED, 100.0, border=True)
+        _, rows, is_all = engine.nearest_drawing(sites, region)
+        nearest = others[np.argsort(-closeness[others], kind="stable")[:room]]
+        expected = np.union1d(np.flatnonzero(inside), nearest)
+        np.testing.assert_array_equal(rows.rows(np.arange(rows.n_rows)), everything.rows(expected))
+        assert is_all
 
 
 @pytest.mark.parametrize("chunk_rows", CHUNKS)

@@ -11,7 +11,7 @@ from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import recentred, state_of
-from kfree.search.summary.regions import Limits, Proposal, _matched, divided, searched_by_regions
+from kfree.search.summary.regions import Limits, Proposal, _left, _matched, divided, searched_by_regions
 
 
 def blobs(rng, n_rows=4000, n_blobs=30):
@@ -81,6 +81,34 @@ def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):
     assert found.state.cost <= 1.003 * full.cost
     assert (np.diff(found.cost_history) < 0).all()
     assert (np.diff(found.state.sites.uids) > 0).all()
+
+
+def test_clusters_at_the_border_of_a_region_are_found():
+    # In eight columns nearly all of some 60 clusters lie at the border of their regions.
+    X = np.random.default_rng(2).normal(size=(4000, 8))
+    engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
+    full = search(engine, objective, None, None)
+    start = Proposal(Sites.of(engine.copies(np.arange(20)).rows(np.arange(20))), np.full(20, 200.0))
+    found = searched_by_regions(engine, start, objective, search, Limits(1200, 600, 22, 0))
+    assert found.state.cost <= 1.003 * full.cost
+    assert len(found.state.sites.uids) >= 0.95 * len(full.sites.uids)
+
+
+def test_rows_that_were_not_taken_are_left(rng):
+    X = blobs(rng)
+    weight = rng.random(len(X)) + 0.5
+    engine = open_engine("native", X, weight=weight, n_threads=1)
+    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    done = engine.nearest(sites)
+    labels, is_taken = engine.labels(done.assignment), rng.random(len(X)) < 0.3
+    is_taken[labels == 4] = True
+    left = _left(done.stats, engine.copies(np.flatnonzero(is_taken)).nearest(sites).stats)
+    points = engine.copies(np.arange(len(X))).rows(np.arange(len(X)))
+    for place, cluster in enumerate(np.delete(np.arange(12), 4)):
+        mine = np.flatnonzero((labels == cluster) & ~is_taken)
+        assert left.n[place] == pytest.approx(weight[mine].sum())
+        np.testing.assert_allclose(left.sum[place], weight[mine] @ points[mine], atol=1e-9)
+    assert len(left.n) == 11
 
 
 def test_no_more_clusters_than_allowed(rng):

@@ -1,4 +1,4 @@
-"""Rows of some clusters, drawn at random in the pass that assigns all rows: those with the smallest keys."""
+"""Rows of some clusters, and others near to these, drawn in the pass that assigns all rows: by the smallest keys."""
 
 from __future__ import annotations
 
@@ -16,30 +16,56 @@ from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine, Pass, SampleEngine
 
+Keys = NDArray[np.uint64]
+
 # Of a random sample so many standard deviations more than the expected number are kept until all rows have been seen.
 _CERTAINTY = 8.0
 # Rows that are moved within an array at a time.
 _MOVED_AT_ONCE = 4096
+# Keys of rows of other clusters have this bit, so that they are larger than those of the rows of a region.
+_OTHERS = np.uint64(1 << 63)
+# Other rows are drawn if their squared distance to the nearest wanted cluster is less than twice that to their own.
+_LEAST_CLOSENESS = 0.5
 
 
 @dataclass(frozen=True)
 class Region:
     """Of the rows of the ``wanted`` clusters (k,), at most ``size`` are drawn, of ``expected`` rows that there are.
 
-    A row has a key, the hash of ``seed`` and its global number. Rows with the smallest keys are drawn, all if there are
-    no more than ``size``.
+    A row has a key, a hash of ``seed`` and its global number. Rows with the smallest keys are drawn, all if there are
+    no more than ``size``. With ``border``, the room that they leave is for rows of other clusters, those first that
+    might change over to a wanted one.
     """
 
     wanted: NDArray[np.bool_]
     size: int
     seed: int
     expected: float
+    border: bool = False
 
     @property
     def highest_key(self) -> np.uint64:
         """The largest key that a row may have which is drawn, almost certainly."""
         share = (self.size + _CERTAINTY * np.sqrt(self.size) + 1) / max(self.expected, 1.0)
-        return np.uint64(2**64 - 1) if share >= 1.0 else np.uint64(share * 2.0**64)
+        return np.uint64(2**64 - 1) if share >= 1.0 else np.uint64(share * 2.0**63)
+
+    def keys(self, rows: Index, begin: int, end: int) -> Keys:
+        """Keys of some rows of the wanted clusters, counted from ``begin``; ``end`` − 1 is the last row there is."""
+        return hashed(begin, end, self.seed)[rows] >> np.uint64(1)
+
+    def keys_of_others(
+        self, rows: Index, begin: int, end: int, sq_dist: Floats, to_wanted: Floats
+    ) -> tuple[Index, Keys]:
+        """Those of some other rows that may be drawn, and their keys: the smaller, the more easily a row changes over.
+
+        ``sq_dist`` and ``to_wanted`` are squared distances to their own clusters and to the nearest wanted ones.
+        """
+        with np.errstate(invalid="ignore"):
+            closeness = np.where(to_wanted > 0, sq_dist / np.where(to_wanted > 0, to_wanted, 1.0), 1.0)
+        close = np.flatnonzero(closeness > _LEAST_CLOSENESS)
+        apart = ((1.0 - closeness[close]) * 2.0**31).astype(np.uint64)
+        # Rows that are as near as each other, because they are equal, are still drawn at random.
+        return rows[close], _OTHERS | apart << np.uint64(32) | self.keys(rows[close], begin, end) >> np.uint64(31)
 
 
 class DrawingEngine(Engine, Protocol):
@@ -51,9 +77,10 @@ class DrawingEngine(Engine, Protocol):
 
 @dataclass(frozen=True)
 class RegionRows:
-    """Rows that were drawn, in the order of their numbers, as they were given. ``is_all``: no row is left out."""
+    """Rows that were drawn, in the order of their numbers, as they were given. ``is_all``: no row of a wanted cluster
+    is left out."""
 
-    keys: NDArray[np.uint64]
+    keys: Keys
     X: ArrayOrCSR
     weight: Floats | None
     is_all: bool
@@ -62,9 +89,20 @@ class RegionRows:
         """The ``size`` rows with the smallest keys."""
         if len(self.keys) <= size:
             return self
-        kept = np.sort(np.argpartition(self.keys, size)[:size])
+        kept = smallest(self.keys, size)
         weight = None if self.weight is None else self.weight[kept]
-        return RegionRows(self.keys[kept], self.X[kept], weight, is_all=False)
+        is_all = self.is_all and has_all_wanted(self.keys, self.keys[kept])
+        return RegionRows(self.keys[kept], self.X[kept], weight, is_all)
+
+
+def smallest(keys: Keys, size: int) -> Index:
+    """Places of the ``size`` smallest keys, or of all, in order."""
+    return np.arange(len(keys)) if len(keys) <= size else np.sort(np.argpartition(keys, size)[:size])
+
+
+def has_all_wanted(keys: Keys, kept: Keys) -> bool:
+    """Whether all ``keys`` of rows of wanted clusters were kept."""
+    return bool(np.count_nonzero(keys < _OTHERS) == np.count_nonzero(kept < _OTHERS))
 
 
 def joined_rows(found: Sequence[RegionRows], size: int) -> RegionRows:
@@ -75,13 +113,6 @@ def joined_rows(found: Sequence[RegionRows], size: int) -> RegionRows:
     weight = None if some[0].weight is None else np.concatenate([one.weight for one in some])
     keys, X = np.concatenate([one.keys for one in some]), np.concatenate([one.X for one in some])
     return RegionRows(keys, X, weight, all(one.is_all for one in found)).trimmed(size)
-
-
-def chosen_rows(region: Region, rows: Index, begin: int, end: int) -> tuple[Index, NDArray[np.uint64]]:
-    """Of ``rows``, counted from ``begin``, those that may be drawn, and their keys."""
-    keys = hashed(begin, end, region.seed)[rows]
-    low = keys <= region.highest_key
-    return (rows, keys) if low.all() else (rows[low], keys[low])
 
 
 def room_for(size: int) -> int:
@@ -105,13 +136,12 @@ class Drawing:
         self._X: NDArray[Any] | None = None
         self._weight: Floats | None = None
 
-    def add(self, begin: int, X: NDArray[Any], weight: Floats | None, rows: Index) -> None:
-        """Rows of the region among ``X``, whose rows are numbered from ``begin``."""
-        keys = hashed(begin, begin + len(X), self._region.seed)[rows]
+    def add(self, X: NDArray[Any], weight: Floats | None, rows: Index, keys: Keys) -> None:
+        """Some ``rows`` of ``X`` that may be drawn, with their keys."""
         if self._n + len(rows) > self._room or self._highest < np.uint64(2**64 - 1):
             self._lower(keys)
             low = keys <= self._highest
-            self._is_all &= bool(low.all())
+            self._is_all &= has_all_wanted(keys, keys[low])
             rows, keys = rows[low], keys[low]
         if self._X is None:
             self._X = np.empty((self._room, self._n_features), X.dtype)
@@ -128,13 +158,14 @@ class Drawing:
         weight = None if self._weight is None else self._weight[: self._n]
         return RegionRows(self._keys[: self._n], X, weight, self._is_all)
 
-    def _lower(self, keys: NDArray[np.uint64]) -> None:
+    def _lower(self, keys: Keys) -> None:
         """Make room: drop rows whose keys are too large for the sample, if these and the new ones are too many."""
         both = np.concatenate([self._keys[: self._n], keys[keys <= self._highest]])
         if len(both) <= self._room:
             return
         self._highest = np.partition(both, self._region.size - 1)[self._region.size - 1]
-        kept, self._is_all = np.flatnonzero(self._keys[: self._n] <= self._highest), False
+        kept = np.flatnonzero(self._keys[: self._n] <= self._highest)
+        self._is_all &= has_all_wanted(self._keys[: self._n], self._keys[kept])
         for first in range(0, len(kept), _MOVED_AT_ONCE):  # forwards, so that no row is overwritten before it moves
             source = kept[first : first + _MOVED_AT_ONCE]
             target = slice(first, first + len(source))

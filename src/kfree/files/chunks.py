@@ -56,25 +56,46 @@ class SpareArrays:
         return made
 
 
+@dataclass(frozen=True)
+class FileBatch:
+    """Rows of the file at ``path``, from ``first_row`` on."""
+
+    path: str
+    first_row: int
+    columns: Batch
+
+
 def joined_batches(
-    batches: Iterator[Batch], begin: int, end: int, size: int, n_features: int, dtype: str
+    batches: Iterator[FileBatch],
+    begin: int,
+    end: int,
+    size: int,
+    columns: Sequence[Column],
+    weight_column: Column | None,
+    dtype: str,
 ) -> Generator[Chunk, None, None]:
-    """Batches of columns, of which those beyond ``n_features`` are weights, as chunks of rows."""
-    X = nothing = np.empty((0, n_features), dtype)
+    """Batches of ``columns``, after which the weights come if there are any, as chunks of rows.
+
+    What is no number raises an error.
+    """
+    X = nothing = np.empty((0, len(columns)), dtype)
     weight: NDArray[np.float64] | None = None
     n_filled, spare = 0, SpareArrays()
     for batch in batches:
-        taken, n_batch = 0, len(batch[0])
+        taken, n_batch = 0, len(batch.columns[0])
+        if weight_column is not None:
+            require_numbers(batch.columns[-1:], [weight_column], weight_column, batch.path, batch.first_row)
         while taken < n_batch:
             if n_filled == len(X):
-                n_filled, shape = 0, (min(size, end - begin), n_features)
+                n_filled, shape = 0, (min(size, end - begin), len(columns))
                 X = spare.array(shape, dtype)
-                weight = np.empty(shape[0]) if len(batch) > n_features else None
+                weight = None if weight_column is None else np.empty(shape[0])
             n = min(n_batch - taken, len(X) - n_filled)
-            same_type = [np.asarray(column[taken : taken + n], dtype) for column in batch[:n_features]]
-            _core.interleave(same_type, X[n_filled : n_filled + n])
+            same_type = [np.asarray(column[taken : taken + n], dtype) for column in batch.columns[: len(columns)]]
+            if not _core.interleave(same_type, X[n_filled : n_filled + n]):
+                require_numbers(same_type, columns, None, batch.path, batch.first_row + taken)
             if weight is not None:
-                weight[n_filled : n_filled + n] = batch[n_features][taken : taken + n]
+                weight[n_filled : n_filled + n] = batch.columns[-1][taken : taken + n]
             n_filled, taken = n_filled + n, taken + n
             if n_filled == len(X):
                 yield Chunk(begin, X, weight)

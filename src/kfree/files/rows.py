@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.files.chunks import Chunk, joined_batches, require_numbers
+from kfree.files.chunks import Chunk, FileBatch, joined_batches
 from kfree.files.columns import chosen_columns, require_columns
 from kfree.files.formats import Batch, Column, format_of
 from kfree.files.places import Stamp, found, stamp
@@ -96,9 +96,10 @@ class FileRows:
         Where files begin and end leaves no trace. Every file is checked before and after it was read: one that has
         changed, or that holds NaN or infinity, raises an error that names it.
         """
-        return joined_batches(self._batches(begin, end, size), begin, end, size, self.n_features, self.dtype)
+        batches = self._batches(begin, end, size)
+        return joined_batches(batches, begin, end, size, self.columns, self.weight, self.dtype)
 
-    def _batches(self, begin: int, end: int, most_rows: int) -> Iterator[Batch]:
+    def _batches(self, begin: int, end: int, most_rows: int) -> Iterator[FileBatch]:
         columns = (*self.columns, *(() if self.weight is None else (self.weight,)))
         size, first = max(1, min(_BATCH_BYTES // (8 * len(columns)), most_rows)), 0
         for file in self.files:
@@ -107,9 +108,8 @@ class FileRows:
                 file.require_unchanged()
                 n_seen = inside[0]
                 for batch in _read(file.path, columns, *inside, size):
-                    require_numbers(batch, columns, self.weight, file.path, n_seen)
+                    yield FileBatch(file.path, n_seen, batch)
                     n_seen += len(batch[0])
-                    yield batch
                 file.require_unchanged()
                 if n_seen != inside[1]:
                     raise ValueError(f"{file.path} has {n_seen} rows where {inside[1]} were described. Is it damaged?")

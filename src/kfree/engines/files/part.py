@@ -86,11 +86,10 @@ class StreamPart:
         stack, drawing = SumStack(), Drawing(region, self.n_features)
         for chunk in self.raw_chunks():
             part = opened_chunk(chunk, self.frame, self.reading)
-            labels, partial = part.nearest(sites)
+            _, partial, rows, keys = part.nearest_drawable(sites, region)
             stack.push(partial.by_node())
             self.n_distances += part.n_distances
-            inside = part.arrays.to_numpy(part.rows_within(labels, region))
-            drawing.add(chunk.begin, chunk.X, chunk.weight, inside)
+            drawing.add(chunk.X, chunk.weight, rows, keys)
             give_back_free_memory()  # arrays of the next chunk have other sizes, so that these would not be used again
         return Recipe.of(sites), Piece(stack.by_node(len(sites.uids))), drawing.end()
 

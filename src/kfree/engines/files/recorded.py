@@ -58,7 +58,8 @@ class RecordedPart:
             _, partial, rows = self._part.nearest_drawing(sites, region)
             return partial.total(), joined_rows([rows], region.size)
 
-        asked = ["nearest, drawing", *sites_asked(sites), region.wanted, region.size, region.seed, region.expected]
+        drawn = region.wanted, region.size, region.seed, region.expected, region.border
+        asked = ["nearest, drawing", *sites_asked(sites), *drawn]
         stats, rows = self._answer(asked, work_out)
         return Recipe.of(sites), Whole(stats), rows
 

@@ -14,13 +14,16 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Fingerprints, Picks, VisitingOrder
-from kfree.engines.drawing import Region, RegionRows, chosen_rows
+from kfree.engines.drawing import Keys, Region, RegionRows, has_all_wanted, smallest
 from kfree.engines.in_memory.bisection import InMemoryBisection
 from kfree.engines.in_memory.closings import InMemoryClosings
 from kfree.engines.in_memory.exchange import candidates
 from kfree.engines.in_memory.potential import InMemoryPotential
 from kfree.engines.in_memory.sweep import InMemorySweep
 from kfree.engines.parts import NodeSums, PartBisection, PartClosings, PartExchange, Partial, PartPotential, PartSweep
+
+# Rows of which keys are computed at a time, so that these take little memory.
+_LOOKED_AT_ONCE = 1 << 16
 
 
 class InMemoryPart(ABC):
@@ -128,15 +131,49 @@ class InMemoryPart(ABC):
         return labels, partial
 
     def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Array, Partial, RegionRows]:
-        labels, partial = self.nearest(sites)
-        inside = self.arrays.to_numpy(self.rows_within(labels, region))
-        rows, keys = chosen_rows(region, inside, self.begin, self.begin + self.n_rows)
-        return labels, partial, RegionRows(keys, *self.copied(rows), is_all=len(rows) == len(inside))
+        labels, partial, rows, keys = self.nearest_drawable(sites, region)
+        kept = np.flatnonzero(keys <= region.highest_key)
+        kept = kept[smallest(keys[kept], region.size)]
+        is_all = has_all_wanted(keys, keys[kept])
+        return labels, partial, RegionRows(keys[kept], *self.copied(rows[kept]), is_all)
 
-    def rows_within(self, labels: Array, region: Region) -> Array:
-        """The rows of positive weight in the wanted clusters."""
-        inside = self.arrays.of(region.wanted)[labels]
-        return self.arrays.flatnonzero(inside if self.weight is None else inside & (self.weight > 0))
+    def nearest_drawable(self, sites: Sites, region: Region) -> tuple[Array, Partial, Index, Keys]:
+        """``nearest``, the rows of positive weight that may be drawn, and their keys."""
+        labels, sq_dist, partial, _ = self.assign(sites, np.inf)
+        begins = range(0, max(self.n_rows, 1), _LOOKED_AT_ONCE)
+        found = [self._drawable(begin, sites, labels, sq_dist, region) for begin in begins]
+        rows, keys = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        return labels, partial, rows, keys
+
+    def _drawable(self, begin: int, sites: Sites, labels: Array, sq_dist: Array, region: Region) -> tuple[Index, Keys]:
+        """The same of some rows from ``begin`` on."""
+        end = min(begin + _LOOKED_AT_ONCE, self.n_rows)
+        span = self.begin + begin, self.begin + end
+        inside = self.arrays.of(region.wanted)[labels[begin:end]]
+        rows = self.arrays.to_numpy(self._counting_among(inside, begin))
+        keys = region.keys(rows, *span)
+        if region.border and region.wanted.any():
+            others = self._counting_among(~inside, begin)
+            to_wanted = self._sq_dist_to_nearest(begin + others, sites.centres[region.wanted])
+            own = self.arrays.to_numpy(sq_dist[begin + others])
+            near, more = region.keys_of_others(
+                self.arrays.to_numpy(others), *span, own, self.arrays.to_numpy(to_wanted)
+            )
+            rows, keys = np.concatenate([rows, near]), np.concatenate([keys, more])
+            order = np.argsort(rows)
+            rows, keys = rows[order], keys[order]
+        return begin + rows, keys
+
+    def _counting_among(self, chosen: Array, begin: int) -> Array:
+        """Places of rows that are ``chosen`` (m,), of those from ``begin`` on, and have a positive weight."""
+        return self.arrays.flatnonzero(
+            chosen if self.weight is None else chosen & (self.weight[begin : begin + len(chosen)] > 0)
+        )
+
+    def _sq_dist_to_nearest(self, rows: Array, centres: Floats) -> Array:
+        """Squared distances of ``rows`` to the nearest of some centres."""
+        one_more = np.vstack([centres, centres[:1]])  # which is left out for every row
+        return self.second_nearest(rows, self.arrays.full(len(rows), len(centres), np.int32), one_more)[1]
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> PartSweep:
         return InMemorySweep(self, sites, lam, order)

@@ -52,9 +52,10 @@ def csr_rows(data, indices, indptr, n_features, unit, weight, first_row=0):
 
 
 def interleave(columns, X):
-    """Write columns of the type of ``X``, (n,) each, to the rows of ``X``, (n, d)."""
+    """Write columns of the type of ``X``, (n,) each, to the rows of ``X``, (n, d). Whether all values are finite."""
     for place, column in enumerate(columns):
         X[:, place] = column
+    return bool(np.isfinite(X).all())
 
 
 def instruction_sets():

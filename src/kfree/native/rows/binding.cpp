@@ -72,7 +72,7 @@ HeldRows hold_csr(Vector<const T> data, Vector<const I> indices, Vector<const I>
 }
 
 template <class T>
-void interleave_columns(const std::vector<nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>>& columns, Matrix<T> X) {
+bool interleave_columns(const std::vector<nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>>& columns, Matrix<T> X) {
   const auto n = static_cast<int64_t>(X.shape(0));
   require_shape(X, "X", {n, static_cast<int64_t>(columns.size())});
   std::vector<Column<T>> found;
@@ -80,7 +80,7 @@ void interleave_columns(const std::vector<nb::ndarray<const T, nb::ndim<1>, nb::
     require_shape(column, "columns", {n});
     found.push_back({column.data(), column.stride(0)});
   }
-  unlocked([&] { interleave(found, n, X.data()); });
+  return unlocked([&] { return interleave(found, n, X.data()); });
 }
 
 template <class T>

@@ -1,9 +1,11 @@
 """Regions: the rows of neighbouring clusters in memory, on which the split-merge search of a fit in memory goes on.
 
-A pass over all rows also copies the rows of one region to memory, or a random part of them. Every cluster outside is
-one more row there, at its mean and with its weight, so that rows at the border may change sides and the cost of a
-search is an upper bound of J. What it finds is proposed. The next pass finds the exact cost of the proposal, which is
-taken if it is lower, and copies the rows of the next region.
+A pass over all rows also copies the rows of one region to memory, or a random part of them. Rows of other clusters that
+might change over to one of the region are copied as well, as many as there is room for. What is left of every other
+cluster is one more row there, at its mean and with its weight, so the cost of a search is an upper bound of J. Without
+rows from beyond the border a new cluster there could attract none, and too few clusters would be found: with many
+columns, nearly all clusters of a region lie at its border. What a search finds is proposed. The next pass finds the
+exact cost of the proposal, which is taken if it is lower, and copies the rows of the next region.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import Engine, SampleEngine, row_weights
 from kfree.engines.drawing import DrawingEngine, Region
 from kfree.engines.local.engine import beside
@@ -35,6 +37,10 @@ _SAMPLING_SHARE = 1e-3
 _MOST_REGIONS = 6
 # Regions are made smaller than memory allows, by this factor, because their rows are estimated.
 _MARGIN = 1.1
+# The same where there are several regions, so that there is room for rows from beyond the border.
+_MARGIN_WITH_BORDER = 1.4
+# What is left of the weight of a cluster when its rows are subtracted is rounding below this share.
+_ROUNDING = 1e-9
 # Numbers that are shifted at a time.
 _AT_ONCE = 1 << 16
 # So many passes are left for Lloyd's iterations, which follow.
@@ -121,8 +127,9 @@ class _Rounds:
         """What the next pass is to draw."""
         wanted = np.isin(proposal.sites.uids, uids)
         expected = float(proposal.weight[wanted].sum()) * self._per_weight
-        size = self._limits.n_rows if expected <= self._limits.n_rows else self._limits.n_sampled
-        return Region(wanted, size, self._limits.seed + self._n_rounds, expected)
+        fits = expected <= self._limits.n_rows
+        size = self._limits.n_rows if fits else self._limits.n_sampled
+        return Region(wanted, size, self._limits.seed + self._n_rounds, expected, border=fits and not wanted.all())
 
     def count(self, cost: float) -> None:
         """A pass was made; the last one of a round decides whether there is another."""
@@ -137,6 +144,8 @@ class _Rounds:
         can_begin = self._n_rounds == 0 and n_regions > _MOST_REGIONS and _ROWS_PER_CLUSTER * n_clusters <= sampled
         if can_begin or n_clusters <= _SAMPLING_SHARE * sampled:
             return [proposal.sites.uids]
+        if 1 < n_regions <= _MOST_REGIONS:
+            n_regions = math.ceil(_MARGIN_WITH_BORDER * self._n_rows / self._limits.n_rows)
         n_regions = min(n_regions, _MOST_REGIONS, n_clusters)
         rng = np.random.RandomState(self._limits.seed + self._n_rounds)
         return [proposal.sites.uids[places] for places in divided(proposal, n_regions, rng)]
@@ -168,20 +177,29 @@ def _proposed(
     objective: SummaryObjective,
     search: Search,
 ) -> Proposal:
-    """The result of a search on the rows of a region and on the other clusters, which are a row each."""
+    """The result of a search on the rows of a region and on what is left of every other cluster, which is a row."""
     occupied = state.stats.n > 0
     means, weight = recentred(state, objective), state.stats.n[occupied]
     inside = np.isin(means.uids, uids)
     if rows is None or not inside.any():
         return Proposal(means, weight)
-    if not is_all:
+    if is_all:
+        left = _left(state.stats, rows.nearest(state.sites).stats)
+    else:
         rows = _matched(rows, state, occupied, inside)
-    outside = np.flatnonzero(occupied)[~inside]
-    points, sizes = objective.as_rows(state.stats.take(outside))
+        left = state.stats.take(np.flatnonzero(occupied)[~inside])
+    points, sizes = objective.as_rows(left)
     counts = sizes > 0
     both = beside(rows, points[counts], sizes[counts]) if counts.any() else rows
     found = search(both, objective, means, float(inside.mean()))
     return Proposal(recentred(found, objective), found.stats.n[found.stats.n > 0])
+
+
+def _left(whole: Stats, taken: Stats) -> Stats:
+    """Statistics of the rows that were not taken, of clusters that have any; ``sse`` is not defined."""
+    n = whole.n - taken.n
+    some = n > _ROUNDING * whole.n
+    return Stats(n[some], (whole.sum - taken.sum)[some], np.zeros(np.count_nonzero(some)))
 
 
 def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> SampleEngine:
