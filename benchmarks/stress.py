@@ -3,7 +3,7 @@
 The families are in ``stress_families.py``; nobody gets a parameter. Outliers count as a class of their own in the
 index, and as no cluster in the number. k-means with the silhouette cannot answer "one cluster". Draws that were kept
 are not run again, so that the table can be made in pieces: ``--minutes`` says when to stop. Each draw keeps the commit
-that it was made on.
+that it was made on. A fit that fails with a ValueError has found no cluster.
 """
 
 import argparse
@@ -94,7 +94,10 @@ def trial(contestant, family, seed, deadline):
     started = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        labels = CONTESTANTS[contestant](X)
+        try:
+            labels = CONTESTANTS[contestant](X)
+        except ValueError:
+            labels = np.full(len(X), -1)
     seconds = round(time.process_time() - started, 2)
     said = any(issubclass(one.category, UserWarning) for one in caught)
     found, true = (len(set(some.tolist()) - {-1}) for some in (labels, y))
