@@ -7,6 +7,7 @@ import argparse
 import json
 
 import numpy as np
+from joblib import Parallel, delayed
 from ratio import RESULTS, versions
 
 from kfree import lambda_path
@@ -32,26 +33,26 @@ def draw(family, n, d, rng):
 
 
 def share_of_one(family, n, d, draws):
-    """The share of draws that give one cluster, and the other answers."""
+    """The cell, the share of draws that give one cluster, and the other answers."""
     seeds = [[FAMILIES.index(family), n, d, seed] for seed in range(draws)]
     found = [lambda_path(draw(family, n, d, np.random.default_rng(seed))).suggest().k for seed in seeds]
-    return found.count(1) / draws, sorted(k for k in found if k > 1)
+    return f"{family} | {n} | {d}", found.count(1) / draws, sorted(k for k in found if k > 1)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="numbers of rows (default: all)")
     parser.add_argument("--draws", type=int, help="draws per cell (default: fewer where there are more rows)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: one, with all threads)")
     options = parser.parse_args()
     file = RESULTS / "no_clusters.json"
     cells = json.loads(file.read_text())["cells"] if file.exists() else {}
     for n in options.rows:
-        for family in FAMILIES:
-            for d in COLUMNS:
-                draws = options.draws or ROWS[n]
-                share, others = share_of_one(family, n, d, draws)
-                cells[f"{family} | {n} | {d}"] = {"draws": draws, "k = 1": share, "other k": others}
-                print(f"{family}, {n:,} × {d}: {share:.0%} of {draws}", *others, flush=True)
+        draws = options.draws or ROWS[n]
+        todo = [delayed(share_of_one)(family, n, d, draws) for family in FAMILIES for d in COLUMNS]
+        for name, share, others in Parallel(options.jobs, return_as="generator_unordered")(todo):
+            cells[name] = {"draws": draws, "k = 1": share, "other k": others}
+            print(f"{name}: {share:.0%} of {draws}", *others, flush=True)
         write(file, cells)
 
 

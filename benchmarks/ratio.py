@@ -69,12 +69,19 @@ def versions(*packages):
 
 
 def commit():
-    """The commit that is measured; KFREE_COMMIT names it where there is no repository."""
+    """The commit that is measured; KFREE_COMMIT names it where there is no repository.
+
+    Changed results do not make it dirty: they are what a benchmark writes.
+    """
     if "KFREE_COMMIT" in os.environ:
         return os.environ["KFREE_COMMIT"]
-    command = ["git", "describe", "--always", "--dirty"]
-    described = subprocess.run(command, cwd=RESULTS, capture_output=True, text=True, check=False)
-    return described.stdout.strip() or "unknown"
+    name = _git("describe", "--always") or "unknown"
+    return f"{name}-dirty" if _git("status", "--porcelain", "--untracked-files=no", ":/", ":!.") else name
+
+
+def _git(*command):
+    """What git says, an empty text where there is no repository."""
+    return subprocess.run(["git", *command], cwd=RESULTS, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def processor():

@@ -2,7 +2,8 @@
 
 The families are in ``stress_families.py``; nobody gets a parameter. Outliers count as a class of their own in the
 index, and as no cluster in the number. k-means with the silhouette cannot answer "one cluster". Draws that were kept
-are not run again, so that the table can be made in pieces: ``--minutes`` says when to stop.
+are not run again, so that the table can be made in pieces: ``--minutes`` says when to stop. Each draw keeps the commit
+that it was made on. A fit that fails with a ValueError has found no cluster.
 """
 
 import argparse
@@ -10,9 +11,11 @@ import json
 import time
 import warnings
 import zlib
+from collections import Counter
 
 import numpy as np
-from ratio import RESULTS, versions
+from joblib import Parallel, delayed
+from ratio import RESULTS, commit, versions
 from scipy.stats import anderson
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
@@ -80,14 +83,26 @@ def draw(family, seed):
     return X[order], y[order]
 
 
-def trial(contestant, X, y):
-    """The number found, the true one, the adjusted Rand index and whether there was a warning."""
+def trial(contestant, family, seed, deadline):
+    """The number found, the true one, the adjusted Rand index, whether there was a warning, and processor seconds.
+
+    None if the deadline is over.
+    """
+    if time.monotonic() > deadline:
+        return contestant, family, seed, None
+    X, y = draw(family, seed)
+    started = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        labels = CONTESTANTS[contestant](X)
+        try:
+            labels = CONTESTANTS[contestant](X)
+        except ValueError:
+            labels = np.full(len(X), -1)
+    seconds = round(time.process_time() - started, 2)
     said = any(issubclass(one.category, UserWarning) for one in caught)
     found, true = (len(set(some.tolist()) - {-1}) for some in (labels, y))
-    return {"k": found, "of": true, "ari": round(float(adjusted_rand_score(y, labels)), 4), "warned": said}
+    ari = round(float(adjusted_rand_score(y, labels)), 4)
+    return contestant, family, seed, {"k": found, "of": true, "ari": ari, "warned": said, "seconds": seconds}
 
 
 def main():
@@ -97,20 +112,23 @@ def main():
     parser.add_argument("--contestants", nargs="*", default=list(CONTESTANTS), help="default: all")
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so many (default: when done)")
     parser.add_argument("--again", action="store_true", help="run draws again that were kept")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: one, with all threads)")
     options = parser.parse_args()
     cells = json.loads(FILE.read_text())["cells"] if FILE.exists() else {}
-    started = time.monotonic()
-    todo = [(seed, family) for seed in range(options.seeds) for family in options.families]
-    for seed, family in todo:
-        if time.monotonic() - started > 60 * options.minutes:
-            break
-        X, y = draw(family, seed)
-        for contestant in options.contestants:
-            kept = cells.setdefault(family, {}).setdefault(contestant, {})
-            if options.again or str(seed) not in kept:
-                kept[str(seed)] = trial(contestant, X, y)
-        write(cells)
-        print(seed, family, *(cells[family][name][str(seed)]["k"] for name in options.contestants), flush=True)
+    deadline, made_on = time.monotonic() + 60 * options.minutes, commit()
+    todo = [
+        (contestant, family, seed, deadline)
+        for seed in range(options.seeds)
+        for family in options.families
+        for contestant in options.contestants
+        if options.again or str(seed) not in cells.get(family, {}).get(contestant, {})
+    ]
+    done = Parallel(options.jobs, return_as="generator_unordered")(delayed(trial)(*one) for one in todo)
+    for contestant, family, seed, found in done:
+        if found is not None:
+            cells.setdefault(family, {}).setdefault(contestant, {})[str(seed)] = found | {"commit": made_on}
+            write(cells)
+            print(seed, family, contestant, found, flush=True)
 
 
 def write(cells):
@@ -121,6 +139,7 @@ def write(cells):
         ", ".join(f"{key} {value}" for key, value in facts.items()),
         "\nShare of draws with the exact number of clusters / mean adjusted Rand index (where there are several).",
         "kfree is `DPMeans()`; the last column is the share of draws in which it warned. In brackets: fewer draws.",
+        "Draws by commit: " + "; ".join(f"{name} {commits_of(name, cells)}" for name in CONTESTANTS) + ".",
     ]
     for title, families in {
         "Clusters": ANSWERS,
@@ -131,6 +150,13 @@ def write(cells):
         lines += ["|---" * (3 + len(CONTESTANTS)) + "|"]
         lines += [line(family, cells[family]) for family in families if family in cells]
     FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def commits_of(contestant, cells):
+    """The commits of a contestant's draws, with their numbers."""
+    draws = [one for by_contestant in cells.values() for one in by_contestant.get(contestant, {}).values()]
+    counts = Counter(one.get("commit", "unknown") for one in draws)
+    return ", ".join(f"{name} ({count})" for name, count in counts.items())
 
 
 def line(family, by_contestant):

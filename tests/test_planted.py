@@ -420,9 +420,15 @@ MISTAKES = {
     ),
     "steps need no evidence": (
         "search/path/verdicts.py",
-        "(self.evidence >= needed) &",
+        "(self.evidence >= _needed(score)) &",
         "(self.evidence >= -9) &",
         ["search/test_staircase.py", "evidence"],
+    ),
+    "close calls are not looked at again": (
+        "search/path/verdicts.py",
+        "if best < _CLOSE else []",
+        "if best < -9 else []",
+        ["search/test_lambda_path.py", "halved"],
     ),
     "a direction weighs what its rows weigh": (
         "objectives/dp_means.py",

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.density_dips import DensityDips, median_dips
 from kfree.search.path.staircase import Staircase
 from kfree.search.path.verdicts import Verdicts
 
@@ -131,6 +131,35 @@ def test_a_very_wide_step_needs_less_evidence(found, k):
     assert judged(k3=found).score[2] > 2.7
     assert judged(k3=found).suggest().k == k
     assert judged(k2=found).suggest().k == 1  # its score is 1.9
+
+
+def test_evidence_that_is_needed_falls_steadily_with_the_score():
+    score = np.array([0.0, 1.4, 2.1, 2.4, 3.0])
+
+    def suggested(evidence):
+        dips = {k: DensityDips(1.0, z, 1.0, unimodal_z=1.0) for k, z in enumerate(evidence, 2)}
+        return Verdicts.of(dips, 5).ranked(score)[0] + 1
+
+    assert [suggested(np.eye(4)[j] * z) for j, z in enumerate([3.51, 2.92, 2.63, 2.34])] == [2, 3, 4, 5]
+    assert suggested([3.49, 2.91, 2.62, 2.32]) == 1
+
+
+def test_close_calls_are_steps_with_about_the_evidence_that_they_need():
+    score = np.array([0.0, 1.0, 1.0, 3.0])
+
+    def close(*evidence):
+        return Verdicts.of({k: DensityDips(1.0, z) for k, z in enumerate(evidence, 2)}, 4).close_calls(score)
+
+    assert close(2.1, 1.9, 0.9) == [1, 3]
+    assert close(4.9, 1.9, 0.8) == [1]
+    assert close(5.1, 3.0, 2.0) == close(3.0, 3.0, 3.9) == []  # there are clusters
+    assert close(1.9, 1.0, 0.8) == close() == []  # there are none
+
+
+def test_medians_over_halvings():
+    found = [DensityDips(0.5, 3.0, -np.inf, 4, 0), DensityDips(1.0, 2.0, -2.5, 5, 1), DensityDips(0.8, 4.0, 1.0, 5, 0)]
+    assert median_dips(found) == DensityDips(0.8, 3.0, -2.5, 4, 0)
+    assert median_dips(found[:1]) == found[0]
 
 
 def test_a_step_carries_what_held_out_rows_said():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import DensityDips, Trial, density_dips, unimodality
+from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
 from kfree.search.path.halves import halves
 from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
@@ -32,6 +33,8 @@ _WIDEST_JUDGED, _FEW = 10, 15
 # Steps that are tested again, with narrow tubes, if they show no dips at first: those with such a score, and with so
 # many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
 _RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
+# Where it is a close call whether there are clusters, results are medians over the first halves and so many others.
+_FURTHER_SPLITS = 4
 # The sample is halved within clusters of this many rows on average: fewer would make the halves copies of each other.
 _ROWS_PER_STRATUM = 20
 # With fewer rows, outliers are not tested for.
@@ -168,34 +171,70 @@ def _judge(
 ) -> dict[int, DensityDips]:
     """Each half of the sample is clustered, and the clusters are tested on the other half.
 
+    If it is a close call whether there are clusters at all, the steps in question are tested with further halves.
     Unimodality is tested where the suggestion or the runner-up depends on it.
     """
     sample, strata = stratified
     if sample.n_rows < 2 or not candidates:
         return {}
+
+    def dips(k: int, split: _Split) -> DensityDips:
+        return density_dips(split.trials(k), objective.space, closely=k in closely)
+
     tell("clusterings of both halves", 0.4)
-    whole = with_lattice_noise(sample, objective.space, rng)
-    parts = [whole.among(half) for half in halves(whole, strata)]
-    if min(part.n_rows for part in parts) == 0:
-        return {}
-    clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
-    for best_by_k, _ in clustered:
-        best_by_k.climb(max(candidates) + max(candidates) // 3)
-        best_by_k.keep(candidates)
-
-    def trials(k: int) -> list[Trial]:
-        centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in clustered]
-        return [Trial(*trial) for trial in zip(parts[::-1], centres, parts, strict=True)]
-
+    splits = [_Split.of(sample, strata, candidates, objective, rng)]
     found = {}
-    for j, k in enumerate(candidates):
+    for j, k in enumerate(splits[0].numbers):
         tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
-        if all(best_by_k.has(k) for best_by_k, _ in clustered):
-            found[k] = density_dips(trials(k), objective.space, closely=k in closely)
+        found[k] = dips(k, splits[0])
+    if close := [j + 1 for j in Verdicts.of(found, len(score)).close_calls(score)]:
+        for _ in range(_FURTHER_SPLITS):
+            order = rng.permutation(sample.n_rows)
+            splits.append(_Split.of(sample.among(order), strata[order], close, objective, rng))
+        found |= {k: median_dips([found[k], *(dips(k, split) for split in _with(k, splits[1:]))]) for k in close}
     while steps := Verdicts.of(found, len(score)).open_steps(score):
         for k in (j + 1 for j in steps):
-            found[k] = replace(found[k], unimodal_z=unimodality(trials(k), objective.space, found[k].look))
+            gates = [unimodality(split.trials(k), objective.space, found[k].look) for split in _with(k, splits)]
+            found[k] = replace(found[k], unimodal_z=median_low(gates))
     return found
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Two halves of a sample, each with its best clusterings for some numbers of clusters."""
+
+    parts: list[SampleEngine]
+    clustered: list[tuple[BestByK, MicroClusters]]
+    numbers: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        sample: SampleEngine,
+        strata: Index,
+        candidates: list[int],
+        objective: PathObjective,
+        rng: np.random.RandomState,
+    ) -> _Split:
+        whole = with_lattice_noise(sample, objective.space, rng)
+        parts = [whole.among(half) for half in halves(whole, strata)]
+        if min(part.n_rows for part in parts) == 0:
+            return cls(parts, [], [])
+        clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
+        for best_by_k, _ in clustered:
+            best_by_k.climb(max(candidates) + max(candidates) // 3)
+            best_by_k.keep(candidates)
+        numbers = [k for k in candidates if all(best_by_k.has(k) for best_by_k, _ in clustered)]
+        return cls(parts, clustered, numbers)
+
+    def trials(self, k: int) -> list[Trial]:
+        """The clusters of each half, and the rows of the other one."""
+        centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in self.clustered]
+        return [Trial(*trial) for trial in zip(self.parts[::-1], centres, self.parts, strict=True)]
+
+
+def _with(k: int, splits: list[_Split]) -> list[_Split]:
+    return [split for split in splits if k in split.numbers]
 
 
 def _best_by_k(
