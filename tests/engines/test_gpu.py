@@ -11,6 +11,7 @@ from engines.test_engines import UNEVEN, expected, rows_of
 
 from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
+from kfree.engines.drawing import Region
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -122,6 +123,9 @@ def results(engine, sites, done):
     yield from (potential.draw(np.array([0.1, 0.7])), potential.best(sites.centres[:3]), potential.farthest()[1])
     sample = engine.sample(20, np.random.RandomState(1), Sites.of(sites.centres[:1]))
     yield sample.rows(np.arange(sample.n_rows))
+    region = Region(np.arange(k) % 3 == 0, engine.n_counting // 2 + 1, 1, 1.0, border=True)
+    _, rows, is_all = engine.nearest_drawing(sites, region)
+    yield from (np.empty(0) if rows is None else rows.rows(np.arange(rows.n_rows)), is_all)
 
 
 @pytest.mark.parametrize("kind", ["float32", "weights, some zero", "ties", "cosine", "tiny"])
