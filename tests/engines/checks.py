@@ -76,9 +76,9 @@ def path_of(engine, metric):
 
 def outcome(state, engine):
     engine.is_publishing = True
-    labels = engine.labels(state.assignment)
+    labels, nearest = engine.labels(state.assignment), engine.nearest_labels(state.sites)
     engine.is_publishing = False
-    return [labels, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
+    return [labels, nearest, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
 
 
 def found_by(engine, unit):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from kfree.engines.contract import Assignment
 
 # What is one number per row is asked for when it is published, never during a search.
-PUBLISHED = {"labels", "sq_dists"}
+PUBLISHED = {"labels", "nearest_labels", "sq_dists"}
 # Objects of the contract that live as long as a search.
 LIVE_ON = {"bisection", "closings", "potential", "members", "alone"}
 # A sample is copied to memory by agreement.

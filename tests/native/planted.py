@@ -158,8 +158,8 @@ MISTAKES = {
     ),
     "eight bits taken for all of a row": (
         "assign/int8/quantize.cpp",
-        "seen.off = std::sqrt(sq_off)",
-        "seen.off = 0.0 * std::sqrt(sq_off)",
+        "of_rest * std::sqrt(sq_off[i])",
+        "0.0 * std::sqrt(sq_off[i])",
         ("native/test_prefilter.py", "f4"),
     ),
     "eight bits taken for all of a site": (
@@ -167,6 +167,18 @@ MISTAKES = {
         "off_[j] = std::sqrt(sq_off) * (1.0 + rounding_) + rounding_ * sites.norm[site];",
         "off_[j] = 0.0;",
         ("native/test_prefilter.py", "f4"),
+    ),
+    "a distance that is known taken for less than it is": (
+        "assign/int8/prefilter.cpp",
+        "lower[i] > quantized.upper(known.sq_dist[i])",
+        "lower[i] > 0.9 * quantized.upper(known.sq_dist[i])",
+        ("native/test_prefilter.py", "f4"),
+    ),
+    "rows that the prefilter does not decide left without a label": (
+        "assign/nearest_labels.cpp",
+        "if (label_[begin + i] < 0) unseen_",
+        "if (label_[begin + i] < -1) unseen_",
+        ("native/test_prefilter.py", "labels_alone"),
     ),
     "candidates cut short": (
         "assign/int8/quantized.cpp",

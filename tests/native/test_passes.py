@@ -114,6 +114,14 @@ def test_nearest(case):
             case.same(a, b)
 
 
+def test_nearest_labels(case):
+    expected, found = np.empty(N_ROWS, np.int32), np.empty(N_ROWS, np.int32)
+    reference.nearest_labels(case.twin, case.centres, 1, expected)
+    for rows, n_threads in runs(case):
+        _core.nearest_labels(rows, case.centres, n_threads, found)
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize(("order", "room"), [("random", 1000), ("given", 3)])
 def test_found_and_adopt(case, order, room, rng):
     order = rng.permutation(N_ROWS) if order == "random" else None

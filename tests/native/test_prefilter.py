@@ -23,6 +23,14 @@ def two_passes(passes, X, sites, isa):
     return found
 
 
+def labels_alone(passes, X, sites, isa, n_threads=1):
+    anchor = X[0].astype(float)
+    shift = (X - anchor).mean(axis=0)
+    rows, label = passes.dense_rows(X, anchor, shift, False, None, isa), np.empty(len(X), np.int32)
+    passes.nearest_labels(rows, (sites - anchor) - shift, n_threads, label)
+    return label
+
+
 def blobs(rng, n, d, k):
     sites = rng.normal(size=(k, d))
     return sites[rng.integers(k, size=n)] + 0.2 * rng.normal(size=(n, d)), sites
@@ -64,7 +72,7 @@ def tight(rng, n, d, k):
 
 @pytest.mark.parametrize("layout", [("f4", "C"), ("f4", "F"), ("f8", "C")], ids=str)
 @pytest.mark.parametrize("make", [blobs, halfway, ties, heavy_tails, far_off, tight], ids=lambda make: make.__name__)
-@pytest.mark.parametrize(("d", "k"), [(12, 3), (13, 8), (16, 70), (31, 9), (100, 60), (4200, 5)])
+@pytest.mark.parametrize(("d", "k"), [(12, 3), (13, 8), (12, 500), (16, 70), (16, 300), (31, 9), (100, 60), (4200, 5)])
 def test_the_prefilter_leaves_no_trace(make, d, k, layout, rng):
     dtype, order = layout
     X, sites = make(rng, 300 if d < 1000 else 60, d, k)
@@ -73,3 +81,16 @@ def test_the_prefilter_leaves_no_trace(make, d, k, layout, rng):
     for isa in INSTRUCTION_SETS:
         for a, b in zip(two_passes(_core, X, sites, isa), expected, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("make", [blobs, halfway, ties, heavy_tails, tight], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(("d", "k"), [(3, 40), (12, 3), (16, 300), (31, 1), (100, 60)])
+def test_labels_alone(make, d, k, dtype, rng):
+    """More rows than are tried together, so that some are where the prefilter was given up."""
+    X, sites = make(rng, 1300, d, k)
+    X = np.asarray(X, dtype=dtype)
+    expected = labels_alone(reference, X, sites, "")
+    for isa in INSTRUCTION_SETS:
+        for n_threads in (1, 3):
+            np.testing.assert_array_equal(labels_alone(_core, X, sites, isa, n_threads), expected)

@@ -66,6 +66,18 @@ def test_nearest(X, n_threads, rng):
     same(*of_both(X, call))
 
 
+def test_nearest_labels(X, rng):
+    k = len(X) - 100
+    centres = X[rng.permutation(len(X))[:k]]
+
+    def call(passes, rows):
+        label = np.empty(len(X), np.int32)
+        passes.nearest_labels(rows, centres, 2, label)
+        return [label]
+
+    same(*of_both(X, call))
+
+
 def test_distances_are_few(rng):
     X = rng.normal(size=SHAPES["plane"])
     k = len(X) - 100

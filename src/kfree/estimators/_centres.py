@@ -78,8 +78,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             check_is_fitted(self)
             return lazy_labels(self, X, allow_new)
         require(out is None, "out", out, "None unless X is from open_rows")
-        engine, done = self._nearest(X)
-        return placed_like(self._or_new(self._rank_.take(engine.labels(done.assignment)), X, allow_new), X)
+        engine, centres = self._fitted_engine(X, None)
+        return placed_like(self._or_new(self._rank_.take(engine.nearest_labels(Sites.of(centres))), X, allow_new), X)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).

@@ -80,7 +80,7 @@ def _labels(model, rows, begin, end, allow_new):
     limits = model._limits(FALSE_ALARMS) if allow_new else None
     for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows)), depth=1):
         engine, seen = model._engine_in(frame, centres, chunk.X, None)
-        labels = model._rank_[engine.labels(engine.nearest(Sites.of(seen)).assignment)]
+        labels = model._rank_[engine.nearest_labels(Sites.of(seen))]
         if limits is not None:
             parts = model._distances_in(frame, centres, model._order_, chunk.X)
             scores = np.concatenate([outlier_scores(distances, limits) for _, distances in parts])

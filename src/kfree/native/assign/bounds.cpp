@@ -29,7 +29,7 @@ void Bounds::turn_to(const Sites& sites, const int64_t* uids, int n_threads) {
     });
   complete_ = false;
   const auto n_rows = static_cast<int64_t>(label_.size());
-  if (n_rows <= MOST_KEPT_ROWS && sites.d >= KEPT_COLUMNS) sq_dist_.resize(n_rows);
+  if (sites.d >= (n_rows <= MOST_KEPT_ROWS ? KEPT_COLUMNS : MANY_COLUMNS)) sq_dist_.resize(n_rows);
   const std::vector<double> drift = measure_drift(sites, uids, n_threads);
   set_fastest_apart(sites, drift);
   part_by_speed(sites, drift, n_threads);

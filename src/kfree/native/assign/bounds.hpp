@@ -20,9 +20,10 @@ class Bounds {
   Bounds(int64_t n_rows, int64_t parted_columns, int64_t prefiltered_columns)
       : parted_columns_(parted_columns), prefiltered_columns_(prefiltered_columns), label_(n_rows), lower_(n_rows) {}
 
-  // Distances to the rows' own sites are kept as well for up to so many rows, from so many columns on: a site that has not
-  // moved at all leaves its rows where they were.
-  static constexpr int64_t MOST_KEPT_ROWS = 1 << 16, KEPT_COLUMNS = 16;
+  // Distances to the rows' own sites are kept as well: a site that has not moved at all leaves its rows where they were.
+  // That is for any number of rows from MANY_COLUMNS on, where it adds little to what a row takes; for few rows from
+  // KEPT_COLUMNS on.
+  static constexpr int64_t MANY_COLUMNS = 64, MOST_KEPT_ROWS = 1 << 16, KEPT_COLUMNS = 16;
 
   // Takes the bounds over to these sites: the same uid is the same site, wherever it is now.
   void turn_to(const Sites& sites, const int64_t* uids, int n_threads);

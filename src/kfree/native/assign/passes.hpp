@@ -18,6 +18,9 @@ namespace kfree {
 int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
                 int32_t* label, double* sq_dist, StatsOut stats, bool* far);
 
+// out label (n,): that of the nearest site, first-born on ties. Returns the number of distances that were computed.
+int64_t nearest_labels(const Rows& rows, const Sites& sites, int n_threads, int32_t* label);
+
 // in label, sq_dist (n,); out stats
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
 

@@ -53,6 +53,13 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
     return rows.shape[0] * len(centres)
 
 
+def nearest_labels(rows, centres, n_threads, label):
+    """out label (n,): the nearest of the centres (k, d). Returns the number of distances computed."""
+    for block in rows.blocks():
+        label[block] = sq_dists(rows.z(block), centres).argmin(axis=1)
+    return rows.shape[0] * len(centres)
+
+
 def accumulate(rows, label, sq_dist, n_threads, n, sum, sse):
     """in label, sq_dist (n,); out n (k,) total weight, sum (k, d) of weight·z, sse (k,) of weight·sq_dist.
 

@@ -105,12 +105,19 @@ class DenseRows final : public Rows {
     return quantizer_ ? quantizer_->quantized(sites, some, n_threads) : nullptr;
   }
 
-  QuantizedRow quantize(int64_t row, const QuantizedSites& sites, Scratch& scratch, int8_t* q) const override {
+  void quantize(RowSet rows, int n_rows, const QuantizedSites& sites, Scratch& scratch,
+                QuantizedTile& seen) const override {
+    scratch.quantized.resize(TILE * sites.stride());
+    const auto quantized = [&](auto row_of) {
+      quantizer_->quantize(row_of, n_rows, sites, scratch.quantized.data(), seen);
+    };
     if constexpr (std::is_same_v<T, float>)
-      if (plain32()) return quantizer_->quantize(X_ + row * row_stride_, sites, q);
-    focus(row, scratch);
-    scratch.z32.assign(scratch.z.begin(), scratch.z.end());
-    return quantizer_->quantize(scratch.z32.data(), sites, q);
+      if (plain32()) return quantized([&](int i) { return X_ + rows[i] * row_stride_; });
+    quantized([&](int i) {
+      focus(rows[i], scratch);
+      scratch.z32.assign(scratch.z.begin(), scratch.z.end());
+      return scratch.z32.data();
+    });
   }
 
   void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,

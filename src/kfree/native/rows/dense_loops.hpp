@@ -21,6 +21,13 @@ void set_row(At at, D d, int64_t row, double w, double* sum) {
 template <class At, class D, class W>
 [[gnu::always_inline]] inline void add_row(At at, D d, int64_t row, W w, double* sum) {
   int64_t t = 0;
+  // Several at a time, because the compiler must assume that writes may alias what is read next.
+  constexpr int ABREAST = 4;
+  for (; t + 2 * ABREAST <= d; t += 2 * ABREAST) {
+    Pair added[ABREAST];
+    for (int p = 0; p < ABREAST; ++p) added[p] = pair_at(sum + t + 2 * p) + w * at.pair(row, t + 2 * p);
+    for (int p = 0; p < ABREAST; ++p) put_pair(sum + t + 2 * p, added[p]);
+  }
   for (; t + 2 <= d; t += 2) put_pair(sum + t, pair_at(sum + t) + w * at.pair(row, t));
   for (; t < d; ++t) sum[t] += w * at(row, t);
 }

@@ -47,6 +47,7 @@ struct Scratch {
   std::vector<double> z;   // (d,) coordinates of the focused row
   std::vector<float> scores;   // (n_panels, TILE, PANEL) of a tile that ranking did not decide
   std::vector<int8_t> quantized;  // (TILE, stride) rows for the prefilter
+  std::vector<int16_t> lowest;     // (n_panels, TILE) what ranking them leaves for a second look
   std::vector<int32_t> candidate;  // (TILE, MOST_CANDIDATES) of those that it did not decide
   int64_t row = -1;        // the focused row
 };
@@ -102,8 +103,8 @@ class Rows {
                        int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
   // The quantised sites, or those of a subset, for these rows, made by n_threads threads; null if not possible.
   virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
-  // out q (stride,): the row as bytes; only where `quantized` gives something
-  virtual QuantizedRow quantize(int64_t, const QuantizedSites&, Scratch&, int8_t*) const { return {}; }
+  // Up to TILE rows as bytes, into scratch.quantized; only where `quantized` gives something
+  virtual void quantize(RowSet, int, const QuantizedSites&, Scratch&, QuantizedTile&) const {}
   // out lower (n_rows ≤ TILE,): no site of the subset, but the one that label names, is nearer to the row than this
   virtual void lower_among(RowSet rows, int n_rows, const Sites& sites, const Subset& some, const int32_t* label,
                            Scratch& scratch, double* lower) const = 0;

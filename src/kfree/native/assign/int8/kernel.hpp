@@ -28,15 +28,17 @@ struct Int8Kernel {
   //     half_norm (n_panels·panel,)
   // One kernel for each shift, and at the end one for 16 columns.
   static constexpr int FOR_SIXTEEN = MOST_SHIFT - LEAST_SHIFT + 1;
-  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal
+  // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, any one if they are equal;
+  //     lowest (n_panels, TILE) what `list` may want to know about the same rows
   void (*rank[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
                                 const int32_t* half_norm, int64_t n_panels, int16_t* best, int16_t* second,
-                                int32_t* index);
-  // in limit (TILE,); out candidate (TILE, MOST_CANDIDATES), ascending: the sites with scores up to the limit;
-  //     n_candidates (TILE,): how many they are, even if there was no room for all
+                                int32_t* index, int16_t* lowest);
+  // For some of the rows that were ranked. in limit (TILE,); place (TILE,): where they were among those; lowest
+  // out candidate (TILE, MOST_CANDIDATES), ascending: the sites with scores up to the limit; n_candidates (TILE,): how
+  //     many they are, even if there was no room for all
   void (*list[FOR_SIXTEEN + 1])(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels,
-                                const int32_t* half_norm, int64_t n_panels, const int16_t* limit, int32_t* candidate,
-                                int32_t* n_candidates);
+                                const int32_t* half_norm, int64_t n_panels, const int16_t* limit, const int32_t* place,
+                                const int16_t* lowest, int32_t* candidate, int32_t* n_candidates);
 };
 
 #if defined(KFREE_X86)

@@ -115,7 +115,7 @@ void finish(const Leaders& row, int16_t* best, int16_t* second, int32_t* index) 
 
 template <int SHIFT, int WIDTH = 0>
 void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
-          int64_t n_panels, int16_t* best, int16_t* second, int32_t* index) {
+          int64_t n_panels, int16_t* best, int16_t* second, int32_t* index, int16_t*) {
   const Register worst = spread16(HIGHEST_SCORE);
   Leaders leaders[TILE];
   for (int r = 0; r < n_rows + GROUP - 1 && r < TILE; ++r) leaders[r] = {worst, worst, spread16(0)};
@@ -142,7 +142,8 @@ void rank(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* 
 
 template <int SHIFT, int WIDTH = 0>
 void list(const int8_t* q, int64_t stride, int n_rows, int64_t d, const int8_t* panels, const int32_t* half_norm,
-          int64_t n_panels, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) {
+          int64_t n_panels, const int16_t* limit, const int32_t*, const int16_t*, int32_t* candidate,
+          int32_t* n_candidates) {
   for (int r = 0; r < n_rows; r += GROUP) {
     const int n_wanted = n_rows - r < GROUP ? n_rows - r : GROUP;
     int32_t n[GROUP] = {};

@@ -4,8 +4,8 @@
 
 namespace kfree {
 
-// As Rows::nearest for all sites, but label is −1 for rows that two prefilters do not decide. Returns how many took a
-// second.
+// As Rows::nearest for all sites, but label is −1 for rows that two prefilters do not decide, and sq_dist may be null.
+// Returns how many took a second.
 int nearest_by_prefilter(const Rows& rows, RowSet tile, int n_rows, const Sites& sites, const QuantizedSites& quantized,
                         Scratch& scratch, int32_t* label, double* sq_dist, double* lower, Known known);
 

@@ -46,14 +46,13 @@ std::unique_ptr<const QuantizedSites> Quantizer::quantized(const Sites& sites, c
   return found->usable() ? std::move(found) : nullptr;
 }
 
-QuantizedRow Quantizer::quantize(const float* row, const QuantizedSites& sites, int8_t* q) const {
-  const auto d = static_cast<int64_t>(centre_.size());
-  QuantizedRow seen;
-  const float sq_off = kernels_.quantize(row, centre_.data(), d, sites.step(), q, sites.stride(), &seen.sq_norm);
-  // All roundings in float32 are relative to the row and to what is left of it; what underflows is less than the rest.
-  seen.off = std::sqrt(sq_off) * (1.0 + 0x1p-22 * static_cast<double>(d + 8)) +
-             0x1p-21 * sites.step() * std::sqrt(seen.sq_norm) + centre_off_ + 1e-17;
-  return seen;
+void Quantizer::bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& seen) const {
+  // All roundings in float32, also of these roots, are relative to the row and to what is left of it; what underflows is
+  // less than the rest.
+  const double of_rest = 1.0 + 0x1p-22 * static_cast<double>(centre_.size() + 8), of_row = 0x1p-21 * sites.step();
+  for (int i = 0; i < n_rows; ++i)
+    seen.off[i] = of_rest * std::sqrt(sq_off[i]) + of_row * std::sqrt(static_cast<float>(seen.sq_norm[i])) +
+                  centre_off_ + 1e-17;
 }
 
 }  // namespace kfree

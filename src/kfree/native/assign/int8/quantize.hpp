@@ -15,10 +15,20 @@ class Quantizer {
   Quantizer(const Rows& rows, const Int8Kernel& int8, const double* anchor, const double* shift);
 
   std::unique_ptr<const QuantizedSites> quantized(const Sites& sites, const Subset* some, int n_threads) const;
-  // in row (d,); out q (stride,)
-  QuantizedRow quantize(const float* row, const QuantizedSites& sites, int8_t* q) const;
+  // in row_of(i) (d,) for each of n_rows ≤ TILE rows, valid until the next; out q (n_rows, stride), seen
+  template <class RowOf>
+  void quantize(RowOf row_of, int n_rows, const QuantizedSites& sites, int8_t* q, QuantizedTile& seen) const {
+    float sq_off[TILE];
+    for (int i = 0; i < n_rows; ++i)
+      sq_off[i] = kernels_.quantize(row_of(i), centre_.data(), static_cast<int64_t>(centre_.size()), sites.step(),
+                                    q + i * sites.stride(), sites.stride(), seen.sq_norm + i);
+    bound_off(sq_off, n_rows, sites, seen);
+  }
 
  private:
+  // in sq_off (n_rows,), seen.sq_norm; out seen.off
+  void bound_off(const float* sq_off, int n_rows, const QuantizedSites& sites, QuantizedTile& seen) const;
+
   const Int8Kernel& kernels_;
   std::vector<float> centre_;  // (d,) what is still to be subtracted
   double centre_off_ = 0.0;    // how far that is from the truth

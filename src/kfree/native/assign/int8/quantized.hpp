@@ -2,6 +2,7 @@
 // float32. The quantisation error is measured for each row and each site, so the triangle inequality shows which rows
 // are decided and bounds the distance to any other site. The rest is ranked in float32.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct QuantizedRow {
   int32_t sq_norm;
 };
 
+// Those of a tile.
+struct QuantizedTile {
+  double off[TILE];
+  int32_t sq_norm[TILE];
+
+  QuantizedRow operator[](int i) const { return {off[i], sq_norm[i]}; }
+};
+
 // Quantised sites: multiples of `step` in every coordinate.
 class QuantizedSites {
  public:
@@ -26,18 +35,23 @@ class QuantizedSites {
 
   float step() const { return step_; }
   int64_t stride() const { return stride_; }
-  void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index) const {
-    kernels_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index);
+  int64_t n_panels() const { return n_panels_; }
+  void rank(const int8_t* q, int n_rows, int16_t* best, int16_t* second, int32_t* index, int16_t* lowest) const {
+    kernels_.rank[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, best, second, index,
+                           lowest);
   }
-  void list(const int8_t* q, int n_rows, const int16_t* limit, int32_t* candidate, int32_t* n_candidates) const {
-    kernels_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, candidate,
-                           n_candidates);
+  void list(const int8_t* q, int n_rows, const int16_t* limit, const int32_t* place, const int16_t* lowest,
+            int32_t* candidate, int32_t* n_candidates) const {
+    kernels_.list[kernel_](q, stride_, n_rows, d_, panels_.data(), half_norm_.data(), n_panels_, limit, place, lowest,
+                           candidate, n_candidates);
   }
 
   // No site with a score of at least this is nearer to the row than this distance.
   double lower(const QuantizedRow& row, int16_t score) const;
   // Site j, which has this score, is no farther.
   double upper(const QuantizedRow& row, int16_t score, int32_t j) const;
+  // A site at this squared distance, computed canonically, is no farther.
+  double upper(double sq_dist) const { return std::sqrt(sq_dist) * (1.0 + rounding_); }
   // A score above which no site is as near as `upper`; the highest if there is none.
   int16_t limit(const QuantizedRow& row, double upper) const;
 
