@@ -62,6 +62,7 @@ void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const
     const double* const c[ABREAST] = {site(0), site(1), site(2), site(3)};
     Pair sum[ABREAST / 2] = {};
     int64_t t = 0;
+#pragma GCC unroll 2  // counting takes a twentieth of the time otherwise
     for (; t + 2 <= d; t += 2)
       for (int p = 0; p < ABREAST / 2; ++p) {
         const Pair a = z[2 * p].pair(0, t) - pair_at(c[2 * p] + t);
