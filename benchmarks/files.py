@@ -11,6 +11,7 @@ Each part replaces its table in benchmarks/results/files.json and files.md. Publ
 KFREE_DATA names; others are made, and written to the folder of temporary files.
 """
 
+import inspect
 import json
 import os
 import platform
@@ -345,7 +346,7 @@ def _render(results):
     for name, part in PARTS.items():
         rows = results.get(name)
         if rows:
-            lines += [f"## {name}", "", part.__doc__, ""]
+            lines += [f"## {name}", "", inspect.cleandoc(part.__doc__), ""]
             names = list(rows[-1])
             lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
             lines += ["| " + " | ".join(_shown(row.get(name, "")) for name in names) + " |" for row in rows]
