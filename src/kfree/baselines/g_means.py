@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.warning import warn
 from kfree.estimators._validation import is_number, require, require_count, validated_rows
-from kfree.estimators._warnings import warn, warn_full
+from kfree.estimators._warnings import warn_full
 from kfree.estimators.k_means import KMeans
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -11,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.core.warning import warn
 from kfree.native.implementations import implementation
 
 
@@ -70,11 +70,10 @@ class Graph:
         block = np.zeros(self.n_nodes, dtype=np.int32) if block is None else block
         n_moves = self.kernels.move_nodes(*self._arrays(volume), lam, least_gain, thorough, order, block, labels)
         if n_moves < 0:
-            warnings.warn(
+            warn(
                 f"nodes of the graph still moved after {-n_moves} moves, so rounding decides between clusters: weights "
                 "differ by too much. The clustering is valid; leave out the weakest links to avoid this.",
                 RuntimeWarning,
-                stacklevel=2,
             )
         return in_order_of_first(labels)
 

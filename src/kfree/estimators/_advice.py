@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.warning import warn
 from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.estimators._tensors import in_memory
-from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
@@ -42,13 +42,16 @@ def advise(rows, names, labels, centres, path, n_left_out=0):
             messages += long_clusters(some, labels, centres, is_sure=path is None or path.is_sure)
             messages += angles(some, named, len(centres))
             messages += [] if scales else hidden_groups(some, named, labels)
-    for message in messages:
-        warn(message, DataAdvice)
+    _warn_of(messages)
 
 
 def advise_path(path):
     """Warn if a path may have ended too early."""
-    for message in path_ended(path):
+    _warn_of(path_ended(path))
+
+
+def _warn_of(messages):
+    for message in messages:
         warn(message, DataAdvice)
 
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from kfree.core.frame import Frame
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
+from kfree.core.warning import warn
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
 from kfree.estimators._counts import validated_binary, validated_counts
 from kfree.estimators._validation import is_positive_number, require, validated_rows, validated_weights
-from kfree.estimators._warnings import warn
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.gaussian import GaussianModel

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kfree.core.warning import warn
 from kfree.estimators._order import LABEL_ORDERS
 from kfree.estimators._validation import is_number, random_generator, require, require_choice, require_count, shown
-from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.frame import Frame
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Labels, totals
+from kfree.core.warning import warn
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._order import published_order
 from kfree.estimators._validation import validated_rows
-from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.spectral.affinity import Affinity

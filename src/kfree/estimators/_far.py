@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.estimators._warnings import warn
+from kfree.core.warning import warn
 
 
 def warn_out_of_reach(largest, least, estimator):

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
 from kfree.estimators._validation import shown, validated_rows
-from kfree.estimators._warnings import warn
 
 
 def stacked(X, groups, estimator):

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.frame import Frame
+from kfree.core.warning import warn
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._found import Found
 from kfree.estimators._span import coordinates, is_wide
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
-from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kfree.core.warning import warn
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
-from kfree.estimators._warnings import warn
 from kfree.explain.spread import outlier_scores
 
 # Maximum number of searches, each without the rows of the highest outlier scores in the last one.

@@ -8,10 +8,10 @@ from numbers import Integral
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kfree.core.warning import warn
 from kfree.engines.contract import VisitingOrder
 from kfree.estimators._found import Found
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
-from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, path_progress
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first

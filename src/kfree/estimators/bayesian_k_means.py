@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.warning import warn
 from kfree.estimators._bayesian import DATA, require_prior
 from kfree.estimators._model_distances import view_of_models
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
@@ -14,7 +15,7 @@ from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
 from kfree.estimators._validation import random_generator, require_choice, require_count, require_threads
-from kfree.estimators._warnings import warn, warn_full
+from kfree.estimators._warnings import warn_full
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from sklearn.model_selection import KFold
 
+from kfree.core.warning import warn
 from kfree.estimators._validation import random_generator, require, require_count, validated_rows
-from kfree.estimators._warnings import warn
 from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.objectives.information import SphericalClusters

@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from kfree.core.warning import warn
 from kfree.estimators._frames import require_distinct_names
 from kfree.estimators._validation import require, require_choice, require_count
-from kfree.estimators._warnings import warn
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
 from kfree.tables.containers import as_container, as_table

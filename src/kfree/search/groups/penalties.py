@@ -7,11 +7,10 @@ among those that have density dips between the clusters of a group.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from kfree.core.stats import Floats
+from kfree.core.warning import warn
 from kfree.engines.contract import SampleEngine
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.objectives.hdp import HDPObjective
@@ -61,10 +60,9 @@ def fitting_penalties(
             break
         state, penalties = new, suitable
     else:
-        warnings.warn(
+        warn(
             f"after {_MOST_ROUNDS} rounds the penalties still changed with the clusters that they lead to. Those of "
-            "the last round are taken; give lam_local and lam_global to choose others.",
-            stacklevel=2,
+            "the last round are taken; give lam_local and lam_global to choose others."
         )
     return walk.for_all_rows(state, penalties)
 
