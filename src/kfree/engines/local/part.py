@@ -74,7 +74,7 @@ class LocalPart(InMemoryPart):
         return part
 
     def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
-        centres, uids = _some(sites.centres), np.ascontiguousarray(sites.uids)
+        centres, uids = _contiguous(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         is_far = None if lam == np.inf else np.empty(self.n_rows, dtype=bool)
         sums = self._room_for(len(centres))
@@ -84,7 +84,7 @@ class LocalPart(InMemoryPart):
 
     def nearest_labels(self, sites: Sites) -> Labels:
         labels = np.empty(self.n_rows, dtype=np.int32)
-        self.n_distances += self.passes.nearest_labels(self._rows, _some(sites.centres), self.n_threads, labels)
+        self.n_distances += self.passes.nearest_labels(self._rows, _contiguous(sites.centres), self.n_threads, labels)
         return labels
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
@@ -235,8 +235,8 @@ def require_directions(lengths: Floats) -> None:
         raise ValueError("the length of a row of X overflows float64. Divide X by a constant first.")
 
 
-def _some(centres: Floats) -> Floats:
-    """The centres as the passes want them."""
+def _contiguous(centres: Floats) -> Floats:
+    """The centres as the passes take them, of which there must be one."""
     if not len(centres):  # as a damaged model may have it
         raise ValueError("there is no centre to compare rows of X with. Fit the model again.")
     return np.ascontiguousarray(centres)

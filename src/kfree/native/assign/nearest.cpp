@@ -13,11 +13,6 @@
 namespace kfree {
 namespace {
 
-// Rows are handed out in pieces, so small that no thread waits long for the last ones. What is tried on a piece does not
-// depend on others, so that the number of distances does not depend on the number of threads either.
-constexpr int64_t PIECE = 512;
-static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
-
 // Rows are read up to three times, so they are taken in as many as a second-level cache holds.
 int64_t rows_at_once(int64_t d) {
   constexpr int64_t CACHED_VALUES = 1 << 16;
@@ -193,9 +188,7 @@ class PieceAssignment {
 
   void search_tree(const SiteTree& tree, const int64_t* rows, int n_rows) {
     for (int i = 0; i < n_rows; ++i) {
-      NearestTwo found;
-      rows_.focus(rows[i], scratch_);
-      tree.search(scratch_.z.data(), found);
+      const NearestTwo found = nearest_two(rows_, rows[i], tree, scratch_);
       tally_.n_distances += found.n_visited;
       keep(rows[i], found.label, found.sq_dist, exact::safe_dist(found.second, rows_.d));
     }

@@ -12,9 +12,6 @@
 namespace kfree {
 namespace {
 
-// Rows are handed out in pieces. What is tried on a piece does not depend on others.
-constexpr int64_t PIECE = 512;
-
 // Labels one piece after the other, on one thread.
 class PieceLabels {
  public:
@@ -61,9 +58,7 @@ class PieceLabels {
 
   void search_tree(const SiteTree& tree, const int64_t* rows, int n_rows) {
     for (int i = 0; i < n_rows; ++i) {
-      NearestTwo found;
-      rows_.focus(rows[i], scratch_);
-      tree.search(scratch_.z.data(), found);
+      const NearestTwo found = nearest_two(rows_, rows[i], tree, scratch_);
       n_distances_ += found.n_visited;
       label_[rows[i]] = found.label;
     }

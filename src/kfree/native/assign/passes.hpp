@@ -12,6 +12,11 @@
 
 namespace kfree {
 
+// Rows are handed out in pieces, so small that no thread waits long for the last ones. What is tried on a piece does not
+// depend on others, so that the number of distances does not depend on the number of threads either.
+constexpr int64_t PIECE = 512;
+static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
+
 // Rows decided by their bounds are not ranked. in uids (k,); in-out bounds, which never change the answer
 // out label, sq_dist (n,), stats about the sites; far (n,) or null: whether weight·sq_dist exceeds lam
 // Returns the number of distances between a row and a site that were computed.

@@ -137,6 +137,14 @@ class SiteTree {
   std::vector<int32_t> place_;  // and where each site is in it
 };
 
+// The sites of a tree that are nearest to a row.
+inline NearestTwo nearest_two(const Rows& rows, int64_t row, const SiteTree& tree, Scratch& scratch) {
+  NearestTwo found;
+  rows.focus(row, scratch);
+  tree.search(scratch.z.data(), found);
+  return found;
+}
+
 // A tree over the sites of a pass, made by the first thread that needs it; none where it does not pay.
 class TreeOnDemand {
  public:

@@ -127,9 +127,7 @@ def _staircase(
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
     strata = sample.sq_distances(centres).argmin(axis=1)
     dips = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
-    path = Staircase(cost, reach, micro.complete, dips)
-    path.k_beyond = widest if widest > len(path) else None
-    return path
+    return Staircase(cost, reach, micro.complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
 def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:

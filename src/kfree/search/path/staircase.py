@@ -59,7 +59,14 @@ class Staircase(Steps):
     (3, 2, 3)
     """
 
-    def __init__(self, cost: Floats, max_k: int, complete: bool, judged: dict[int, DensityDips] | None = None):
+    def __init__(
+        self,
+        cost: Floats,
+        max_k: int,
+        complete: bool,
+        judged: dict[int, DensityDips] | None = None,
+        k_beyond: int | None = None,
+    ):
         """From the lowest cost with 1, 2, … clusters, up to ``max_k``; or all, if the last has one per distinct row."""
         penalties = penalties_of(cost)
         cost = cost if complete else cost[: min(max_k, len(penalties))]
@@ -71,7 +78,7 @@ class Staircase(Steps):
         self.density_dips, self.evidence = found.share, found.evidence
         self.weakest, self.unimodal = found.weakest, found.unimodal
         self._verdicts = None if judged is None else found
-        self.k_beyond: int | None = None
+        self.k_beyond = k_beyond
 
     @classmethod
     def of_merges(cls, costs_by_k: Floats) -> Staircase:
