@@ -125,12 +125,14 @@ def quality(only=None, lams=None, share="0.25"):
     ``lams`` are numbers with commas between them.
     """
     from kfree import DPMeans
+    from kfree.search.summary.plan import bytes_to_search
 
     for name, X, all_lams in sets(only):
-        memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        enough = bytes_to_search(*X.shape)
+        memory = int(float(share) * enough)
         for lam in all_lams if lams is None else map(float, lams.split(",")):
             seconds, models = {}, {}
-            for kind, limit in (("all", None), ("summary", memory)):
+            for kind, limit in (("all", enough), ("summary", memory)):
                 begun = time.process_time()
                 models[kind] = DPMeans(lam=lam, memory=limit).fit(X)
                 seconds[kind] = time.process_time() - begun
@@ -151,15 +153,47 @@ def quality(only=None, lams=None, share="0.25"):
             keep("quality", row, same=("set", "lam"))
 
 
+def large(n_rows="3e6", only=None):
+    """DPMeans on large arrays: all rows searched at once, and by a summary, as without a limit of memory.
+
+    With an automatic penalty, inertias are compared instead of costs.
+    """
+    from kfree import DPMeans
+    from kfree.search.summary.plan import bytes_to_search
+
+    n_rows, rng = int(float(n_rows)), np.random.default_rng(5)
+    cases = {
+        "blobs": (lambda: blobs(n_rows), "auto"),
+        "uniform": (lambda: rng.random((n_rows, 3)), 3e-5 * n_rows),
+        "Gaussian": (lambda: rng.normal(size=(n_rows, 8)), 4e-3 * n_rows),
+        "Student's t, 3 degrees of freedom": (lambda: rng.standard_t(3, size=(n_rows, 8)), 2e-2 * n_rows),
+    }
+    for name, (make, lam) in cases.items():
+        if only not in (None, name):
+            continue
+        X = make().astype(np.float32)
+        row, compared = {"set": name, "rows": n_rows, "columns": X.shape[1], "lam": lam}, {}
+        for kind, memory in ((", all rows", bytes_to_search(*X.shape)), ("", None)):
+            begun = time.process_time()
+            model = DPMeans(lam, memory=memory).fit(X)
+            row[f"processor seconds{kind}"] = round(time.process_time() - begun, 1)
+            row[f"k{kind}"] = model.n_clusters_
+            # Automatic penalties are not the same.
+            compared[kind] = model.inertia_ if lam == "auto" else model.cost_
+        row["cost above, %"] = round(100 * (compared[""] / compared[", all rows"] - 1), 3)
+        keep("large", row, same=("set", "rows"))
+
+
 def automatic(share="0.9"):
     """Automatic k of the sets of automatic_k.py in files, with a share of the memory that a search on all rows takes.
 
     Sets of so few rows that no summary of them is smaller are loaded, in one pass.
     """
     from kfree import DPMeans
+    from kfree.search.summary.plan import bytes_to_search
 
     for name, X, y, rows in written_sets():
-        memory = int(float(share) * len(X) * (160 + 16 * X.shape[1]))
+        memory = int(float(share) * bytes_to_search(*X.shape))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -361,6 +395,7 @@ def _shown(value):
 PARTS = {
     "bounded": bounded,
     "quality": quality,
+    "large": large,
     "automatic": automatic,
     "streamed": streamed,
     "passes": passes,

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 import kfree
 from kfree import DPMeans, KMeans, open_rows
+from kfree.estimators import _any_size
 from kfree.estimators._any_size import memory_bytes
 from kfree.search.summary import micro
-from kfree.search.summary.plan import Plan
+from kfree.search.summary.plan import Plan, bytes_to_search
 
 # Rows of three columns that do not fit; of so many, labels fit, and an array is not streamed.
 MEMORY, N_ROWS = "3MB", 16_000
@@ -116,6 +117,32 @@ def test_cost_and_k_are_close_to_those_of_a_search_on_all_rows():
         assert summary.cost_ <= full.cost_ * 1.003
     automatic = DPMeans(memory=MEMORY).fit(X, sample_weight=weight)
     assert automatic.n_clusters_ == DPMeans().fit(X, sample_weight=weight).n_clusters_ == 7
+
+
+@pytest.mark.parametrize("settings", [{}, {"lam": 900.0}, {"target_k": 5}, {"lam": 30.0, "metric": "cosine"}])
+def test_large_arrays_are_searched_by_a_summary_without_a_limit(settings, monkeypatch):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 14_000)
+    X, weight = rows_with_weights(N_ROWS)
+    model = DPMeans(**settings).fit(X, sample_weight=weight)
+    limited = DPMeans(**settings, memory=bytes_to_search(14_000, 3)).fit(X, sample_weight=weight)
+    for name in [*PUBLISHED, "labels_", "confidence_"]:
+        np.testing.assert_array_equal(getattr(model, name), getattr(limited, name), err_msg=name)
+    assert model.n_passes_ > 1
+    assert not hasattr(DPMeans(**settings).fit(X[:14_000]), "n_passes_")
+
+
+def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 1000)
+    X = rows_with_weights(1500)[0]
+    for settings in (
+        {"search": "sweep"},
+        {"noise": 0.01},
+        {"time_budget": 0.1},
+        {"lam": "farthest-first", "target_k": 3},
+    ):
+        assert not hasattr(DPMeans(**{"lam": 900.0, **settings}).fit(X), "n_passes_")
+    assert not hasattr(DPMeans(lam=900.0).fit(sp.csr_matrix(X)), "n_passes_")
+    assert not hasattr(KMeans(7).fit(X), "n_passes_")
 
 
 @pytest.mark.parametrize("allow_new", [False, True])

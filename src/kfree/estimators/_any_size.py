@@ -1,4 +1,4 @@
-"""Fits on any number of rows: those of files, and arrays with a limit of memory.
+"""Fits on any number of rows: those of files, and arrays that are large or come with a limit of memory.
 
 Rows that fit in the memory are searched as arrays are. Of more rows, a summary is searched, then all rows in passes.
 """
@@ -20,6 +20,7 @@ from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._order import heaviest_first, ranks
 from kfree.estimators._places import journal_of, lazy_labels, place_of
+from kfree.estimators._tensors import placed_like
 from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
@@ -27,11 +28,11 @@ from kfree.search.centres.state import State
 from kfree.search.loop import Descent
 from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
 from kfree.search.summary.micro import Summary
-from kfree.search.summary.plan import Plan
+from kfree.search.summary.plan import Plan, bytes_to_search
 from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
 
-# For files, where ``memory`` is None.
-DEFAULT_MEMORY = "1GB"
+# Where ``memory`` is None: for files, and for arrays what a search on so many rows takes.
+DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 21
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
@@ -42,6 +43,10 @@ class Rows:
     source: Any
     X: Any = None
     weight: Any = None
+
+    @classmethod
+    def of_arrays(cls, X, weight):
+        return cls(ArrayRows(X, weight), X, weight)
 
 
 @dataclass(frozen=True)
@@ -84,15 +89,21 @@ class AnySize:
         wanted = self.engine == "dask" or self.checkpoint is not None or self.memory is not None
         return isinstance(X, FileRows) or wanted
 
+    def _is_large(self, rows):
+        """Whether a summary of an array is searched without being asked for: this takes less time."""
+        return rows.shape[0] > ROWS_AT_ONCE and not sp.issparse(rows)
+
     def _fit_any_size(self, X, sample_weight):
         is_path = self.checkpoint is None or isinstance(self.checkpoint, str | os.PathLike)
         require(is_path, "checkpoint", self.checkpoint, "the name of a file, or None")
-        rows = self._rows_of(X, sample_weight)
+        return self._fit_rows(X, self._rows_of(X, sample_weight))
+
+    def _fit_rows(self, X, rows):
+        """The fit on rows that may or may not fit in the memory."""
         block = implementation(self.engine, "rows").BLOCK
         if self.engine == "dask":
             current_client()  # before any pass
-        memory = memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
-        plan = Plan.of(memory, rows.source.n_features, block)
+        plan = Plan.of(self._memory_for(rows), rows.source.n_features, block)
         if plan.fits(rows.source.n_rows):
             self._fit_arrays(*self._in_memory(X, rows))
             self.n_passes_, self.summary_cost_ = 1, self.cost_
@@ -106,7 +117,13 @@ class AnySize:
                 self.labels_ = lazy_labels(self, X, allow_new=False)
         if isinstance(X, FileRows):
             self._forget_labels(X)
-        return self
+        return self if rows.X is None else self._remember(X)
+
+    def _memory_for(self, rows):
+        """The bytes that a fit on these rows may take."""
+        if self.memory is None and rows.X is not None:
+            return bytes_to_search(ROWS_AT_ONCE, rows.source.n_features)
+        return memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
 
     def _in_memory(self, X, rows):
         """X, its rows and their weights, as a fit on arrays takes them."""
@@ -127,7 +144,7 @@ class AnySize:
             rows, weight = self._opened(X, sample_weight)
             asked = "memory" if self.memory is not None else "checkpoint"
             require(not sp.issparse(rows), asked, getattr(self, asked), "None for sparse rows")
-            return Rows(ArrayRows(rows, weight), rows, weight)
+            return Rows.of_arrays(rows, weight)
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
         return Rows(X)
 
@@ -153,7 +170,9 @@ class AnySize:
 
     def _streaming_engine(self, rows, plan, seed, watch, journal):
         unit = self.metric == "cosine"
-        if rows.X is not None and self.engine != "gpu" and journal is None and plan.can_label(rows.source.n_rows):
+        # Under a limit, labels may not fit, and rows may not fit on a GPU.
+        may_hold = self.memory is None or (self.engine != "gpu" and plan.can_label(rows.source.n_rows))
+        if rows.X is not None and may_hold and journal is None:
             return open_engine(self.engine, rows.X, weight=rows.weight, unit=unit, n_threads=self.n_threads)
         reading = Reading(self.engine, self.n_threads, plan.chunk_rows, _Meter(watch, rows.source))
         first_draw = int(np.random.RandomState(seed).randint(2**31))
@@ -168,6 +187,7 @@ class AnySize:
         seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
         dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.given(), seen)
         validate_data(self, columns_of(X), skip_check_array=True, reset=True)
+        labels = labels if rows.X is None else placed_like(labels, X)
         self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
         self.n_iter_ = located.descent.n_iter + found.n_iter
         self.n_passes_ = summary.n_passes + found.n_iter

@@ -9,7 +9,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
 from kfree.estimators._advice import advise
-from kfree.estimators._any_size import AnySize, Located
+from kfree.estimators._any_size import AnySize, Located, Rows
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
@@ -22,6 +22,14 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.summary.exact import merged_means, occupied_means
 from kfree.search.summary.micro import summarised
+
+# The parameters of a fit on streamed rows, by name: whether a value is allowed, and which ones are.
+_STREAMABLE = {
+    "search": (lambda search: search == "split-merge", "'split-merge'"),
+    "lam": (lambda lam: lam != "farthest-first", "'auto' or a number"),
+    "noise": (lambda noise: noise == 0, "0"),
+    "time_budget": (lambda seconds: seconds is None, "None"),
+}
 
 
 class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
@@ -75,8 +83,9 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     memory : int, str or None, default=None
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
-        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None searches
-        arrays as a whole, and means ``"1GB"`` for files.
+        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
+        ``"1GB"`` for files, and for an array what a search on 2,097,152 rows takes; sparse rows, and rows with
+        ``search="sweep"``, ``lam="farthest-first"``, ``noise`` or ``time_budget``, are then searched as a whole.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -226,7 +235,10 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self._check_parameters()
         if self._has_any_size(X):
             return self._fit_any_size(X, sample_weight)
-        return self._fit_arrays(X, *self._opened(X, sample_weight))._remember(X)
+        rows, weight = self._opened(X, sample_weight)
+        if self._is_large(rows) and self._is_streamable():
+            return self._fit_rows(X, Rows.of_arrays(rows, weight))
+        return self._fit_arrays(X, rows, weight)._remember(X)
 
     def _fit_arrays(self, X, rows, weight):
         """The fit on validated rows in memory."""
@@ -258,11 +270,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
 
     def _require_streamable(self):
         """Raise unless the parameters are those of a fit on streamed rows."""
-        needed = "for rows that do not fit in memory"
-        require(self.search == "split-merge", "search", self.search, f"'split-merge' {needed}")
-        require(self.lam != "farthest-first", "lam", self.lam, f"'auto' or a number {needed}")
-        require(self.noise == 0, "noise", self.noise, f"0 {needed}")
-        require(self.time_budget is None, "time_budget", self.time_budget, f"None {needed}")
+        for name, (is_allowed, allowed) in _STREAMABLE.items():
+            value = getattr(self, name)
+            require(is_allowed(value), name, value, f"{allowed} for rows that do not fit in memory")
+
+    def _is_streamable(self):
+        return all(is_allowed(getattr(self, name)) for name, (is_allowed, _) in _STREAMABLE.items())
 
     def _summarised(self, engine, plan, seed):
         given = is_positive_number(self.lam)

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.sites import Sites
+from kfree.core.warning import warn
 from kfree.estimators._any_size import AnySize, Located
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._found import Found
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._validation import random_generator, require, require_count
-from kfree.estimators._warnings import warn
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd
@@ -47,8 +47,9 @@ class KMeans(AnySize, Watched, CentreClusterer):
     memory : int, str or None, default=None
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
-        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None searches
-        arrays as a whole, and means ``"1GB"`` for files.
+        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
+        ``"1GB"`` for files. It searches arrays as a whole or, with a ``checkpoint``, as if it were what a search on
+        2,097,152 rows takes.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was

@@ -84,11 +84,16 @@ class Plan:
 
     def fits(self, n_rows: int) -> bool:
         """Whether so many rows can be searched in memory."""
-        return n_rows * (_PER_ROW + 2 * _NUMBER * self.n_features) <= self.memory
+        return bytes_to_search(n_rows, self.n_features) <= self.memory
 
     def can_label(self, n_rows: int) -> bool:
         """Whether labels and bounds of so many rows can be kept, besides the rows themselves."""
         return n_rows * _PER_ROW // 4 <= self.memory
+
+
+def bytes_to_search(n_rows: int, n_features: int) -> int:
+    """What a search on so many rows in memory takes."""
+    return n_rows * (_PER_ROW + 2 * _NUMBER * n_features)
 
 
 def _drawn(n_bytes: float, per_row: int) -> int:
