@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kfree import DPMeans, HardHDP, KMeans
+from kfree.estimators import _any_size
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -69,6 +70,22 @@ def test_automatic_fits_agree_and_repeat(rng):
         np.testing.assert_array_equal(model.labels_, expected.labels_)
         np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
         assert (model.cost_, model.lam_) == (expected.cost_, expected.lam_)
+
+
+@needs_gpu
+@pytest.mark.parametrize("settings", [{}, {"lam": 5_000.0}])
+def test_large_tensors_are_searched_by_a_summary_where_they_are(rng, settings, monkeypatch):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 50_000)
+    X = (rng.normal(size=(60_000, 3)) + 9.0 * rng.integers(0, 3, size=(60_000, 1))).astype(np.float32)
+    expected = DPMeans(**settings).fit(X)
+    for rows in (X, torch.from_numpy(X).cuda()):
+        model = DPMeans(**settings, engine="gpu").fit(rows)
+        assert "streamed" not in model.engine_
+        assert model.n_passes_ == expected.n_passes_ > 1
+        assert getattr(model.labels_, "is_cuda", False) == getattr(rows, "is_cuda", False)
+        np.testing.assert_array_equal(torch.as_tensor(model.labels_).cpu(), expected.labels_)
+        np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+        assert model.cost_ == expected.cost_
 
 
 @needs_gpu
