@@ -1,11 +1,9 @@
 """Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from kfree.core.warning import warn
 from kfree.estimators._column_advice import angles, hidden_groups
-from kfree.estimators._tensors import in_memory
 from kfree.exceptions import DataAdvice
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
@@ -26,15 +24,18 @@ _LONG, _RATHER_LONG = 2.5, 1.8
 _TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def advise(rows, names, labels, centres, path, n_left_out=0):
-    """Warn about everything that may mislead a fit with an automatic penalty; ``rows`` are dense or sparse.
+def spread_over(rows):
+    """Some of the ``rows`` (n,), spread over them evenly: those that are inspected."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))]
 
-    ``n_left_out`` rows are far from every cluster and are not among ``rows``.
+
+def advise(n_rows, some, names, labels, centres, path):
+    """Warn about everything that may mislead a fit of ``n_rows`` rows with an automatic penalty.
+
+    ``some`` of the rows are inspected, which have these ``labels``; none if it is None, as for sparse rows.
     """
-    messages = few_rows(rows.shape[0] + n_left_out) + path_ended(path)
-    if not sp.issparse(rows):
-        sample = np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE)).round().astype(int))
-        some, labels = np.asarray(in_memory(rows, sample), dtype=np.float64), labels[sample]
+    messages = few_rows(n_rows) + path_ended(path)
+    if some is not None:
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             scales = unlike_scales(some, named)

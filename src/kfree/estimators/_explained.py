@@ -12,7 +12,7 @@ from kfree.engines.kernel.gram import blocks
 from kfree.estimators._margins import Margins
 from kfree.estimators._validation import require_choice, require_share
 from kfree.explain import View, summarize
-from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores
+from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores_of
 from kfree.explain.view import nearest_centres, nearest_other
 from kfree.saving import Savable
 
@@ -136,8 +136,7 @@ class Judging(Explained):
         """
         require_share("false_alarms", false_alarms)
         check_is_fitted(self)
-        limits = self._limits(false_alarms)
-        return np.concatenate([outlier_scores(distances, limits) for _, distances in self._distances(X)])
+        return outlier_scores_of(self._distances(X), self._limits(false_alarms))
 
     def _limits(self, false_alarms):
         """The distance from each cluster beyond which a row is an outlier."""

@@ -11,7 +11,7 @@ from kfree.engines.files.engine import open_stream_in
 from kfree.engines.files.source import Reading
 from kfree.estimators._places import bare
 from kfree.estimators._validation import require_sound_centres
-from kfree.explain.spread import FALSE_ALARMS, outlier_scores
+from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.files.chunks import read_ahead
 from kfree.files.labels import label_paths, write_labels
 
@@ -83,8 +83,7 @@ def _labels(model, rows, begin, end, allow_new):
         labels = model._rank_[engine.nearest_labels(Sites.of(seen))]
         if limits is not None:
             parts = model._distances_in(frame, centres, model._order_, chunk.X)
-            scores = np.concatenate([outlier_scores(distances, limits) for _, distances in parts])
-            labels = np.where(scores > 1, np.int32(-1), labels)
+            labels = np.where(outlier_scores_of(parts, limits) > 1, np.int32(-1), labels)
         yield labels
 
 

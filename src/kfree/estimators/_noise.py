@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.warning import warn
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._validation import is_positive_number, require
-from kfree.explain.spread import outlier_scores
+from kfree.explain.spread import outlier_scores_of
 
 # Maximum number of searches, each without the rows of the highest outlier scores in the last one.
 _ROUNDS = 10
@@ -66,8 +66,7 @@ def _searched(search, rows, weight):
 def _farthest(found, distances, weight, left_out, n_out):
     """The rows that count and score highest, the earlier one on ties."""
     spreads = spreads_by(distances(found), found.labels, np.where(left_out, 0.0, weight))
-    limits = spreads.limits()
-    scores = np.concatenate([outlier_scores(part, limits) for _, part in distances(found)])
+    scores = outlier_scores_of(distances(found), spreads.limits())
     scores[weight <= 0] = -1.0
     farthest = np.zeros(len(scores), dtype=bool)
     farthest[np.argsort(-scores, kind="stable")[:n_out]] = True

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.registry import open_engine
-from kfree.estimators._advice import advise
+from kfree.estimators._advice import advise, spread_over
 from kfree.estimators._any_size import AnySize, Located, Rows
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._noise import require_noise, without_noise
@@ -17,7 +17,7 @@ from kfree.estimators._span import coordinates, ended, is_wide, lifted
 from kfree.estimators._tensors import in_memory
 from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.estimators._watching import with_callbacks
-from kfree.files.rows import FileRows
+from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.summary.exact import merged_means, occupied_means
@@ -246,15 +246,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self._publish(X, rows, weight, found, left_out)
         self.lam_, self.path_ = found.objective.lam, found.path
         self.cluster_ids_ = found.state.sites.uids[self._order_]
-        if found.path is not None and self.metric == "euclidean":
-            names, labels = getattr(self, "feature_names_in_", None), in_memory(self.labels_)
-            inside = labels >= 0
-            if not sp.issparse(rows):  # Rows far from every cluster say nothing about its shape.
-                near = inside & (self.outlier_score(rows if isinstance(X, FileRows) else X) <= 1)
-                inside = near if near.any() else inside
-            kept = rows if inside.all() else in_memory(rows, inside)
-            n_left_out = len(inside) - np.count_nonzero(inside)
-            advise(kept, names, labels[inside], self.cluster_centers_, found.path, n_left_out)
+        self._advise(rows, in_memory(self.labels_))
         return self
 
     def _found(self, rows, weight):
@@ -298,9 +290,22 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     def _publish_search(self, located, found, sampled, labels):
         self.lam_, self.path_ = located.objective.lam, located.path
         self.cluster_ids_ = self._sites_.uids[self._order_]
-        if located.path is not None and self.metric == "euclidean":
-            names = getattr(self, "feature_names_in_", None)
-            advise(np.asarray(sampled), names, labels, self.cluster_centers_, located.path)
+        self._advise(np.asarray(sampled), labels)
+
+    def _advise(self, rows, labels):
+        """Warn about what may mislead a fit with an automatic penalty; ``rows`` are all or a sample."""
+        if self.path_ is None or self.metric != "euclidean":
+            return
+        names, some = getattr(self, "feature_names_in_", None), None
+        if not sp.issparse(rows):
+            places = spread_over(np.flatnonzero(labels >= 0))
+            some = np.asarray(in_memory(rows, places), dtype=np.float64)
+            distances = self._distances_in(self._frame_, self._sites_.centres, self._order_, some)
+            # Rows far from every cluster say nothing about its shape.
+            near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
+            keep = near if near.any() else np.ones(len(near), dtype=bool)
+            some, labels = some[keep], labels[places[keep]]
+        advise(rows.shape[0], some, names, labels, self.cluster_centers_, self.path_)
 
     def _check_parameters(self):
         self._check_shared_parameters()

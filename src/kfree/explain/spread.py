@@ -1,5 +1,6 @@
 """The spread of each cluster and the limit beyond which a row is an outlier, robust to outliers in the data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,6 +139,11 @@ def outlier_scores(distances: Floats, limits: Floats) -> Floats:
         ratios = distances[:, known] / limits[known]
     # A row at a cluster of equal rows is at distance zero of a limit of zero.
     return np.asarray(np.where(distances[:, known] == 0, 0.0, ratios).min(axis=1))
+
+
+def outlier_scores_of(parts: Iterable[tuple[object, Floats]], limits: Floats) -> Floats:
+    """The same for all rows, from their places and distances block by block."""
+    return np.concatenate([outlier_scores(distances, limits) for _, distances in parts])
 
 
 def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:
