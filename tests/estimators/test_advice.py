@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.datasets import make_customers
+from kfree.estimators import _any_size
 from kfree.estimators._advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
 from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.exceptions import DataAdvice
@@ -190,4 +191,21 @@ def test_a_few_far_rows_do_not_make_a_round_cluster_long():
         warnings.simplefilter("error")
         model = DPMeans().fit(X)
     assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
+    assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
+
+
+@pytest.mark.parametrize("rows_at_once", [10**6, 14_000])
+def test_large_fits_look_for_far_rows_among_some(rows_at_once, monkeypatch):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", rows_at_once)
+    compared = []
+    distances = DPMeans._distances_in
+    monkeypatch.setattr(DPMeans, "_distances_in", lambda *given: compared.append(len(given[-1])) or distances(*given))
+    rng = np.random.default_rng(4)
+    X = 40.0 * np.eye(3, 2)[np.arange(15_000) % 3] + rng.normal(size=(15_000, 2))
+    X[2:15_000:300] -= rng.uniform(8, 60, size=(50, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DPMeans().fit(X)
+    assert len(compared) == 1
+    assert compared[0] <= 5000
     assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
