@@ -153,7 +153,7 @@ def quality(only=None, lams=None, share="0.25"):
             keep("quality", row, same=("set", "lam"))
 
 
-def large(n_rows="3e6", only=None):
+def large(n_rows="1e6", only=None):
     """DPMeans on large arrays: all rows searched at once, and by a summary, as without a limit of memory.
 
     With an automatic penalty, inertias are compared instead of costs.

@@ -32,7 +32,7 @@ from kfree.search.summary.plan import Plan, bytes_to_search
 from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
 
 # Where ``memory`` is None: for files, and for arrays what a search on so many rows takes.
-DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 21
+DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 

@@ -84,7 +84,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
-        ``"1GB"`` for files, and for an array what a search on 2,097,152 rows takes; sparse rows, and rows with
+        ``"1GB"`` for files, and for an array what a search on 524,288 rows takes; sparse rows, and rows with
         ``search="sweep"``, ``lam="farthest-first"``, ``noise`` or ``time_budget``, are then searched as a whole.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,

@@ -49,7 +49,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
         ``"1GB"`` for files. It searches arrays as a whole or, with a ``checkpoint``, as if it were what a search on
-        2,097,152 rows takes.
+        524,288 rows takes.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
