@@ -160,11 +160,12 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         order = published_order(self.label_order, found.labels, state.stats.n, weight)
         labels, centres = ranks(order).take(found.labels), state.sites.centres
         size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
+        own = labels.take(chosen)
         if isinstance(engine, LocalEngine):  # which has the rows: no copy is needed
-            dist = np.sqrt(engine.sq_dists_of(chosen, labels[chosen], centres[order]))
+            dist = np.sqrt(engine.sq_dists_of(chosen, own, centres[order]))
         else:
-            dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), labels[chosen])
-        sample = labels[chosen], dist, len(order), size
+            dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), own)
+        sample = own, dist, len(order), size
         if left_out is not None:
             labels = np.where(left_out, np.int32(-1), labels)
         validate_data(self, X, skip_check_array=True, reset=True)

@@ -171,8 +171,11 @@ def rows_for_spreads(labels, weight, size=None):
     # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
     stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
     step = int(stride[size > 0].min(initial=stride.max()))
-    skipped = (stride // step - 1).astype(np.int32).take(labels[::step])
-    chosen = step * np.flatnonzero((np.arange(len(skipped), dtype=np.int32) & skipped) == 0)
+    wanted, level, last = np.ones(-(-len(labels) // step), dtype=bool), step, int(stride.max())
+    while level < last:  # An odd multiple of a power of two is one of the smaller powers too, and of no larger one.
+        wanted[level // step :: 2 * level // step] = (stride <= level).take(labels[level :: 2 * level])
+        level *= 2
+    chosen = step * np.flatnonzero(wanted)
     return size, chosen if weight is None else chosen[weight[chosen] > 0]
 
 
