@@ -138,6 +138,7 @@ def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):
         {"search": "sweep"},
         {"noise": 0.01},
         {"time_budget": 0.1},
+        {"patience": 1},
         {"lam": "farthest-first", "target_k": 3},
     ):
         assert not hasattr(DPMeans(**{"lam": 900.0, **settings}).fit(X), "n_passes_")

@@ -85,7 +85,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
         ``"1GB"`` for files, and for an array what a search on 524,288 rows takes; sparse rows, and rows with
-        ``search="sweep"``, ``lam="farthest-first"``, ``noise`` or ``time_budget``, are then searched as a whole.
+        ``search="sweep"``, ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``, are then searched as a
+        whole.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -236,7 +237,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         if self._has_any_size(X):
             return self._fit_any_size(X, sample_weight)
         rows, weight = self._opened(X, sample_weight)
-        if self._is_large(rows) and self._is_streamable():
+        if self._is_large(rows) and self._is_streamable() and not self.patience:
             return self._fit_rows(X, Rows.of_arrays(rows, weight))
         return self._fit_arrays(X, rows, weight)._remember(X)
 
