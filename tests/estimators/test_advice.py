@@ -183,13 +183,17 @@ def test_one_long_cluster_with_clear_dips_was_not_cut(rng):
     assert "times as long as wide" in long_clusters(X, labels, centres)[0]
 
 
+def fitted_without_advice(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return DPMeans().fit(X)
+
+
 def test_a_few_far_rows_do_not_make_a_round_cluster_long():
     rng = np.random.default_rng(4)
     X = 12.0 * np.eye(3, 2)[np.arange(300) % 3] + rng.normal(size=(300, 2))
     X[2:14:3] -= rng.uniform(8, 14, size=(4, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DPMeans().fit(X)
+    model = fitted_without_advice(X)
     assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
     assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
 
@@ -203,9 +207,7 @@ def test_large_fits_look_for_far_rows_among_some(rows_at_once, monkeypatch):
     rng = np.random.default_rng(4)
     X = 40.0 * np.eye(3, 2)[np.arange(15_000) % 3] + rng.normal(size=(15_000, 2))
     X[2:15_000:300] -= rng.uniform(8, 60, size=(50, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DPMeans().fit(X)
+    model = fitted_without_advice(X)
     assert len(compared) == 1
     assert compared[0] <= 5000
     assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
