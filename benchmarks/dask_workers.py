@@ -10,6 +10,7 @@
 Each part replaces its table in benchmarks/results/dask_workers.json and dask_workers.md. Files are those of files.py.
 """
 
+import inspect
 import json
 import signal
 import sys
@@ -283,7 +284,7 @@ def keep(table, row, same):
             lines += [
                 f"## {name}",
                 "",
-                part.__doc__,
+                inspect.cleandoc(part.__doc__),
                 "",
                 "| " + " | ".join(rows[0]) + " |",
                 "|" + "---|" * len(rows[0]),
