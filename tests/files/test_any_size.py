@@ -1,10 +1,14 @@
 """Fits on files and with a limit of memory: the same bits wherever the rows are, exact costs, and far rows."""
 
 import re
+import signal
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import kfree
 from kfree import DPMeans, KMeans, open_rows
@@ -129,6 +133,53 @@ def test_large_arrays_are_searched_by_a_summary_without_a_limit(settings, monkey
         np.testing.assert_array_equal(getattr(model, name), getattr(limited, name), err_msg=name)
     assert model.n_passes_ > 1
     assert not hasattr(DPMeans(**settings).fit(X[:14_000]), "n_passes_")
+
+
+@pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")
+@pytest.mark.parametrize("step", [1.0, 0.1])
+def test_a_summary_of_few_distinct_rows_is_exact(step, rng):
+    X = step * rng.integers(1, 5, size=(N_ROWS, 3))
+    assert DPMeans(memory=MEMORY).fit(X).n_clusters_ == 1
+    for k in (3, 64):
+        assert DPMeans(target_k=k, memory=MEMORY).fit(X).n_clusters_ == k
+    assert DPMeans(lam=1e-3, memory=MEMORY).fit(X).inertia_ == pytest.approx(0.0, abs=1e-20)
+    with pytest.raises(ValueError, match="target_k=65 is more than the 64 distinct rows of X"):
+        DPMeans(target_k=65, memory=MEMORY).fit(X)
+
+
+def test_many_clusters_of_a_summary():
+    X, _ = rows_with_weights(N_ROWS)
+    with pytest.warns(UserWarning, match="found no penalty at which target_k=1000"):
+        assert DPMeans(target_k=1000, memory="5MB").fit(X).n_clusters_ > 900
+    with pytest.raises(ValueError, match=r"target_k=15000 is more than the \d+ that are found on a sample"):
+        DPMeans(target_k=15_000, memory=MEMORY).fit(X)
+
+
+def test_a_summary_keeps_what_a_fit_promises(monkeypatch, rng):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 14_000)
+    tied = np.repeat([[5.0, 5.0], [0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 4000, axis=0)
+    assert DPMeans(lam=10.0).fit(tied).labels_[::4000].tolist() == [0, 1, 2, 3]
+    X = rng.normal(size=(N_ROWS, 3))
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        assert DPMeans(lam=500.0, max_iter=1).fit(X).stop_reason_ == "max_iter"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="the cost overflows float64"):
+            DPMeans(lam=1e10).fit(X * 1e299)
+        DPMeans().fit(X, sample_weight=np.eye(1, N_ROWS, 5)[0])
+
+
+@pytest.mark.parametrize("model", [DPMeans(), DPMeans(lam=900.0), KMeans(3)])
+def test_an_interrupt_before_there_are_clusters_raises(model, monkeypatch):
+    def interrupted(*given, **more):
+        signal.raise_signal(signal.SIGINT)
+        return summarised(*given, **more)
+
+    summarised = micro.summarised
+    module = "kfree.estimators." + ("k_means" if isinstance(model, KMeans) else "dp_means")
+    monkeypatch.setattr(f"{module}.summarised", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).set_params(on_interrupt="keep", memory=MEMORY).fit(rows_with_weights(N_ROWS)[0])
 
 
 def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):

@@ -18,7 +18,7 @@ from kfree.engines.dask.collections import CollectionRows, columns_of, is_collec
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import ENGINES, open_engine
-from kfree.estimators._order import heaviest_first, ranks
+from kfree.estimators._order import heaviest_first, published_order, ranks
 from kfree.estimators._places import journal_of, lazy_labels, place_of
 from kfree.estimators._tensors import placed_like
 from kfree.estimators._validation import is_positive_number, random_generator, require
@@ -31,7 +31,7 @@ from kfree.search.summary.micro import Summary
 from kfree.search.summary.plan import Plan, bytes_to_search
 from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
 
-# Where ``memory`` is None: for files, and for arrays what a search on so many rows takes.
+# Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
 DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
@@ -112,6 +112,7 @@ class AnySize:
         else:
             self._require_streamable()
             with self._watching() as watch:
+                watch.has_state = False
                 self._fit_streamed(X, rows, plan, watch)
             if is_collection(X):
                 self.labels_ = lazy_labels(self, X, allow_new=False)
@@ -121,9 +122,10 @@ class AnySize:
 
     def _memory_for(self, rows):
         """The bytes that a fit on these rows may take."""
+        memory = memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
         if self.memory is None and rows.X is not None:
-            return bytes_to_search(ROWS_AT_ONCE, rows.source.n_features)
-        return memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
+            return min(memory, bytes_to_search(ROWS_AT_ONCE, rows.source.n_features))
+        return memory
 
     def _in_memory(self, X, rows):
         """X, its rows and their weights, as a fit on arrays takes them."""
@@ -162,7 +164,8 @@ class AnySize:
             start = Proposal(located.state.sites, located.state.stats.n)
             begun = searched_by_regions(engine, start, located.objective, located.search, limits, watch.report)
         found = descended(engine, begun, located.objective, located.step, most, in_time, watch.report)
-        found.stop_reason = watch.stopped_by or ("converged" if found.converged else "passes")
+        limit = "max_iter" if most == self.max_iter else "passes"
+        found.stop_reason = watch.stopped_by or ("converged" if found.converged else limit)
         self._publish_streamed(X, rows, engine, summary, located, found)
 
     def _clock(self, watch):
@@ -182,17 +185,20 @@ class AnySize:
     def _publish_streamed(self, X, rows, engine, summary: Summary, located: Located, found):
         """Set all fitted attributes; called only after the fit has succeeded."""
         state = found.state
-        order = heaviest_first(self.label_order, state.stats.n)
-        labels = None if rows.X is None else ranks(order)[engine.labels(state.assignment)]
+        labels = None if rows.X is None else engine.labels(state.assignment)
+        if labels is None or self.memory is not None:  # the same order for arrays and files
+            order = heaviest_first(self.label_order, state.stats.n)
+        else:
+            order = published_order(self.label_order, labels, state.stats.n, rows.weight)
+        labels = None if labels is None else placed_like(ranks(order).take(labels), X)
         seen = ranks(order)[summary.sample.labels(summary.sample.nearest(state.sites).assignment)]
         dist = self._own_distances(engine.frame, state.sites.centres[order], summary.sample.given(), seen)
         validate_data(self, columns_of(X), skip_check_array=True, reset=True)
-        labels = labels if rows.X is None else placed_like(labels, X)
         self._set_fitted(engine, located.objective, state, found, order, labels, (seen, dist, len(order), None))
         self.n_iter_ = located.descent.n_iter + found.n_iter
         self.n_passes_ = summary.n_passes + found.n_iter
         self.summary_cost_ = located.descent.state.cost + summary.offset
-        self._publish_search(located, found, summary.sample.given(), seen)
+        self._publish_search(located, found, engine.n_rows, summary.sample.given(), seen)
 
     def _forget_labels(self, rows):
         """Fitted attributes of files: names of columns, and no labels."""

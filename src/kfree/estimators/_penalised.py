@@ -136,6 +136,7 @@ class PenalisedSearch(Watched):
         """
         lam, path, kept = self._penalty(engine, plain)
         with self._watching() if watch is None else nullcontext(watch) as seen_by:
+            seen_by.has_state = True
             objective, descent = self._descended(seen_by, engine, replace(plain, lam=lam), path, kept)
             descent.stop_reason = self._stop_reason(descent, seen_by)
         searched_all = self.search == "sweep" or kept is None
@@ -154,7 +155,7 @@ class PenalisedSearch(Watched):
     def _with_target_k(self, engine, objective, budget):
         lam, descent = self._nearest_to(self.target_k, engine, objective, budget)
         n_found = len(descent.state.stats.n)
-        if n_found != self.target_k:
+        if n_found != self.target_k and budget.may_go_on():
             warn(
                 f"{type(self).__name__} found no penalty at which target_k={self.target_k} clusters are best; "
                 f"lam_={lam:g} gives {n_found}. Use KMeans({self.target_k}) for exactly this number.",
@@ -169,7 +170,7 @@ class PenalisedSearch(Watched):
             return objective, self._split_merge(engine, objective, self._given_sites(engine), budget)
         lam, descent = self._nearest_to(step.k, engine, objective, budget, (step.lam_low / 2, step.lam_high * 2))
         n_found = len(descent.state.stats.n)
-        if n_found != step.k:
+        if n_found != step.k and budget.may_go_on():
             warn(
                 f"{type(self).__name__} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
                 f"clusterings of lower cost than the path found. Give target_k={step.k} for that number.",

@@ -26,10 +26,13 @@ INTERRUPTS = ["raise", "keep"]
 
 
 class Watch:
-    """Reports of a search, and whether it may continue. ``stopped_by`` is None, "interrupt" or "callback"."""
+    """Reports of a search, and whether it may continue. ``stopped_by`` is None, "interrupt" or "callback".
+
+    ``has_state`` says that there is a state to keep when Ctrl-C ends the search.
+    """
 
     def __init__(self):
-        self.stopped_by = None
+        self.stopped_by, self.has_state = None, True
         self.listeners = []
 
     def may_go_on(self):
@@ -171,10 +174,12 @@ def _callbacks(estimator):
 
 @contextmanager
 def _kept(watch):
-    """Ctrl-C ends the search after the current move; a second one raises KeyboardInterrupt."""
+    """Ctrl-C ends the search after the current move. A second one raises KeyboardInterrupt, and so does the first one
+    while there is no state yet.
+    """
 
     def stop(number, frame):
-        if watch.stopped_by == "interrupt":
+        if watch.stopped_by == "interrupt" or not watch.has_state:
             raise KeyboardInterrupt
         watch.stopped_by = "interrupt"
 

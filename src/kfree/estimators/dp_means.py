@@ -84,9 +84,9 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
-        ``"1GB"`` for files, and for an array what a search on 524,288 rows takes; sparse rows, and rows with
-        ``search="sweep"``, ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``, are then searched as a
-        whole.
+        ``"1GB"`` for files and for arrays of more than 524,288 rows, and for these no more than what a search on
+        524,288 rows takes. Smaller arrays are then searched as a whole, and so are sparse rows, and rows with
+        ``search="sweep"``, ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -97,15 +97,16 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         a warning says if more than a tenth of them still changed then.
     verbose : {0, 1}, default=0
         1 shows the progress of the lam path and then, while the search runs, the cost, the number of clusters and the
-        share of ``max_iter`` done; it needs rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that
-        receive the same values after every move.
+        share of ``max_iter`` done, of the summary first where there is one; it needs rich. With scikit-learn 1.9 or
+        later, ``set_callbacks`` adds callbacks that receive the same values after every move or pass.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
         ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
     label_order : {"size", "found"}, default="size"
         How clusters are numbered: the heaviest first, ties in the order of their first rows; or the oldest first.
     random_state : int, RandomState or None, default=None
-        Seed for ``order="random"``, for ``patience`` and for the path of ``lam="auto"``, which has the seed 0 if None.
+        Seed for ``order="random"``, for ``patience``, for the path of ``lam="auto"`` and for the sample of a summary;
+        the latter two have the seed 0 if None.
 
     Attributes
     ----------
@@ -126,16 +127,18 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     cost_ : float
         J, that is inertia_ + lam_·n_clusters_.
     cost_history_ : ndarray
-        J after every sweep, or after every move that lowered it. Never rises; the last value is ``cost_``.
+        J after every sweep, or after every move that lowered it; where a summary was searched, after every pass over
+        all rows that did. Never rises; the last value is ``cost_``.
     n_iter_ : int
-        Number of sweeps, or of moves tried.
+        Number of sweeps, or of moves tried; where a summary was searched, of moves on it and passes over all rows.
     converged_ : bool
-        Whether the search stopped because no sweep or move lowers J.
+        Whether the search stopped because no sweep or move lowers J; where a summary was searched, because a pass over
+        all rows lowered it by less than 0.01 %.
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"; "passes" where the
         limit of passes over streamed rows was reached.
     n_passes_ : int
-        Number of passes over all rows; for fits on files or with ``memory``.
+        Number of passes over all rows; for fits on files, with ``memory`` or on more than 524,288 rows.
     summary_cost_ : float
         The cost of the micro-clusters' search, an upper bound of what its clusters cost; for the same fits.
     n_distances_ : int
@@ -155,7 +158,8 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
     angles, few rows, a path that was too short.
 
-    Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``.
+    Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``. The summary
+    of more than 524,288 rows takes at most 1 GB more.
     Arrays of float32 and float64 are used without a copy, with any strides. Other types are converted to float64.
 
     Examples
@@ -247,7 +251,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self._publish(X, rows, weight, found, left_out)
         self.lam_, self.path_ = found.objective.lam, found.path
         self.cluster_ids_ = found.state.sites.uids[self._order_]
-        self._advise(rows, in_memory(self.labels_))
+        self._advise(rows.shape[0], rows, in_memory(self.labels_))
         return self
 
     def _found(self, rows, weight):
@@ -288,13 +292,13 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
 
         return Located(found.state, found.objective, found.descent, merged_means, search=search)
 
-    def _publish_search(self, located, found, sampled, labels):
+    def _publish_search(self, located, found, n_rows, sampled, labels):
         self.lam_, self.path_ = located.objective.lam, located.path
         self.cluster_ids_ = self._sites_.uids[self._order_]
-        self._advise(np.asarray(sampled), labels)
+        self._advise(n_rows, np.asarray(sampled), labels)
 
-    def _advise(self, rows, labels):
-        """Warn about what may mislead a fit with an automatic penalty; ``rows`` are all or a sample."""
+    def _advise(self, n_rows, rows, labels):
+        """Warn about what may mislead a fit of ``n_rows`` with an automatic penalty; ``rows`` are all or a sample."""
         if self.path_ is None or self.metric != "euclidean":
             return
         names, some = getattr(self, "feature_names_in_", None), None
@@ -306,7 +310,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
             near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], labels[places[keep]]
-        advise(rows.shape[0], some, names, labels, self.cluster_centers_, self.path_)
+        advise(n_rows, some, names, labels, self.cluster_centers_, self.path_)
 
     def _check_parameters(self):
         self._check_shared_parameters()

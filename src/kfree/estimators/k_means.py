@@ -48,8 +48,8 @@ class KMeans(AnySize, Watched, CentreClusterer):
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
         are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
         (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
-        ``"1GB"`` for files. It searches arrays as a whole or, with a ``checkpoint``, as if it were what a search on
-        524,288 rows takes.
+        ``"1GB"`` for files. It searches arrays as a whole; with a ``checkpoint`` it means ``"1GB"``, but
+        no more than what a search on 524,288 rows takes.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -213,11 +213,11 @@ class KMeans(AnySize, Watched, CentreClusterer):
         return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads, is_known=True)
 
     def _located(self, summary, watch):
-        objective = OBJECTIVES[self.metric](0.0)
+        objective, watch.has_state = OBJECTIVES[self.metric](0.0), True
         best = self._best_descent(summary.engine, objective, watch)
         return Located(best.state, objective, best, means)
 
-    def _publish_search(self, located, found, sampled, labels):
+    def _publish_search(self, located, found, n_rows, sampled, labels):
         self._warn(found)
 
     def _check_parameters(self):

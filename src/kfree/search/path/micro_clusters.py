@@ -75,15 +75,16 @@ def make_micro_clusters(
     """
     require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
     lloyd = Lloyd()
-    everyone = sample if engine.n_counting <= sample.n_rows else engine
-    seeds = spread_seeds(sample, n_micro, rng)
+    everyone: Engine = sample if engine.n_counting <= sample.n_rows else engine
+    seeds, seen = spread_seeds(sample, n_micro, rng), sample
     state = lloyd.start(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
+        seen = everyone
         state = lloyd.start(_with_missed(seeds, everyone, objective, n_micro, rng), everyone, objective)
     complete = state.inertia == 0.0
     for _ in range(0 if complete else _LLOYD_PASSES):
-        state = lloyd(state, sample, objective)
-    if everyone is not sample and not complete:
+        state = lloyd(state, seen, objective)
+    if everyone is not seen and not complete:
         state = lloyd(state, everyone, objective)
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)

@@ -13,6 +13,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from kfree.core.sites import Sites
+from kfree.core.stats import Floats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.local.engine import LocalEngine
 from kfree.engines.local.part import LocalPart
@@ -22,6 +23,7 @@ from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
 from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, one_cluster, state_of
+from kfree.search.loop import require_finite
 from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
 
@@ -34,6 +36,8 @@ _FOR_FAR_ROWS = 1 / 4
 _ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
 # The number of clusters is estimated on so many rows.
 _ROWS_TO_COUNT = 20_000
+# Rows that are copied at a time.
+_ROWS_AT_ONCE = 1024
 
 
 class SummaryObjective(SplitMergeObjective, PathObjective, Protocol):
@@ -99,6 +103,8 @@ def summarised(
     give_back_free_memory()
     done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
     rows, weight = objective.as_rows(done.stats)
+    # The mean of equal rows may differ from them by rounding.
+    rows = np.where((done.stats.sse == 0)[:, None], done.centres, rows)
     counts, frame = weight > 0, engine.frame
     places = frame.outward(rows[counts])
     micro = open_local(engine.name, places, weight=weight[counts], unit=frame.unit, frame=frame, n_threads=n_threads)
@@ -118,7 +124,9 @@ def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, sca
     some = sample.among(np.arange(min(_ROWS_TO_COUNT, sample.n_rows)))
     share = replace(objective, lam=objective.lam / scale * some.total_weight / sample.total_weight)
     start = one_cluster(some, share)
-    state = occupied(state_of(start, some.nearest(start), share), some, share)
+    state = state_of(start, some.nearest(start), share)
+    require_finite(state)
+    state = occupied(state, some, share)
     return len(grown(state, some, share, None).stats.n)
 
 
@@ -126,8 +134,20 @@ def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.r
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
-    lloyd = Lloyd()
-    state = lloyd.start(Sites.of(greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)), sample, objective)
-    for _ in range(_LLOYD_PASSES):
+    seeds, lloyd = _distinct_rows(some), Lloyd()
+    if len(seeds) > n_micro:
+        seeds = greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)
+    state = lloyd.start(Sites.of(seeds), sample, objective)
+    for _ in range(_LLOYD_PASSES if state.inertia > 0 else 0):
         state = lloyd(state, sample, objective)
     return state
+
+
+def _distinct_rows(engine: SampleEngine) -> Floats:
+    """Each row once; of rows whose products with a random direction are equal, the first."""
+    direction = np.random.RandomState(0).uniform(0.5, 1.5, engine.n_features)
+    keys = [
+        (engine.rows(np.arange(begin, min(begin + _ROWS_AT_ONCE, engine.n_rows))) * direction).sum(axis=1)
+        for begin in range(0, engine.n_rows, _ROWS_AT_ONCE)
+    ]
+    return engine.rows(np.unique(np.concatenate(keys), return_index=True)[1])
