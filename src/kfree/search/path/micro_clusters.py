@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -75,8 +75,8 @@ def make_micro_clusters(
     """
     require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
     lloyd = Lloyd()
-    everyone: Engine = sample if engine.n_counting <= sample.n_rows else engine
-    seeds, seen = spread_seeds(sample, n_micro, rng), sample
+    everyone = sample if engine.n_counting <= sample.n_rows else engine
+    seeds, seen = spread_seeds(sample, n_micro, rng), cast(Engine, sample)
     state = lloyd.start(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
         seen = everyone
