@@ -10,8 +10,6 @@
 Each part replaces its table in benchmarks/results/dask_workers.json and dask_workers.md. Files are those of files.py.
 """
 
-import inspect
-import json
 import signal
 import sys
 import time
@@ -19,7 +17,8 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-from files import N_BLOBS, N_COLUMNS, RESULTS, _shown, _versions, written_blobs
+from files import N_BLOBS, N_COLUMNS, written_blobs
+from kept import Kept
 
 CHUNK_ROWS, BLOCK = 1 << 17, 2048
 # Of the files that files.py writes.
@@ -93,7 +92,7 @@ def speed(n_rows="1e7", rounds="3", ks="100,1000"):
             row["speed of workers / threads"] = round(wall["threads"] / wall["workers"], 2)
             row["the same in processor time"] = round(processor["threads"] / processor["workers"], 2)
             row |= {"bytes per worker": moved, "limit": limit, "same bits": same}
-            keep("speed", row, same=("rows", "k"))
+            KEPT.keep("speed", row, same=("rows", "k"))
 
 
 def constants(n_rows="1e7"):
@@ -122,7 +121,9 @@ def constants(n_rows="1e7"):
     per_byte = (time.process_time() - begun) / (1000 * sum(array.nbytes for array in sums))
     found = {"row that is read and summed, ns": 1e9 * by_k[1] / n_rows, "row and centre, ns": 1e9 * per_distance}
     found |= {"task of a pass, ms": 1e3 * per_task, "byte that is joined, ns": 1e9 * per_byte}
-    keep("constants", {"columns": N_COLUMNS, **{name: round(value, 4) for name, value in found.items()}}, ("columns",))
+    KEPT.keep(
+        "constants", {"columns": N_COLUMNS, **{name: round(value, 4) for name, value in found.items()}}, ("columns",)
+    )
 
 
 def _seconds_per_task(client, n_tasks=500):
@@ -153,7 +154,7 @@ def parts(n_rows="1e8", n_parts="64", ks="64"):
             return shares(n_blocks, int(n_parts))
 
     constants()  # as the machine is now
-    n_rows, found = int(float(n_rows)), json.loads(_path(".json").read_text())["constants"][0]
+    n_rows, found = int(float(n_rows)), KEPT.rows("constants")[0]
     with distributed.LocalCluster(**CLUSTER) as cluster, distributed.Client(cluster) as client:
         engine = opened(written_blobs(n_rows), client, place=InManyParts)
         engine.nearest(sites_of(2))  # workers import what they need
@@ -167,14 +168,14 @@ def parts(n_rows="1e8", n_parts="64", ks="64"):
             row = {"rows": n_rows, "k": k, "parts": int(n_parts), "tasks": len(dealt), "rows read again": n_again}
             row |= {"foretold, processor s": round(foretold, 2), "measured": round(measured, 2)}
             row["measured / foretold"] = round(measured / foretold, 2)
-            keep("parts", row, same=("rows", "k", "parts"))
+            KEPT.keep("parts", row, same=("rows", "k", "parts"))
 
 
 def plan(n_rows="1e12", n_workers="1000", n_cores="8", k="1000", n_micro="16000"):
     """What the model foretells for many rows and workers: minutes of a pass, of a fit, and what travels."""
     from kfree.engines.dask.shares import balance, shares
 
-    found = json.loads(_path(".json").read_text())["constants"][0]
+    found = KEPT.rows("constants")[0]
     n_rows, n_workers, n_cores = int(float(n_rows)), int(n_workers), int(n_cores)
     dealt = shares(-(-n_rows // BLOCK), n_workers)
     fair = balance(dealt, n_workers)
@@ -187,7 +188,7 @@ def plan(n_rows="1e12", n_workers="1000", n_cores="8", k="1000", n_micro="16000"
         row |= {"most passes": most, "minutes of all": round(most * (work + client) / 60)}
         row |= {"GB/s read by a worker": round(4e-9 * N_COLUMNS * n_rows / n_workers / work, 3)}
         row |= {"nodes": len(dealt), "balance": round(fair, 3), "MB to the client": round(1e-6 * len(dealt) * sums)}
-        keep("plan", row, same=("pass", "rows", "workers"))
+        KEPT.keep("plan", row, same=("pass", "rows", "workers"))
 
 
 def rows_read_again(row):
@@ -226,7 +227,7 @@ def peers(n_rows="1e7", only=None, limit="inf"):
             row = {"contestant": name, "rows": n_rows, "cost": cost}
             row |= {"seconds": round(time.perf_counter() - wall, 1)}
             row |= {"processor seconds": round(processor_seconds(client) - processor, 1)}
-            keep("peers", row, same=("contestant", "rows"))
+            KEPT.keep("peers", row, same=("contestant", "rows"))
 
 
 @contextmanager
@@ -270,35 +271,8 @@ def _sq_dists(block, centres):
     return pairwise_distances_argmin_min(block, centres)[1] ** 2
 
 
-def keep(table, row, same):
-    """Replace a row of the results, and write them."""
-    results = json.loads(_path(".json").read_text()) if _path(".json").exists() else {}
-    others = [old for old in results.get(table, []) if any(old[name] != row[name] for name in same)]
-    results[table] = [*others, row]
-    results["versions"] = {**results.get("versions", {}), **_versions()}
-    _path(".json").write_text(json.dumps(results, indent=1) + "\n")
-    lines = [", ".join(f"{name} {value}" for name, value in results["versions"].items()), ""]
-    for name, part in PARTS.items():
-        rows = results.get(name, [])
-        if rows:
-            lines += [
-                f"## {name}",
-                "",
-                inspect.cleandoc(part.__doc__),
-                "",
-                "| " + " | ".join(rows[0]) + " |",
-                "|" + "---|" * len(rows[0]),
-            ]
-            lines += ["| " + " | ".join(_shown(value) for value in one.values()) + " |" for one in rows] + [""]
-    _path(".md").write_text("\n".join(lines))
-    print(table, row, flush=True)
-
-
-def _path(ending):
-    return RESULTS / f"dask_workers{ending}"
-
-
 PARTS = {"speed": speed, "constants": constants, "parts": parts, "plan": plan, "peers": peers}
+KEPT = Kept("dask_workers", PARTS, "numpy", "pyarrow", "scikit-learn")
 
 if __name__ == "__main__":
     PARTS[sys.argv[1]](*sys.argv[2:])

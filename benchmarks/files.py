@@ -2,6 +2,7 @@
 
     python benchmarks/files.py bounded 1e8      # fits under a hard limit of 1.5 GB of address space
     python benchmarks/files.py quality          # cost with little memory over that of the search on all rows
+    python benchmarks/files.py large            # arrays of a million rows, by a summary and all rows at once
     python benchmarks/files.py automatic        # automatic k with little memory
     python benchmarks/files.py streamed         # the same with the least memory
     python benchmarks/files.py passes           # a pass over files, over memory, and reading alone
@@ -11,10 +12,8 @@ Each part replaces its table in benchmarks/results/files.json and files.md. Publ
 KFREE_DATA names; others are made, and written to the folder of temporary files.
 """
 
-import inspect
 import json
 import os
-import platform
 import re
 import resource
 import subprocess
@@ -22,12 +21,11 @@ import sys
 import tempfile
 import time
 import warnings
-from functools import cache
 from pathlib import Path
 
 import numpy as np
+from kept import Kept
 
-RESULTS = Path(__file__).parent / "results"
 FOLDER = Path(tempfile.gettempdir()) / "kfree-files"
 LIMIT = 1_500_000_000
 N_COLUMNS, N_BLOBS = 16, 100
@@ -71,7 +69,7 @@ def bounded(n_rows="1e8", only=None):
         command = [sys.executable, __file__, "limited", str(folder), json.dumps(settings)]
         found = json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout)
         row = {"rows": n_rows, **settings, **found}
-        keep("bounded", row, same=("rows", "lam"))
+        KEPT.keep("bounded", row, same=("rows", "lam"))
 
 
 def limited(folder, settings):
@@ -150,7 +148,7 @@ def quality(only=None, lams=None, share="0.25"):
                 "processor seconds, all rows": round(seconds["all"], 1),
                 "processor seconds": round(seconds["summary"], 1),
             }
-            keep("quality", row, same=("set", "lam"))
+            KEPT.keep("quality", row, same=("set", "lam"))
 
 
 def large(n_rows="1e6", only=None):
@@ -181,7 +179,7 @@ def large(n_rows="1e6", only=None):
             # Automatic penalties are not the same.
             compared[kind] = model.inertia_ if lam == "auto" else model.cost_
         row["cost above, %"] = round(100 * (compared[""] / compared[", all rows"] - 1), 3)
-        keep("large", row, same=("set", "rows"))
+        KEPT.keep("large", row, same=("set", "rows"))
 
 
 def automatic(share="0.9"):
@@ -200,7 +198,7 @@ def automatic(share="0.9"):
                 model = DPMeans(memory=memory).fit(rows)
             except ValueError:  # the least memory is more than that
                 model, memory = DPMeans().fit(rows), 10**9
-        keep("automatic", _automatic_row(name, X, y, memory, model), same=("set",))
+        KEPT.keep("automatic", _automatic_row(name, X, y, memory, model), same=("set",))
 
 
 def streamed(only=None):
@@ -217,7 +215,7 @@ def streamed(only=None):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = DPMeans(memory=memory).fit(rows)
-        keep("streamed", _automatic_row(name, X, y, memory, model), same=("set",))
+        KEPT.keep("streamed", _automatic_row(name, X, y, memory, model), same=("set",))
 
 
 def written_sets(only=None):
@@ -297,7 +295,7 @@ def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
         row["files / larger of both"], row["the same in processor time"] = map(
             float, np.round(best["files"] / larger, 2)
         )
-        keep("passes", row, same=("rows", "k"))
+        KEPT.keep("passes", row, same=("rows", "k"))
 
 
 def peers(n_rows="1e7", epochs="1,5"):
@@ -328,7 +326,7 @@ def peers(n_rows="1e7", epochs="1,5"):
         judge = KMeans(N_BLOBS, init=model.cluster_centers_, max_iter=1)
         cost = model.cost_ if name == "kfree" else _cost(judge, rows, model.cluster_centers_)
         row = {"contestant": name, "rows": rows.n_rows, "cost": cost, "seconds": round(times[0], 1)}
-        keep("peers", {**row, "processor seconds": round(times[1], 1)}, same=("contestant", "rows"))
+        KEPT.keep("peers", {**row, "processor seconds": round(times[1], 1)}, same=("contestant", "rows"))
 
 
 def _cost(judge, rows, centres):
@@ -337,59 +335,6 @@ def _cost(judge, rows, centres):
         warnings.simplefilter("ignore")  # one iteration, so that it has these centres
         judge.fit(centres)
     return -judge.score(rows)
-
-
-def keep(table, row, same):
-    """Replace a row of the results, and write them."""
-    path = RESULTS / "files.json"
-    results = json.loads(path.read_text()) if path.exists() else {}
-    others = [old for old in results.get(table, []) if any(old[name] != row[name] for name in same)]
-    results[table] = [*others, {**row, "commit": _commit()}]
-    results["versions"] = _versions()
-    path.write_text(json.dumps(results, indent=1) + "\n")
-    _render(results)
-    print(table, row, flush=True)
-
-
-def _versions():
-    from importlib.metadata import version
-
-    names = ("numpy", "pyarrow", "scikit-learn")
-    return {
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.machine()}, {_processor()}, {os.cpu_count()} cores",
-        **{name: version(name) for name in names},
-    }
-
-
-@cache
-def _commit():
-    """The commit when it was first asked for, at the start of a run."""
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=RESULTS, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def _processor():
-    done = subprocess.run(["lscpu"], capture_output=True, text=True)
-    return next((line.split(":")[1].strip() for line in done.stdout.splitlines() if line.startswith("Model name")), "")
-
-
-def _render(results):
-    lines = [", ".join(f"{name} {value}" for name, value in results["versions"].items()), ""]
-    for name, part in PARTS.items():
-        rows = results.get(name)
-        if rows:
-            lines += [f"## {name}", "", inspect.cleandoc(part.__doc__), ""]
-            names = list(rows[-1])
-            lines += ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-            lines += ["| " + " | ".join(_shown(row.get(name, "")) for name in names) + " |" for row in rows]
-            lines.append("")
-    (RESULTS / "files.md").write_text("\n".join(lines))
-
-
-def _shown(value):
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 PARTS = {
@@ -401,7 +346,7 @@ PARTS = {
     "passes": passes,
     "peers": peers,
 }
+KEPT = Kept("files", PARTS, "numpy", "pyarrow", "scikit-learn")
 
 if __name__ == "__main__":
-    _commit()
     ({**PARTS, "limited": limited})[sys.argv[1]](*sys.argv[2:])
