@@ -182,6 +182,14 @@ def test_an_interrupt_before_there_are_clusters_raises(model, monkeypatch):
         clone(model).set_params(on_interrupt="keep", memory=MEMORY).fit(rows_with_weights(N_ROWS)[0])
 
 
+def test_a_large_array_of_many_columns_gets_the_memory_that_it_needs(monkeypatch, rng):
+    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 2100)
+    monkeypatch.setattr(_any_size, "DEFAULT_MEMORY", "1MB")
+    X = 9.0 * rng.integers(3, size=(20_000, 1)) + rng.normal(size=(20_000, 40))
+    model = DPMeans(lam=3e4).fit(X)
+    assert (model.n_clusters_, model.n_passes_ > 1) == (3, True)
+
+
 def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):
     monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 1000)
     X = rows_with_weights(1500)[0]

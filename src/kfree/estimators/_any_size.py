@@ -28,7 +28,7 @@ from kfree.search.centres.state import State
 from kfree.search.loop import Descent
 from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
 from kfree.search.summary.micro import Summary
-from kfree.search.summary.plan import Plan, bytes_to_search
+from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
 from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
 
 # Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
@@ -103,7 +103,7 @@ class AnySize:
         block = implementation(self.engine, "rows").BLOCK
         if self.engine == "dask":
             current_client()  # before any pass
-        plan = Plan.of(self._memory_for(rows), rows.source.n_features, block)
+        plan = Plan.of(self._memory_for(rows, block), rows.source.n_features, block)
         if plan.fits(rows.source.n_rows):
             self._fit_arrays(*self._in_memory(X, rows))
             self.n_passes_, self.summary_cost_ = 1, self.cost_
@@ -120,11 +120,12 @@ class AnySize:
             self._forget_labels(X)
         return self if rows.X is None else self._remember(X)
 
-    def _memory_for(self, rows):
+    def _memory_for(self, rows, block):
         """The bytes that a fit on these rows may take."""
         memory = memory_bytes(DEFAULT_MEMORY if self.memory is None else self.memory)
+        n_features = rows.source.n_features
         if self.memory is None and rows.X is not None:
-            return min(memory, bytes_to_search(ROWS_AT_ONCE, rows.source.n_features))
+            return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
         return memory
 
     def _in_memory(self, X, rows):

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats
+from kfree.core.stats import Index
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.local.engine import LocalEngine
 from kfree.engines.local.part import LocalPart
@@ -134,20 +134,20 @@ def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.r
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
-    seeds, lloyd = _distinct_rows(some), Lloyd()
-    if len(seeds) > n_micro:
-        seeds = greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)
+    distinct, lloyd = _distinct_rows(some), Lloyd()
+    is_few = len(distinct) <= n_micro
+    seeds = some.rows(distinct) if is_few else greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)
     state = lloyd.start(Sites.of(seeds), sample, objective)
     for _ in range(_LLOYD_PASSES if state.inertia > 0 else 0):
         state = lloyd(state, sample, objective)
     return state
 
 
-def _distinct_rows(engine: SampleEngine) -> Floats:
-    """Each row once; of rows whose products with a random direction are equal, the first."""
+def _distinct_rows(engine: SampleEngine) -> Index:
+    """Rows without their copies: the first of those whose products with a direction are equal."""
     direction = np.random.RandomState(0).uniform(0.5, 1.5, engine.n_features)
     keys = [
         (engine.rows(np.arange(begin, min(begin + _ROWS_AT_ONCE, engine.n_rows))) * direction).sum(axis=1)
         for begin in range(0, engine.n_rows, _ROWS_AT_ONCE)
     ]
-    return engine.rows(np.unique(np.concatenate(keys), return_index=True)[1])
+    return np.unique(np.concatenate(keys), return_index=True)[1]

@@ -46,9 +46,7 @@ class Plan:
     @classmethod
     def of(cls, memory: int, n_features: int, block: int) -> Plan:
         """``block`` is the block size of sums; chunks hold a power of two of blocks."""
-        width = _NUMBER * (n_features + 2)
-        row = _PER_ROW + 2 * width
-        chunk_row = _CHUNK_COPIES * (width + 48)
+        width, row, chunk_row = _widths(n_features)
         n_blocks = int(_FOR_CHUNKS * memory / (block * chunk_row))
         chunk_rows = min(block << max(n_blocks.bit_length() - 1, 0), max(_MOST_CHUNK_ROWS, block))
         sample_rows = min(int(_FOR_SAMPLE * memory / row), _MOST_SAMPLED)
@@ -70,11 +68,7 @@ class Plan:
             min(region_rows, _MOST_SAMPLED),
             min(region_sample, _MOST_SAMPLED),
         )
-        needed = max(
-            int(block * chunk_row / _FOR_CHUNKS),
-            int(FEWEST_SAMPLED * row / _FOR_SAMPLE),
-            int(FEWEST_MICRO * (_MICRO_COPIES * width + _PER_ROW) / _FOR_MICRO),
-        )
+        needed = least_memory(n_features, block)
         if memory < needed:
             raise ValueError(
                 f"memory={memory} bytes is not enough for {n_features} columns; give at least {needed} bytes "
@@ -89,6 +83,22 @@ class Plan:
     def can_label(self, n_rows: int) -> bool:
         """Whether labels and bounds of so many rows can be kept, besides the rows themselves."""
         return n_rows * _PER_ROW // 4 <= self.memory
+
+
+def least_memory(n_features: int, block: int) -> int:
+    """The bytes without which there is no plan."""
+    width, row, chunk_row = _widths(n_features)
+    return max(
+        int(block * chunk_row / _FOR_CHUNKS),
+        int(FEWEST_SAMPLED * row / _FOR_SAMPLE),
+        int(FEWEST_MICRO * (_MICRO_COPIES * width + _PER_ROW) / _FOR_MICRO),
+    )
+
+
+def _widths(n_features: int) -> tuple[int, int, int]:
+    """Bytes of a row, of one that is searched with all that this takes, and of one of a chunk with its copies."""
+    width = _NUMBER * (n_features + 2)
+    return width, _PER_ROW + 2 * width, _CHUNK_COPIES * (width + 48)
 
 
 def bytes_to_search(n_rows: int, n_features: int) -> int:
