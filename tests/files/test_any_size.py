@@ -147,6 +147,12 @@ def test_a_summary_of_few_distinct_rows_is_exact(step, rng):
         DPMeans(target_k=65, memory=MEMORY).fit(X)
 
 
+@pytest.mark.parametrize("memory", [None, "3MB"])
+def test_more_distinct_rows_than_micro_clusters(memory, rng):
+    X = rng.integers(1, 40, size=(25_000, 2)) / 10
+    assert DPMeans(memory=memory).fit(X).n_clusters_ == 1
+
+
 def test_many_clusters_of_a_summary():
     X, _ = rows_with_weights(N_ROWS)
     with pytest.warns(UserWarning, match="found no penalty at which target_k=1000"):

@@ -14,7 +14,7 @@ from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.registry import open_local
 from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.state import Objective, one_cluster, state_of
+from kfree.search.centres.state import Objective, one_cluster, recentred, state_of
 from kfree.search.loop import require_finite
 from kfree.search.path.gram_merges import GramObjective
 from kfree.search.path.seeds import spread_seeds
@@ -85,7 +85,7 @@ def make_micro_clusters(
     for _ in range(0 if complete else _LLOYD_PASSES):
         state = lloyd(state, seen, objective)
     if everyone is not seen and not complete:
-        state = lloyd(state, everyone, objective)
+        state = lloyd.start(recentred(state, objective), everyone, objective)
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
