@@ -14,7 +14,6 @@ KFREE_DATA names; others are made, and written to the folder of temporary files.
 
 import json
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -204,14 +203,11 @@ def automatic(share="0.9"):
 def streamed(only=None):
     """The same with the least memory that a fit takes, where no set may be loaded, however few rows it has."""
     from kfree import DPMeans
-    from kfree.search.summary.plan import Plan
+    from kfree.search.summary.plan import Plan, least_memory
 
     Plan.fits = lambda self, n_rows: False
     for name, X, y, rows in written_sets(only):
-        try:
-            Plan.of(1, X.shape[1], 2048)
-        except ValueError as error:
-            memory = int(re.search(r"at least (\d+) bytes", str(error))[1])
+        memory = least_memory(X.shape[1], 2048)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = DPMeans(memory=memory).fit(rows)
