@@ -81,22 +81,23 @@ int64_t Bounds::settle_by(int64_t begin, int64_t end, const int32_t* label, cons
     kept = sure ? higher_of(known - drift, near) * ROUNDED_DOWN : stored;
     return sure;
   };
-  // First whether each row is sure, −1 or 0; then these become the list.
+  int64_t n_open = 0;
+  // sure: −1 or 0
+  const auto list = [&](int64_t i, int64_t sure) {
+    open[n_open] = begin + i;
+    n_open += 1 + sure;
+  };
   Pair kept;
   for (int64_t i = 0; i + 2 <= n; i += 2) {
-    put_pair(open + i, settle_two(i, i + 1, pair_at(lower + i), pair_at(sq_dist + i), kept));
+    const PairMask sure = settle_two(i, i + 1, pair_at(lower + i), pair_at(sq_dist + i), kept);
     put_narrowed(lower + i, kept);
+    list(i, sure[0]);
+    list(i + 1, sure[1]);
   }
   if (n % 2) {
     const int64_t i = n - 1;
-    open[i] = settle_two(i, i, Pair{lower[i]}, Pair{sq_dist[i]}, kept)[0];
+    list(i, settle_two(i, i, Pair{lower[i]}, Pair{sq_dist[i]}, kept)[0]);
     lower[i] = static_cast<float>(kept[0]);
-  }
-  int64_t n_open = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t sure = open[i];
-    open[n_open] = begin + i;
-    n_open += 1 + sure;
   }
   return n_open;
 }

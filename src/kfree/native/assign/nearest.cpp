@@ -199,12 +199,14 @@ class PieceAssignment {
   void label_tile(const int64_t* rows, int n_rows, Look look) {
     int32_t label[TILE], old_label[TILE];
     double sq_dist[TILE], lower[TILE], old_sq_dist[TILE];
+    bool any_known = false;
     for (int i = 0; i < n_rows; ++i) {
       // NaN and, in a first pass, a label of −1: nothing is known.
       old_label[i] = std::isnan(sq_dist_[rows[i]]) ? -1 : label_[rows[i]];
       old_sq_dist[i] = sq_dist_[rows[i]];
+      any_known |= old_label[i] >= 0;
     }
-    look(label, sq_dist, lower, Known{old_label, old_sq_dist});
+    look(label, sq_dist, lower, any_known ? Known{old_label, old_sq_dist} : Known{});
     tally_.n_distances += n_rows * sites_.k;
     for (int i = 0; i < n_rows; ++i)
       if (label[i] >= 0)

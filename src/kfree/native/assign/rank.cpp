@@ -29,19 +29,18 @@ inline Floats spread(float value) { return value - Floats{}; }
 inline Floats lower(Floats a, Floats b) { return a < b ? a : b; }
 inline Floats higher(Floats a, Floats b) { return a < b ? b : a; }
 
-typedef Floats Sums[GROUP][VECTORS];
-
-// Minus the scores of one group of rows and the sites of one panel.
+// Minus the scores of one group of rows and the first sites of one panel, N vectors of them.
+template <int N>
 inline void sum_panel(const float* z, int64_t d, const float* panel, const float* half_norm, float lowered,
-                      Sums& sum) {
+                      Floats (&sum)[GROUP][N]) {
   // Starting from the norm saves a subtraction at the end.
-  for (int v = 0; v < VECTORS; ++v) {
+  for (int v = 0; v < N; ++v) {
     const Floats norm = load(half_norm + v * LANES) * -lowered;
     for (int r = 0; r < GROUP; ++r) sum[r][v] = norm;
   }
   for (int64_t t = 0; t < d; ++t) {
-    Floats sites[VECTORS];
-    for (int v = 0; v < VECTORS; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
+    Floats sites[N];
+    for (int v = 0; v < N; ++v) sites[v] = load(panel + t * PANEL + v * LANES);
 #if defined(__aarch64__)
     // One load for four rows; the multiplication picks its lane.
     static_assert(GROUP == LANES, "a group of rows fills a register");
@@ -50,7 +49,7 @@ inline void sum_panel(const float* z, int64_t d, const float* panel, const float
     const float* rows = z + t * GROUP;
 #endif
     for (int r = 0; r < GROUP; ++r)
-      for (int v = 0; v < VECTORS; ++v) sum[r][v] += rows[r] * sites[v];
+      for (int v = 0; v < N; ++v) sum[r][v] += rows[r] * sites[v];
   }
 }
 
@@ -67,24 +66,38 @@ inline void offer(Leaders& row, Floats sum, Ints site) {
   row.index = better ? site : row.index;
 }
 
-// Across lanes a tie goes to the smaller site number, which is the older site.
+inline float lower(float a, float b) { return a < b ? a : b; }
+inline float higher(float a, float b) { return a < b ? b : a; }
+
+// Across lanes a tie goes to the smaller site number, which is the older site. Without branches, which would be
+// mispredicted as often as not.
 inline void finish(const Leaders& row, float* best, float* second, int32_t* index) {
-  int winner = 0;
+  float top = row.best[0], runner_up = row.second[0];
+  int32_t site = row.index[0];
   for (int lane = 1; lane < LANES; ++lane) {
-    const bool better = row.best[lane] > row.best[winner];
-    const bool older = row.best[lane] == row.best[winner] && row.index[lane] < row.index[winner];
-    if (better || older) winner = lane;
+    const float here = row.best[lane];
+    const bool better = (here > top) | ((here == top) & (row.index[lane] < site));
+    runner_up = higher(runner_up, higher(row.second[lane], lower(top, here)));
+    site = better ? row.index[lane] : site;
+    top = higher(top, here);
   }
-  float runner_up = row.second[winner];
-  for (int lane = 0; lane < LANES; ++lane)
-    if (lane != winner && row.best[lane] > runner_up) runner_up = row.best[lane];
-  *best = -row.best[winner];
+  *best = -top;
   *second = -runner_up;
-  *index = row.index[winner];
+  *index = site;
+}
+
+// One group of rows against the first N vectors of a panel; numbers are those of the sites in the first one.
+template <int N>
+inline void rank_panel(const float* z, int64_t d, const float* panel, const float* half_norm, float lowered, Ints numbers,
+                       Leaders* leaders) {
+  Floats sum[GROUP][N];
+  sum_panel(z, d, panel, half_norm, lowered, sum);
+  for (int v = 0; v < N; ++v, numbers += LANES)
+    for (int r = 0; r < GROUP; ++r) offer(leaders[r], sum[r][v], numbers);
 }
 
 void rank(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
-          int64_t n_panels, float* best, float* second, int32_t* index) {
+          int64_t n_sites, float* best, float* second, int32_t* index) {
   const Floats worst = spread(-FARTHEST);
   Ints lane_number;
   for (int lane = 0; lane < LANES; ++lane) lane_number[lane] = lane;
@@ -93,16 +106,20 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
   // As many panels at a time as stay in the first-level cache while the rows of the tile pass by.
   int64_t chunk = CACHED_FLOATS / ((d > 0 ? d : 1) * PANEL);
   if (chunk < 1) chunk = 1;
+  const int64_t n_panels = (n_sites + PANEL - 1) / PANEL;
   for (int64_t p0 = 0; p0 < n_panels; p0 += chunk) {
     const int64_t p1 = p0 + chunk < n_panels ? p0 + chunk : n_panels;
     for (int r = 0; r < n_rows; r += GROUP)
       for (int64_t p = p0; p < p1; ++p) {
-        Sums sum;
-        sum_panel(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, lowered, sum);
-        for (int v = 0; v < VECTORS; ++v) {
-          const Ints site = lane_number + static_cast<int32_t>(p * PANEL + v * LANES);
-          for (int i = 0; i < GROUP; ++i) offer(leaders[r + i], sum[i][v], site);
-        }
+        const auto ranked = [&](auto rank_some) {
+          rank_some(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, lowered,
+                    lane_number + static_cast<int32_t>(p * PANEL), leaders + r);
+        };
+        // The last panel may hold less than half as many sites as it could.
+        if (VECTORS > 1 && 2 * (n_sites - p * PANEL) <= PANEL)
+          ranked(rank_panel<(VECTORS + 1) / 2>);
+        else
+          ranked(rank_panel<VECTORS>);
       }
   }
   for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
@@ -162,7 +179,7 @@ void rank_narrow(const float* z, int n_rows, int64_t d, const float* panels, con
 void score(const float* z, int n_rows, int64_t d, const float* panel, const float* half_norm, float lowered,
            float* score) {
   for (int r = 0; r < n_rows; r += GROUP) {
-    Sums sum;
+    Floats sum[GROUP][VECTORS];
     sum_panel(z + r * d, d, panel, half_norm, lowered, sum);
     for (int i = 0; i < GROUP; ++i)
       for (int v = 0; v < VECTORS; ++v) store(score + (r + i) * PANEL + v * LANES, -sum[i][v]);

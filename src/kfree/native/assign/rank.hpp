@@ -25,7 +25,7 @@ struct Ranker {
   int group;
   // out best, second (TILE,) the two lowest scores; index (TILE,) the site of the lowest, first-born on ties
   void (*rank)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
-               int64_t n_panels, float* best, float* second, int32_t* index);
+               int64_t n_sites, float* best, float* second, int32_t* index);
   // The same for rows of up to NARROW_COLUMNS columns, one at least, which lie column by column: z (d, TILE).
   void (*rank_narrow)(const float* z, int n_rows, int64_t d, const float* panels, const float* half_norm, float lowered,
                       int64_t n_sites, float* best, float* second, int32_t* index);

@@ -62,8 +62,8 @@ class RankError {
   // The shares, by squared norms; infinite where nothing is claimed.
   double of_site(double sq_norm) const { return 0.5 * (1.0 - static_cast<double>(lowered_)) * sq_norm; }
   double of_row(double sq_norm, double max_site_norm) const {
-    const double reach = std::sqrt(sq_norm) + max_site_norm;
-    if (!(reach * reach < 1e37)) return std::numeric_limits<double>::infinity();
+    // (|row| + |site|)² ≤ 2|row|² + 2|site|²
+    if (!(2.0 * (sq_norm + max_site_norm * max_site_norm) < 1e37)) return std::numeric_limits<double>::infinity();
     return (0.5 * relative_ + 4.0 * unit64_) * sq_norm + underflow_;
   }
 

@@ -17,8 +17,6 @@ typedef float LoadedFour __attribute__((vector_size(16), aligned(4), may_alias))
 typedef double LoadedPair __attribute__((vector_size(16), aligned(8), may_alias));
 inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
 inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }
-typedef int64_t StoredMask __attribute__((vector_size(16), aligned(8), may_alias));
-inline void put_pair(int64_t* p, PairMask values) { *reinterpret_cast<StoredMask*>(p) = values; }
 inline Pair pair_at(const float* p) {
 #if defined(__aarch64__)
   return vcvt_f64_f32(vld1_f32(p));

@@ -57,9 +57,7 @@ class BlockFold {
     source_.add(rows_.row[i], rows_.weight[i], sum + 2);
   }
 
-  double weighted_sq_dist(int64_t i) const {
-    return rows_.weight[i] != 0.0 ? rows_.weight[i] * rows_.sq_dist[i] : 0.0;  // which may be infinite, and not count
-  }
+  double weighted_sq_dist(int64_t i) const { return weighed(rows_.weight[i], rows_.sq_dist[i]); }
 
   void ask_for_later(int64_t i) const {
     source_.prefetch(rows_.row[std::min(i + n_ahead_, rows_.begin[rows_.n_clusters] - 1)]);

@@ -58,6 +58,12 @@ void ClusterSums::open(int32_t j) {
   touched_.push_back(j);
 }
 
+void ClusterSums::open_all() {
+  const auto k = static_cast<int32_t>(record_.size());
+  for (int32_t j = 0; j < k; ++j) open(j);
+  std::fill_n(records(), k * width_, 0.0);
+}
+
 void ClusterSums::make_room(int64_t room) {
   room_ = std::min<int64_t>(room, record_.size());
   Buffer wider = buffers_.take(room_ * width_);

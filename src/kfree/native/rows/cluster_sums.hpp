@@ -34,6 +34,8 @@ class ClusterSums {
     if (record_[j] < 0) open(j);
     return record_[j];
   }
+  // Records of zeros for all clusters, numbered like these; none was touched before.
+  void open_all();
   // (·, width); moves when clusters are touched beyond the room.
   double* records() { return buffer_.data.get(); }
   // How many clusters were touched, and which: the record numbered r belongs to cluster touched()[r].

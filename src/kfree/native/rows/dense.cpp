@@ -40,9 +40,10 @@ class DenseRows final : public Rows {
     });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const override {
+  void add(RowSet rows, int64_t n_rows, const double* weight, const double* sq_dist, const int32_t* record,
+           double* records) const override {
     with_coordinates([&](auto at) {
-      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, coefficient, record, sum); });
+      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, weight, sq_dist, record, records); });
     });
   }
 
@@ -70,6 +71,8 @@ class DenseRows final : public Rows {
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* lower, Known known) const override {
+    if (0 < d && d <= NARROW_COLUMNS && n_sites <= PANEL)
+      return nearest_of_few(rows, n_rows, sites, n_sites, label, sq_dist, lower);
     // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
@@ -151,6 +154,19 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
+  void nearest_of_few(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, int32_t* label, double* sq_dist,
+                      double* lower) const {
+    const auto find = [&](auto d) {
+      with_coordinates(
+          [&](auto at) { loops::nearest_of_few(at, d, rows, n_rows, sites, n_sites, label, sq_dist, lower); });
+    };
+    static_assert(NARROW_COLUMNS == 3, "one case for each number of columns");
+    if (d == 1) find(std::integral_constant<int64_t, 1>());
+    if (d == 2) find(std::integral_constant<int64_t, 2>());
+    if (d == 3) find(std::integral_constant<int64_t, 3>());
+    for (int i = 0; i < n_rows; ++i) lower[i] = exact::safe_dist(lower[i], d);
+  }
+
   // Rows for BlockFold. They are read in no order, so they are prefetched.
   template <class At>
   struct Source {
@@ -212,7 +228,7 @@ class DenseRows final : public Rows {
       ranker_.rank_narrow(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(),
                           sites.n_sites, scored.best, scored.second, scored.index);
     else
-      ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(), sites.n_panels,
+      ranker_.rank(scratch.z32.data(), n_rows, d, sites.panels, sites.half_norm, rank_error_.lowered(), sites.n_sites,
                    scored.best, scored.second, scored.index);
     for (int i = 0; i < n_rows; ++i) scored.error[i] = rank_error_.of_row(scored.sq_norm[i], sites.max_norm);
   }

@@ -19,6 +19,11 @@ struct Contiguous {
   Pair pair(int64_t row, int64_t t) const {
     return (pair_at(X + row * row_stride + t) - pair_at(anchor + t)) - pair_at(shift + t);
   }
+  // A short row; processors notice by themselves that long ones are read.
+  void prefetch(int64_t row, int64_t d) const {
+    constexpr int64_t LINE = 64 / sizeof(T), SHORT = 2 * LINE;
+    for (int64_t t = 0; t < d && d <= SHORT; t += LINE) __builtin_prefetch(X + row * row_stride + t);
+  }
 };
 
 template <class T>
@@ -31,6 +36,7 @@ struct Strided {
   }
   Strided from(int64_t row) const { return {X + row * row_stride, row_stride, column_stride, anchor, shift}; }
   Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
+  void prefetch(int64_t, int64_t) const {}  // a line for each value
 };
 
 template <class T>
@@ -43,6 +49,7 @@ struct Unit {
   }
   Unit from(int64_t row) const { return {X + row * row_stride, row_stride, column_stride, length + row}; }
   Pair pair(int64_t row, int64_t t) const { return Pair{(*this)(row, t), (*this)(row, t + 1)}; }
+  void prefetch(int64_t, int64_t) const {}  // a line for each value
 };
 
 }  // namespace kfree

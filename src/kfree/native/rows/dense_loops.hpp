@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/pairs.hpp"
 #include "rows/rows.hpp"
@@ -40,12 +41,18 @@ struct One {
   }
 };
 
-// Adds coefficient·z of each row to d values of sum, from record·(d + 2) on; record (n_rows,), coefficient null for ones.
+// Rows::add. Both parts of a record are added to in one loop: each addition waits for that of the last row of the same
+// cluster, and the two wait at the same time.
 template <class At, class D>
-void add(At at, D d, RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) {
-  for (int64_t i = 0; i < n_rows && coefficient; ++i)
-    add_row(at, d, rows[i], coefficient[i], sum + record[i] * (d + 2));
-  for (int64_t i = 0; i < n_rows && !coefficient; ++i) add_row(at, d, rows[i], One(), sum + record[i] * (d + 2));
+void add(At at, D d, RowSet rows, int64_t n_rows, const double* weight, const double* sq_dist, const int32_t* record,
+         double* records) {
+  const auto add_to = [&](int64_t i, auto w, Pair mass) {
+    double* into = records + record[i] * (d + 2);
+    put_pair(into, pair_at(into) + mass);
+    add_row(at, d, rows[i], w, into + 2);
+  };
+  for (int64_t i = 0; i < n_rows && weight; ++i) add_to(i, weight[i], Pair{weight[i], weighed(weight[i], sq_dist[i])});
+  for (int64_t i = 0; i < n_rows && !weight; ++i) add_to(i, One(), Pair{1.0, sq_dist[i]});
 }
 
 // out sq_dist (n_rows,): Σ_t (z_t − c_t)², t in order, c the site that label (n_rows,) names
@@ -54,12 +61,16 @@ void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const
   // Each sum is a chain of additions, so four rows go side by side. Two columns are made at once; a shuffle turns the
   // squares of two rows into pairs of one column, which are added in order.
   constexpr int ABREAST = 4;
+  // Rows that lie so far ahead are asked for: when two threads read at the same time, they would wait for them otherwise.
+  constexpr int64_t AHEAD = 24;
   const double* centre = sites.centre.data();
-  for (int64_t i = 0; i < n_rows; i += ABREAST) {
-    const auto row = [&](int r) { return at.from(rows[std::min(i + r, n_rows - 1)]); };
-    const auto site = [&](int r) { return centre + label[std::min(i + r, n_rows - 1)] * d; };
+  int64_t i = 0;
+  for (; i + ABREAST <= n_rows; i += ABREAST) {
+    const auto row = [&](int r) { return at.from(rows[i + r]); };
+    const auto site = [&](int r) { return centre + label[i + r] * d; };
     const At z[ABREAST] = {row(0), row(1), row(2), row(3)};
     const double* const c[ABREAST] = {site(0), site(1), site(2), site(3)};
+    for (int r = 0; r < ABREAST; ++r) z[r].prefetch(AHEAD, d);
     Pair sum[ABREAST / 2] = {};
     int64_t t = 0;
 #pragma GCC unroll 2  // counting takes a twentieth of the time otherwise
@@ -75,7 +86,48 @@ void sq_dists(At at, D d, RowSet rows, int64_t n_rows, const Sites& sites, const
         const Pair gap = Pair{z[2 * p](0, t) - c[2 * p][t], z[2 * p + 1](0, t) - c[2 * p + 1][t]};
         sum[p] += gap * gap;
       }
-    for (int r = 0; r < ABREAST && i + r < n_rows; ++r) sq_dist[i + r] = sum[r / 2][r % 2];
+    for (int r = 0; r < ABREAST; ++r) sq_dist[i + r] = sum[r / 2][r % 2];
+  }
+  for (; i < n_rows; ++i) {
+    const At z = at.from(rows[i]);
+    const double* c = centre + label[i] * d;
+    double sum = 0.0;
+    for (int64_t t = 0; t < d; ++t) sum += (z(0, t) - c[t]) * (z(0, t) - c[t]);
+    sq_dist[i] = sum;
+  }
+}
+
+// The nearest of the first n_sites sites, the first one on ties, by all canonical distances: for so few columns and sites
+// that ranking would not save time. out label, sq_dist (n_rows,); second (n_rows,), the squared distance to the next
+template <class At, class D>
+void nearest_of_few(At at, D d, RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, int32_t* label,
+                    double* sq_dist, double* second) {
+  constexpr int PAIRS = 2;  // of rows side by side
+  constexpr double FAR = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < n_rows; i += 2 * PAIRS) {
+    const auto place = [&](int p, int r) { return std::min(i + 2 * p + r, n_rows - 1); };
+    Pair z[PAIRS][d()], best[PAIRS], next[PAIRS];
+    PairMask index[PAIRS] = {};
+    for (int p = 0; p < PAIRS; ++p) {
+      const int64_t a = rows[place(p, 0)], b = rows[place(p, 1)];
+      for (int t = 0; t < d; ++t) z[p][t] = Pair{at(a, t), at(b, t)};
+      best[p] = next[p] = Pair{FAR, FAR};
+    }
+    const double* c = sites.centre.data();
+    for (int64_t j = 0; j < n_sites; ++j, c += d)
+      for (int p = 0; p < PAIRS; ++p) {
+        Pair sum = {};
+        for (int t = 0; t < d; ++t) sum += (z[p][t] - c[t]) * (z[p][t] - c[t]);
+        index[p] = sum < best[p] ? PairMask{j, j} : index[p];
+        next[p] = lower_of(next[p], higher_of(best[p], sum));
+        best[p] = lower_of(best[p], sum);
+      }
+    for (int p = 0; p < PAIRS; ++p)
+      for (int r = 0; r < 2; ++r) {
+        label[place(p, r)] = static_cast<int32_t>(index[p][r]);
+        sq_dist[place(p, r)] = best[p][r];
+        second[place(p, r)] = next[p][r];
+      }
   }
 }
 

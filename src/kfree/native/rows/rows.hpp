@@ -35,6 +35,9 @@ struct ByCluster {
   int level;
 };
 
+// A squared distance may be infinite; that of a row without weight does not count.
+inline double weighed(double weight, double sq_dist) { return weight != 0.0 ? weight * sq_dist : 0.0; }
+
 // Distances that are known already: a site and the squared distance to it for each of some rows, or nulls.
 struct Known {
   const int32_t* label = nullptr;
@@ -77,9 +80,10 @@ class Rows {
 
   // All in canonical coordinates and canonical arithmetic (exact.hpp).
   virtual void copy(int64_t row, double* z) const = 0;
-  // Adds coefficient·z of each row to d values of sum, from record·(d + 2) on; record (n_rows,), coefficient the same or
-  // null for ones.
-  virtual void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const = 0;
+  // Adds weight, weight·sq_dist and weight·z of each row to the d + 2 values of its record. in record, sq_dist (n_rows,),
+  // weight (n_rows,) or null for ones; in-out records (·, d + 2)
+  virtual void add(RowSet rows, int64_t n_rows, const double* weight, const double* sq_dist, const int32_t* record,
+                   double* records) const = 0;
   // out record (n_clusters, d + 2): total weight, weighted squared distances, weighted sum of coordinates
   virtual void add_up(const ByCluster& rows, double* record) const = 0;
   // out sq_dist (n_rows,): squared distance of each row to the site that label (n_rows,) names

@@ -30,10 +30,13 @@ class CsrRows final : public Rows {
     each(row, [z](int64_t t, double value) { z[t] = value; });
   }
 
-  void add(RowSet rows, int64_t n_rows, const double* coefficient, const int32_t* record, double* sum) const override {
+  void add(RowSet rows, int64_t n_rows, const double* weight, const double* sq_dist, const int32_t* record,
+           double* records) const override {
     for (int64_t i = 0; i < n_rows; ++i) {
-      double* into = sum + record[i] * (d + 2);
-      each(rows[i], [c = coefficient ? coefficient[i] : 1.0, into](int64_t t, double value) { into[t] += c * value; });
+      const double w = weight ? weight[i] : 1.0;
+      double* into = records + record[i] * (d + 2);
+      put_pair(into, pair_at(into) + Pair{w, weighed(w, sq_dist[i])});
+      each(rows[i], [w, sum = into + 2](int64_t t, double value) { sum[t] += w * value; });
     }
   }
 

@@ -14,6 +14,8 @@ constexpr int64_t RUNS_PER_THREAD = 8;
 // From so many columns on, and if the sums of all clusters do not fit a second-level cache, rows are sorted and added up
 // cluster by cluster: sorting costs less then.
 constexpr int64_t BY_CLUSTER_COLUMNS = 256, CACHED_SUMS = 1 << 17;
+// Up to so many clusters, a block of rows most likely has rows of each: all have a record, numbered like the cluster.
+constexpr int64_t FEW_CLUSTERS = 32;
 
 // The rows of `some` among begin…end−1.
 Weighed within(const Weighed& some, int64_t begin, int64_t end) {
@@ -59,23 +61,21 @@ void Stats::add(TreeNode node, const Weighed& some) {
 std::unique_ptr<ClusterSums> Stats::add_block(const Weighed& some) {
   if (some.n == 0) return nullptr;
   auto sums = fresh_sums(tree_, rows_.buffers(), out_.k, width());
-  int32_t record[BLOCK];
+  int32_t found[BLOCK];
   double own[BLOCK];
-  for (int64_t i = 0; i < some.n; ++i) record[i] = sums->record_of(some.label[i]);
+  const int32_t* record = some.label;
+  if (out_.k <= FEW_CLUSTERS) {
+    sums->open_all();
+  } else {
+    for (int64_t i = 0; i < some.n; ++i) found[i] = sums->record_of(some.label[i]);
+    record = found;
+  }
   const double* weight = some.weight;
   if (!weight && rows_.weighted()) {
     for (int64_t i = 0; i < some.n; ++i) own[i] = rows_.weight(some.rows[i]);
     weight = own;
   }
-  double* records = sums->records();
-  const int64_t stride = width();
-  for (int64_t i = 0; i < some.n; ++i) {
-    const double w = weight ? weight[i] : 1.0;
-    double* into = records + record[i] * stride;
-    // A squared distance may be infinite, and not count.
-    put_pair(into, pair_at(into) + Pair{w, w != 0.0 ? w * some.sq_dist[i] : 0.0});
-  }
-  rows_.add(some.rows, some.n, weight, record, records + 2);
+  rows_.add(some.rows, some.n, weight, some.sq_dist, record, sums->records());
   return sums;
 }
 
