@@ -11,9 +11,13 @@
 namespace kfree {
 namespace {
 
-constexpr int64_t FAR_BLOCK = 256;
-// Below this many coordinate differences, starting threads costs more than it saves.
-constexpr int64_t WORTH_THREADS = 1 << 20;
+// Far rows at a time: as many as that after a birth, and twice as many after each block without one.
+constexpr int64_t LEAST_AT_ONCE = 256, MOST_AT_ONCE = 1 << 14;
+// A block ends early after more births than this, since its rows are compared with them one by one.
+constexpr int64_t MOST_BIRTHS = 16;
+// Below this many coordinate differences, starting threads costs more than it saves. A row takes as long as some
+// differences before the first.
+constexpr int64_t WORTH_THREADS = 1 << 17, DIFFERENCES_PER_ROW = 32;
 
 // Far rows, one block after the other; in-out label, sq_dist (n,).
 class Births {
@@ -23,21 +27,27 @@ class Births {
         sq_dist_(sq_dist), newborn_(rows.d), z_(rows.d) {}
 
   // All rows of a block against the clusters born in earlier blocks, then one after the other against those born in
-  // this one. in far (n_far ≤ FAR_BLOCK,), the first of which is at `place` among all
-  void open(const int64_t* far, int64_t n_far, int64_t place) {
+  // this one. in far (n_far,), the first of which is at `place` among all. Returns how many rows were visited.
+  int64_t open(const int64_t* far, int64_t n_far, int64_t place) {
     const int64_t born_before = newborn_.k;
     if (rows_.has_coordinates() && SiteTree::pays(born_before, rows_.d))
       search_forest(far, n_far);
     else if (born_before > 0)
       rank(far, n_far);
-    for (int64_t i = 0; i < n_far; ++i) visit(far[i], born_before, place + i);
+    int64_t n_visited = 0;
+    while (n_visited < n_far && (n_visited < LEAST_AT_ONCE || newborn_.k <= born_before + MOST_BIRTHS)) {
+      visit(far[n_visited], born_before, place + n_visited);
+      ++n_visited;
+    }
+    return n_visited;
   }
+  int64_t n_born() const { return newborn_.k; }
   Opened opened{{}, 0};
 
  private:
   void rank(const int64_t* far, int64_t n_far) {
     const int64_t n_sites = newborn_.k;
-    const bool worth_threads = n_far * n_sites * rows_.d >= WORTH_THREADS;
+    const bool worth_threads = n_far * (n_sites * rows_.d + DIFFERENCES_PER_ROW) >= WORTH_THREADS;
     Blocks(n_blocks(n_far, TILE)).run(worth_threads ? n_threads_ : 1, [&](Worker& worker) {
       Scratch scratch;
       int32_t nearest[TILE];
@@ -108,8 +118,12 @@ class Births {
 Opened open_clusters(const Rows& rows, const int64_t* far, int64_t n_far, int32_t first_label, double lam, int64_t room,
                      int n_threads, int32_t* label, double* sq_dist) {
   Births births(rows, first_label, lam, room, n_threads, label, sq_dist);
-  for (int64_t begin = 0; begin < n_far; begin += FAR_BLOCK)
-    births.open(far + begin, std::min(FAR_BLOCK, n_far - begin), begin);
+  int64_t at_once = LEAST_AT_ONCE;
+  for (int64_t begin = 0; begin < n_far;) {
+    const int64_t born_before = births.n_born();
+    begin += births.open(far + begin, std::min(at_once, n_far - begin), begin);
+    at_once = births.n_born() > born_before ? LEAST_AT_ONCE : std::min(2 * at_once, MOST_AT_ONCE);
+  }
   return std::move(births.opened);
 }
 
