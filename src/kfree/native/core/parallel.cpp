@@ -34,8 +34,8 @@ bool (*interrupt_requested)() = nullptr;
 
 int64_t Worker::next() {
   if (!go_on()) return -1;
-  const int64_t block = blocks_.next_.fetch_add(1);
-  return block < blocks_.n_ ? block : -1;
+  if (blocks_.n_taken_.fetch_add(1) >= blocks_.n_) return -1;
+  return is_caller_ ? blocks_.n_from_front_++ : blocks_.n_ - 1 - blocks_.n_from_back_.fetch_add(1);
 }
 
 bool Worker::go_on() {

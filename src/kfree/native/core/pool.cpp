@@ -11,8 +11,9 @@ namespace kfree {
 namespace {
 
 constexpr std::chrono::milliseconds POLL_EVERY{50};
-// How long a thread watches before it sleeps. To wake all threads takes as long as a short pass.
-constexpr std::chrono::microseconds WATCH{20};
+// How long a thread watches before it sleeps: as long as a search takes between two short passes. To wake all threads
+// takes as long as such a pass, and one that wakes may have to wait for the caller's processor.
+constexpr std::chrono::microseconds WATCH{200};
 
 // Returns as soon as `happened()`, or after WATCH.
 template <class Happened>
