@@ -76,7 +76,8 @@ def path_of(engine, metric):
 
 def outcome(state, engine):
     engine.is_publishing = True
-    labels, nearest = engine.labels(state.assignment), engine.nearest_labels(state.sites)
+    numbers = np.arange(len(state.sites.uids), dtype=np.int32)[::-1].copy()
+    labels, nearest = engine.labels(state.assignment), engine.nearest_labels(state.sites, numbers)
     engine.is_publishing = False
     return [labels, nearest, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
 

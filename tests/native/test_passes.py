@@ -116,9 +116,10 @@ def test_nearest(case):
 
 def test_nearest_labels(case):
     expected, found = np.empty(N_ROWS, np.int32), np.empty(N_ROWS, np.int32)
-    reference.nearest_labels(case.twin, case.centres, 1, expected)
+    numbers = np.arange(N_SITES, dtype=np.int32)[::-1].copy()
+    reference.nearest_labels(case.twin, case.centres, numbers, 1, expected)
     for rows, n_threads in runs(case):
-        _core.nearest_labels(rows, case.centres, n_threads, found)
+        _core.nearest_labels(rows, case.centres, numbers, n_threads, found)
         np.testing.assert_array_equal(found, expected)
 
 

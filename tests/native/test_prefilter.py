@@ -27,7 +27,7 @@ def labels_alone(passes, X, sites, isa, n_threads=1):
     anchor = X[0].astype(float)
     shift = (X - anchor).mean(axis=0)
     rows, label = passes.dense_rows(X, anchor, shift, False, None, isa), np.empty(len(X), np.int32)
-    passes.nearest_labels(rows, (sites - anchor) - shift, n_threads, label)
+    passes.nearest_labels(rows, (sites - anchor) - shift, np.arange(len(sites), dtype=np.int32), n_threads, label)
     return label
 
 

@@ -72,7 +72,7 @@ def test_nearest_labels(X, rng):
 
     def call(passes, rows):
         label = np.empty(len(X), np.int32)
-        passes.nearest_labels(rows, centres, 2, label)
+        passes.nearest_labels(rows, centres, np.arange(k, dtype=np.int32), 2, label)
         return [label]
 
     same(*of_both(X, call))

@@ -241,8 +241,8 @@ class Engine(Protocol):
     def labels(self, assignment: Assignment) -> Array:
         """The labels, one per row, for publishing."""
 
-    def nearest_labels(self, sites: Sites) -> Array:
-        """The labels of ``nearest(sites)`` alone, for publishing."""
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Array:
+        """The labels of ``nearest(sites)`` alone, for publishing; ``numbers`` (k,) are those of the sites."""
 
     def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         """The squared distance of each row to its centre, for publishing."""

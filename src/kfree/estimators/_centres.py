@@ -79,7 +79,8 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return lazy_labels(self, X, allow_new)
         require(out is None, "out", out, "None unless X is from open_rows")
         engine, centres = self._fitted_engine(X, None)
-        return placed_like(self._or_new(self._rank_.take(engine.nearest_labels(Sites.of(centres))), X, allow_new), X)
+        labels = engine.nearest_labels(Sites.of(centres), self._rank_)
+        return placed_like(self._or_new(labels, X, allow_new), X)
 
     def transform(self, X):
         """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).

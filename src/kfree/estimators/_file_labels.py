@@ -80,7 +80,7 @@ def _labels(model, rows, begin, end, allow_new):
     limits = model._limits(FALSE_ALARMS) if allow_new else None
     for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows)), depth=1):
         engine, seen = model._engine_in(frame, centres, chunk.X, None)
-        labels = model._rank_[engine.nearest_labels(Sites.of(seen))]
+        labels = engine.nearest_labels(Sites.of(seen), model._rank_)
         if limits is not None:
             parts = model._distances_in(frame, centres, model._order_, chunk.X)
             labels = np.where(outlier_scores_of(parts, limits) > 1, np.int32(-1), labels)

@@ -113,8 +113,8 @@ class ChunkedEngine(ABC):
     def labels(self, assignment: Assignment) -> Array:
         return _concatenated([part.labels(one) for part, one in self._with(assignment)])
 
-    def nearest_labels(self, sites: Sites) -> Array:
-        return self.labels(self.nearest(sites).assignment)
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Array:
+        return numbers.take(self.labels(self.nearest(sites).assignment))
 
     def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
         return _concatenated([part.sq_dists(one, centres) for part, one in self._with(assignment)])

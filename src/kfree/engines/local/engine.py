@@ -80,8 +80,8 @@ class LocalEngine(RowEngine):
         """Squared distances of some rows to the centres that ``labels`` name; no search asks, so they do not count."""
         return copy(self._part).distances_to_own(rows, labels, centres)
 
-    def nearest_labels(self, sites: Sites) -> Labels:
-        return self._part.nearest_labels(sites)
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
+        return self._part.nearest_labels(sites, numbers)
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         return self._part.best_candidate(candidates, sq_dist)

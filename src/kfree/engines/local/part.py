@@ -82,9 +82,9 @@ class LocalPart(InMemoryPart):
         self.n_distances += self.passes.nearest(self._rows, centres, uids, lam, self.n_threads, self._bounds, *out)
         return labels, sq_dist, self._partial(sums), is_far
 
-    def nearest_labels(self, sites: Sites) -> Labels:
-        labels = np.empty(self.n_rows, dtype=np.int32)
-        self.n_distances += self.passes.nearest_labels(self._rows, _contiguous(sites.centres), self.n_threads, labels)
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
+        centres, labels = _contiguous(sites.centres), np.empty(self.n_rows, dtype=np.int32)
+        self.n_distances += self.passes.nearest_labels(self._rows, centres, numbers, self.n_threads, labels)
         return labels
 
     def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:

@@ -39,11 +39,15 @@ void bind_assign(nb::module_& m) {
      "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert(),
      "far"_a.noconvert().none());
 
-  m.def("nearest_labels", [](const HeldRows& r, Matrix<const double> centres, int n_threads, Vector<int32_t> label) {
+  m.def("nearest_labels", [](const HeldRows& r, Matrix<const double> centres, Vector<const int32_t> numbers,
+                             int n_threads, Vector<int32_t> label) {
     require_columns(r, centres);
+    require_shape(numbers, "numbers", {static_cast<int64_t>(centres.shape(0))});
     require_shape(label, "label", {r.rows->n});
-    return unlocked([&] { return nearest_labels(*r.rows, sites_of(centres, n_threads), n_threads, label.data()); });
-  }, "rows"_a, "centres"_a.noconvert(), "n_threads"_a, "label"_a.noconvert());
+    return unlocked([&] {
+      return nearest_labels(*r.rows, sites_of(centres, n_threads), numbers.data(), n_threads, label.data());
+    });
+  }, "rows"_a, "centres"_a.noconvert(), "numbers"_a.noconvert(), "n_threads"_a, "label"_a.noconvert());
 
   m.def("accumulate", [](const HeldRows& r, Vector<const int32_t> label, Vector<const double> sq_dist, int n_threads,
                          Array n, Array sum, Array sse) {

@@ -77,15 +77,18 @@ class PieceLabels {
 
 }  // namespace
 
-int64_t nearest_labels(const Rows& rows, const Sites& sites, int n_threads, int32_t* label) {
+int64_t nearest_labels(const Rows& rows, const Sites& sites, const int32_t* number, int n_threads, int32_t* label) {
   std::atomic<int64_t> n_distances = 0;
   std::unique_ptr<const QuantizedSites> quantized;
   if (rows.d >= Bounds::PREFILTERED_COLUMNS && sites.k > 1) quantized = rows.quantized(sites, nullptr, n_threads);
   TreeOnDemand tree(rows, sites);
   Blocks(n_blocks(rows.n, PIECE)).run(n_threads, [&](Worker& worker) {
     PieceLabels labels(rows, sites, quantized.get(), tree, worker, label);
-    for (int64_t piece; (piece = worker.next()) >= 0;)
-      if (!labels.find(piece * PIECE, std::min(rows.n, (piece + 1) * PIECE))) return;
+    for (int64_t piece; (piece = worker.next()) >= 0;) {
+      const int64_t begin = piece * PIECE, end = std::min(rows.n, begin + PIECE);
+      if (!labels.find(begin, end)) return;
+      for (int64_t row = begin; row < end; ++row) label[row] = number[label[row]];
+    }
     n_distances += labels.n_distances();
   });
   return n_distances;

@@ -23,8 +23,9 @@ static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
 int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
                 int32_t* label, double* sq_dist, StatsOut stats, bool* far);
 
-// out label (n,): that of the nearest site, first-born on ties. Returns the number of distances that were computed.
-int64_t nearest_labels(const Rows& rows, const Sites& sites, int n_threads, int32_t* label);
+// in number (sites.k,); out label (n,): the number of the nearest site, first-born on ties
+// Returns the number of distances that were computed.
+int64_t nearest_labels(const Rows& rows, const Sites& sites, const int32_t* number, int n_threads, int32_t* label);
 
 // in label, sq_dist (n,); out stats
 void accumulate(const Rows& rows, const int32_t* label, const double* sq_dist, int n_threads, StatsOut stats);
