@@ -54,7 +54,10 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
 
 
 def nearest_labels(rows, centres, numbers, n_threads, label):
-    """out label (n,): the number (k,) of the nearest of the centres (k, d). Returns the number of distances computed."""
+    """out label (n,): the number, of ``numbers`` (k,), of the nearest of the centres (k, d).
+
+    Returns the number of distances computed.
+    """
     for block in rows.blocks():
         label[block] = numbers[sq_dists(rows.z(block), centres).argmin(axis=1)]
     return rows.shape[0] * len(centres)
