@@ -48,6 +48,30 @@ MISTAKES = {
         "lam_",
         ("native/test_site_tree.py", "births"),
     ),
+    "a row left out where a block of far rows ends early": (
+        "assign/births.cpp",
+        "    return n_visited;",
+        "    return std::min(n_visited + 1, n_far);",
+        ("native/test_births.py", "bursts"),
+    ),
+    "the last of two equal sites, among few": (
+        "rows/dense_loops.hpp",
+        "sum < best[p] ?",
+        "sum <= best[p] ?",
+        ("native/test_narrow.py", "few_columns and ties"),
+    ),
+    "half a panel ranked where it holds more sites": (
+        "assign/rank.cpp",
+        "2 * (n_sites - p * PANEL) <= PANEL)",
+        "2 * (n_sites - p * PANEL) <= PANEL + 2)",
+        ("native/test_narrow.py", "few_columns"),
+    ),
+    "labels that keep the numbers of the search": (
+        "assign/nearest_labels.cpp",
+        "label[row] = number[label[row]];",
+        "label[row] = label[row];",
+        ("native/test_passes.py", "nearest_labels"),
+    ),
     "rows that join what was born after them": (
         "rows/site_tree.hpp",
         "if (j == own || j >= n_sites ||",

@@ -20,9 +20,9 @@ def assigned(module, X, centres, isa):
     return found
 
 
-# Below and above a panel, a tile, and the number of sites up to which rows are in lanes; whole numbers give ties.
+# Below and above half a panel, a panel, a tile, and the most sites for which rows are in lanes; whole numbers tie.
 @pytest.mark.parametrize("values", ["random", "ties"])
-@pytest.mark.parametrize("k", [2, 16, 17, 100, 128, 129])
+@pytest.mark.parametrize("k", [2, 8, 9, 16, 17, 24, 25, 100, 128, 129])
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
 @pytest.mark.parametrize("isa", _core.instruction_sets())
 def test_few_columns_as_by_the_reference(isa, d, k, values, rng):
