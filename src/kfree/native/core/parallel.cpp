@@ -34,8 +34,10 @@ bool (*interrupt_requested)() = nullptr;
 
 int64_t Worker::next() {
   if (!go_on()) return -1;
-  if (blocks_.n_taken_.fetch_add(1) >= blocks_.n_) return -1;
-  return is_caller_ ? blocks_.n_from_front_++ : blocks_.n_ - 1 - blocks_.n_from_back_.fetch_add(1);
+  const int64_t n_taken = blocks_.n_taken_.fetch_add(1);
+  if (n_taken >= blocks_.n_) return -1;
+  if (blocks_.n_helpers_ != 1) return n_taken;
+  return is_caller_ ? blocks_.n_from_front_++ : blocks_.n_ - 1 - blocks_.n_from_back_++;
 }
 
 bool Worker::go_on() {
@@ -72,11 +74,11 @@ void Blocks::guarded(const std::function<void(Worker&)>& work, bool is_caller) {
 void Blocks::run(int n_threads, const std::function<void(Worker&)>& work) {
   const bool measured = measuring.load(std::memory_order_relaxed);
   const int64_t begin_ns = measured ? thread_ns() : 0;
-  const int n_helpers = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
+  n_helpers_ = static_cast<int>(std::min<int64_t>(std::max(n_threads, 1), n_)) - 1;
   Task task([this, &work] { guarded(work, false); });
-  if (n_helpers > 0) Pool::get().start(task, n_helpers);
+  if (n_helpers_ > 0) Pool::get().start(task, n_helpers_);
   guarded(work, true);
-  if (n_helpers > 0) Pool::get().finish(task, [this] { poll(); });
+  if (n_helpers_ > 0) Pool::get().finish(task, [this] { poll(); });
   if (measured) parallel_ns += thread_ns() - begin_ns;
   rethrow();
 }

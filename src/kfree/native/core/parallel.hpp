@@ -1,5 +1,5 @@
-// Work for all threads: numbered blocks, and Ctrl-C noticed on the way. The calling thread takes them from the front, the
-// others from the back: of two threads, each then has most blocks of the last pass in its cache.
+// Work for all threads: numbered blocks handed out in order, Ctrl-C noticed on the way. Of two threads, the calling one
+// takes them from the front and the other from the back: each then has most of its blocks of the last pass in its cache.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -50,8 +50,9 @@ class Blocks {
   void stop();
 
   const int64_t n_;
-  std::atomic<int64_t> n_taken_{0}, n_from_back_{0};
-  int64_t n_from_front_ = 0;
+  int n_helpers_ = 0;
+  std::atomic<int64_t> n_taken_{0};
+  int64_t n_from_front_ = 0, n_from_back_ = 0;  // of two threads, each has its own
   std::atomic<bool> stopped_{false};
   bool interrupted_ = false;
   std::exception_ptr error_;
