@@ -115,7 +115,7 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
           rank_some(z + r * d, d, panels + p * d * PANEL, half_norm + p * PANEL, lowered,
                     lane_number + static_cast<int32_t>(p * PANEL), leaders + r);
         };
-        // The last panel may hold less than half as many sites as it could.
+        // The last panel may hold no more than half as many sites as it could.
         if (VECTORS > 1 && 2 * (n_sites - p * PANEL) <= PANEL)
           ranked(rank_panel<(VECTORS + 1) / 2>);
         else

@@ -71,14 +71,14 @@ class DenseRows final : public Rows {
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* lower, Known known) const override {
-    if (0 < d && d <= NARROW_COLUMNS && n_sites <= PANEL)
+    if (is_narrow(n_sites) && n_sites <= PANEL)
       return nearest_of_few(rows, n_rows, sites, n_sites, label, sq_dist, lower);
     // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     Scored scored;
     if (n_ranked > 1)
-      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_panels, n_ranked, sites.max_norm()},
+      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_ranked, sites.max_norm()},
                  scratch, scored);
     bool decided[TILE];
     for (int i = 0; i < n_rows; ++i) {
@@ -128,7 +128,7 @@ class DenseRows final : public Rows {
     Scored scored;
     const auto n_some = static_cast<int64_t>(some.id.size());
     score_tile(rows, n_rows,
-               {some.panels32.data(), some.half_norm32.data(), some.n_panels(), n_some, sites.max_norm()}, scratch, scored);
+               {some.panels32.data(), some.half_norm32.data(), n_some, sites.max_norm()}, scratch, scored);
     for (int i = 0; i < n_rows; ++i) lower[i] = scored.lower_but(label[i], i, some, d);
   }
 
@@ -150,7 +150,7 @@ class DenseRows final : public Rows {
   // Sites to rank.
   struct Ranked {
     const float *panels, *half_norm;
-    int64_t n_panels, n_sites;
+    int64_t n_sites;
     double max_norm;
   };
 
@@ -176,9 +176,7 @@ class DenseRows final : public Rows {
     void set(int64_t row, double weight, double* sum) const { loops::set_row(at, rows.d, row, weight, sum); }
     void add(int64_t row, double weight, double* sum) const { loops::add_row(at, rows.d, row, weight, sum); }
     void prefetch(int64_t row) const {
-      constexpr int64_t LINE = 64 / sizeof(T);
-      for (int64_t t = 0; t < rows.d && rows.column_stride_ == 1; t += LINE)
-        __builtin_prefetch(rows.X_ + row * rows.row_stride_ + t);
+      if (rows.column_stride_ == 1) prefetch_values(rows.X_ + row * rows.row_stride_, rows.d);
     }
   };
 

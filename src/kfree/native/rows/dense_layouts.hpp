@@ -7,6 +7,16 @@
 
 namespace kfree {
 
+// Values in a line of a cache.
+template <class T>
+constexpr int64_t LINE = 64 / sizeof(T);
+
+// Asks for d values that will be read soon.
+template <class T>
+void prefetch_values(const T* x, int64_t d) {
+  for (int64_t t = 0; t < d; t += LINE<T>) __builtin_prefetch(x + t);
+}
+
 template <class T>
 struct Contiguous {
   const T* X;
@@ -21,8 +31,7 @@ struct Contiguous {
   }
   // A short row; processors notice by themselves that long ones are read.
   void prefetch(int64_t row, int64_t d) const {
-    constexpr int64_t LINE = 64 / sizeof(T), SHORT = 2 * LINE;
-    for (int64_t t = 0; t < d && d <= SHORT; t += LINE) __builtin_prefetch(X + row * row_stride + t);
+    if (d <= 2 * LINE<T>) prefetch_values(X + row * row_stride, d);
   }
 };
 
