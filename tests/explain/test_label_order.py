@@ -74,6 +74,7 @@ def test_sizes_are_weights(X):
 
 def test_the_rule_on_ties_and_rows_without_weight():
     labels = np.array([2, 0, 1, 1, 0, 2])
+    assert published_order("size", labels, np.array([1.0, 3.0, 2.0])).tolist() == [1, 2, 0]
     assert published_order("size", labels, np.array([2.0, 2.0, 2.0])).tolist() == [2, 0, 1]
     assert published_order("size", labels, np.array([2.0, 2.0, 1.0]), np.array([0, 0, 1, 1, 1, 1])).tolist() == [
         1,

@@ -45,8 +45,20 @@ MISTAKES = {
     ),
     "the smallest cluster comes first": (
         "estimators/_order.py",
-        "> 1), -share))",
-        "> 1), share))",
+        "tied)), -share))",
+        "tied)), share))",
+        ["explain/test_label_order.py", "rule"],
+    ),
+    "the smallest cluster comes first where no two are equal": (
+        "estimators/_order.py",
+        "order = np.argsort(-share",
+        "order = np.argsort(share",
+        ["explain/test_label_order.py", "rule"],
+    ),
+    "equal clusters stay in the order of the search": (
+        "estimators/_order.py",
+        "    if not len(tied):",
+        "    if True:",
         ["explain/test_label_order.py", "rule"],
     ),
     "a cluster is compared with all rows, its own included": (

@@ -78,7 +78,6 @@ class NumpyArrays:
     """Arrays of this process."""
 
     rows_at_once = 1 << 17
-    flatnonzero = staticmethod(np.flatnonzero)
 
     def of(self, array: NDArray[Any]) -> NDArray[Any]:
         return array
@@ -94,6 +93,9 @@ class NumpyArrays:
 
     def full(self, size: int, value: float, dtype: DTypeLike) -> Array:
         return np.full(size, value, dtype)
+
+    def flatnonzero(self, mask: Array) -> Array:
+        return mask.nonzero()[0]
 
     def argsort(self, values: Array) -> Array:
         return np.argsort(values, kind="stable")

@@ -16,8 +16,12 @@ def published_order(rule, labels, weight, row_weight=None):
         return np.arange(len(weight))
     # Sums of equal weights may differ by rounding.
     share = np.round(weight / weight.max(), 12)
-    _, place, n_equal = np.unique(share, return_inverse=True, return_counts=True)
-    return np.lexsort((_first_rows(labels, row_weight, n_equal[place] > 1), -share))
+    order = np.argsort(-share, kind="stable")
+    share_of_next = share[order[1:]]
+    tied = share_of_next[share[order[:-1]] == share_of_next]
+    if not len(tied):
+        return order
+    return np.lexsort((_first_rows(labels, row_weight, np.isin(share, tied)), -share))
 
 
 def _first_rows(labels, row_weight, wanted):

@@ -27,7 +27,7 @@ class DPMeansObjective:
 
     def cost(self, stats: Stats) -> float:
         """J of rows about the sites of ``stats``; the sum is exact, so its order does not matter."""
-        return math.fsum(stats.sse) + self.lam * len(stats.n)
+        return math.fsum(stats.sse.tolist()) + self.lam * len(stats.n)  # numbers of a list are read faster
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """The best centres for the clusters: their means. A cluster without weight keeps its previous one."""
@@ -117,9 +117,10 @@ class CosineObjective(DPMeansObjective):
 def _divided(sums: Floats, sizes: Floats, previous: Floats) -> Floats:
     """Sums (k, d) over sizes (k,); ``previous`` where a size is not positive."""
     sized = sizes > 0
+    if sized.all():
+        return sums / sizes[:, None]
     centres: Floats = sums / np.where(sized, sizes, 1.0)[:, None]
-    if not sized.all():
-        centres[~sized] = previous[~sized]
+    centres[~sized] = previous[~sized]
     return centres
 
 

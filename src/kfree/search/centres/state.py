@@ -74,11 +74,11 @@ class State:
         """Whether ``later`` holds the same rows in the same clusters, apart from removed clusters of no weight."""
         alive = self.stats.n > 0
         # The same rows weigh the same, to the last bit. While rows move, fingerprints need not be computed.
-        if not np.array_equal(self.stats.n[alive], later.stats.n):
-            return False
-        if not np.array_equal(self.sites.uids[alive], later.sites.uids):
-            return False
-        return np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)
+        return (
+            self.stats.n[alive].tobytes() == later.stats.n.tobytes()
+            and np.array_equal(self.sites.uids[alive], later.sites.uids)
+            and np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)
+        )
 
 
 def one_cluster(engine: Engine, objective: Objective) -> Sites:
