@@ -141,6 +141,17 @@ def test_a_tie_with_a_site_that_has_just_moved_goes_to_the_first_born():
     assert model.joined_ids_.tolist() == [*range(120), *np.repeat(np.arange(0, 120, 2), 2)]
 
 
+def test_a_row_goes_to_a_site_that_is_nearer_than_one_that_has_just_moved_away():
+    """So many columns that sites are ranked ahead, not searched in trees."""
+    pairs = 1000.0 * np.arange(60)[:, None]
+    births = pairs + np.array([0.0, 30.0])
+    visits = pairs + np.array([-18.0, 14.0])  # the first moves 0 to −9, which is farther from 14 than 30 is
+    X = np.zeros((240, 9))
+    X[:, 0] = np.concatenate([births.ravel(), visits.ravel()])
+    model = OnlineDPMeans(400.0, split=False).partial_fit(X)
+    assert model.joined_ids_.tolist() == [*range(120), *range(120)]
+
+
 @pytest.mark.parametrize("as_rows", [np.asfortranarray, sp.csr_array, sp.csc_array, np.ndarray.tolist], ids=str)
 def test_containers_give_the_same_bits(as_rows, rng):
     X, _ = blobs(rng)

@@ -120,6 +120,24 @@ MISTAKES = {
         "if (sites_.k <= 2) return keep_only_site(begin, end);",
         ("native/test_bounds.py", "in_one_place or moves_out_of_sight"),
     ),
+    "a squared distance taken for a bound": (
+        "assign/nearest.cpp",
+        "lower[i] = exact::safe_dist(lower[i], rows_.d);",
+        "lower[i] *= 1.0;",
+        ("native/test_bounds.py", HISTORY),
+    ),
+    "a squared distance taken for a bound, ahead of a stream": (
+        "stream/lookahead.cpp",
+        "exact::safe_dist(second_[place], sites.d)",
+        "second_[place]",
+        ("estimators/test_online.py", "moved_away"),
+    ),
+    "the first found of two that are second nearest": (
+        "moves/second_nearest.cpp",
+        "return !(lower * lower > (1.0 + 1e-9) * sq_dist);",
+        "return lower < 0.0;",
+        ("native/test_passes.py", "second_nearest"),
+    ),
     "all the way to the fast sites, not half": (
         "assign/bounds.hpp",
         "return 0.5 * ROUNDED_DOWN",

@@ -210,6 +210,22 @@ def test_passes_for_moves(case):
             case.same(a, b)
 
 
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("isa", INSTRUCTION_SETS)
+def test_the_oldest_of_several_second_nearest_sites(kind, isa, rng):
+    """Corners of a cube: many sites are as near, and young ones take the places of those that are left out."""
+    X, sites = (rng.integers(0, 2, size=(size, 6)).astype(float) for size in (300, N_SITES))
+    zero, everyone = np.zeros(6), np.arange(len(X))
+    rows = csr64(_core, X, None, False, isa) if kind == "csr" else _core.dense_rows(X, zero, zero, False, None, isa)
+    expected = ((X[:, None] - sites) ** 2).sum(axis=2)
+    own = expected.argmin(axis=1).astype(np.int32)
+    expected[everyone, own] = np.inf
+    second, sq_dist = np.empty(len(X), np.int32), np.empty(len(X))
+    _core.second_nearest(rows, everyone, own, sites, 2, second, sq_dist)
+    np.testing.assert_array_equal(second, expected.argmin(axis=1))
+    np.testing.assert_array_equal(sq_dist, expected.min(axis=1))
+
+
 def rounds_of_exchange(passes, X, start, joining, n_threads):
     """Labels after each of four rounds between two clusters; after the first, rows of another part join the first."""
     rows = passes.dense_rows(X, np.zeros(1), np.zeros(1), False, None, "baseline")

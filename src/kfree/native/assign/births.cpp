@@ -51,11 +51,11 @@ class Births {
     Blocks(n_blocks(n_far, TILE)).run(worth_threads ? n_threads_ : 1, [&](Worker& worker) {
       Scratch scratch;
       int32_t nearest[TILE];
-      double near[TILE], lower[TILE];
+      double near[TILE], second[TILE];
       for (int64_t b; (b = worker.next()) >= 0;) {
         const int64_t* tile = far + b * TILE;
         const int m = static_cast<int>(std::min<int64_t>(TILE, n_far - b * TILE));
-        rows_.nearest({tile, 0}, m, newborn_, n_sites, scratch, nearest, near, lower);
+        rows_.nearest({tile, 0}, m, newborn_, n_sites, scratch, nearest, near, second);
         for (int i = 0; i < m; ++i)
           if (near[i] < sq_dist_[tile[i]]) join(tile[i], nearest[i], near[i]);
       }
@@ -146,12 +146,12 @@ void join_newborn(const Rows& rows, const int64_t* order, const Sites& newborn, 
     });
   for_tiles(born_at[0] + 1, rows.n, n_threads, [&](Scratch& scratch, int64_t begin, int64_t end) {
     int32_t nearest[TILE];
-    double near[TILE], lower[TILE];
+    double near[TILE], second[TILE];
     const RowSet tile = {order ? order + begin : nullptr, begin};
     const int m = static_cast<int>(end - begin);
     // Born before the tile: for all of it. Born within it: for the rows after.
     const int64_t older = std::lower_bound(born_at, born_end, begin) - born_at;
-    rows.nearest(tile, m, newborn, older, scratch, nearest, near, lower);
+    rows.nearest(tile, m, newborn, older, scratch, nearest, near, second);
     for (int i = 0; i < m; ++i) {
       for (int64_t j = older; j < newborn.k && born_at[j] < begin + i; ++j) {
         const double gap = rows.sq_dist(tile[i], newborn, static_cast<int32_t>(j));

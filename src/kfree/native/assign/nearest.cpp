@@ -183,6 +183,7 @@ class PieceAssignment {
     if (const SiteTree* tree = tree_.get()) return search_tree(*tree, rows, n_rows);
     label_tile(rows, n_rows, [&](int32_t* label, double* sq_dist, double* lower, Known known) {
       rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower, known);
+      for (int i = 0; i < n_rows; ++i) lower[i] = exact::safe_dist(lower[i], rows_.d);
     });
   }
 

@@ -50,8 +50,8 @@ class PieceLabels {
   void rank_among_all(const int64_t* rows, int n_rows) {
     if (const SiteTree* tree = tree_.get()) return search_tree(*tree, rows, n_rows);
     int32_t label[TILE];
-    double sq_dist[TILE], lower[TILE];
-    rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, lower);
+    double sq_dist[TILE], second[TILE];
+    rows_.nearest({rows, 0}, n_rows, sites_, sites_.k, scratch_, label, sq_dist, second);
     n_distances_ += n_rows * sites_.k;
     for (int i = 0; i < n_rows; ++i) label_[rows[i]] = label[i];
   }

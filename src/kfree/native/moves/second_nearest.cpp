@@ -72,20 +72,25 @@ class SecondNearestSearch {
     std::sort(own_.begin(), own_.end());
     own_.erase(std::unique(own_.begin(), own_.end()), own_.end());
     const Sites& others = others_.without(own_);
-    double lower[TILE];
+    double next[TILE];
     std::fill_n(sq_dist, n_rows, std::numeric_limits<double>::infinity());
     std::fill_n(second, n_rows, std::numeric_limits<int32_t>::max());
-    if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, second, sq_dist, lower);
+    if (others.k > 0) rows_.nearest({row, 0}, n_rows, others, others.k, scratch_, second, sq_dist, next);
     for (int i = 0; i < n_rows; ++i) {
       if (others.k > 0) second[i] = others_.number(second[i]);
       // Places are not ordered by age: if another site may be as near, all are compared again.
-      if (others.k > 1 && !(lower[i] * lower[i] > (1.0 + 1e-9) * sq_dist[i])) scan(row[i], own[i], second[i], sq_dist[i]);
+      if (others.k > 1 && may_be_as_near(next[i], sq_dist[i])) scan(row[i], own[i], second[i], sq_dist[i]);
       for (const int32_t j : own_)
         if (j != own[i]) consider(j, rows_.sq_dist(row[i], sites_, j), second[i], sq_dist[i]);
     }
   }
 
  private:
+  bool may_be_as_near(double next, double sq_dist) const {
+    const double lower = exact::safe_dist(next, rows_.d);
+    return !(lower * lower > (1.0 + 1e-9) * sq_dist);
+  }
+
   void scan(int64_t row, int32_t own, int32_t& second, double& least) {
     double panel[PANEL];
     rows_.focus(row, scratch_);

@@ -70,9 +70,9 @@ class DenseRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist, double* lower, Known known) const override {
+               double* sq_dist, double* second, Known known) const override {
     if (is_narrow(n_sites) && n_sites <= PANEL)
-      return nearest_of_few(rows, n_rows, sites, n_sites, label, sq_dist, lower);
+      return nearest_of_few(rows, n_rows, sites, n_sites, label, sq_dist, second);
     // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
@@ -88,18 +88,16 @@ class DenseRows final : public Rows {
     if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
     bool all_scored = false;
     for (int i = 0; i < n_rows; ++i) {
-      double second = std::numeric_limits<double>::infinity();
-      if (n_ranked > 1) second = scored.second_sq_dist(i);
-      if (n_ranked == 0) sq_dist[i] = second;
+      second[i] = n_ranked > 1 ? scored.second_sq_dist(i) : std::numeric_limits<double>::infinity();
+      if (n_ranked == 0) sq_dist[i] = second[i];
       if (n_ranked > 1 && !decided[i]) {
         if (!all_scored) score_all(rows, n_rows, sites, n_panels, n_ranked, scratch);
         all_scored = true;
         const auto score = [&](int64_t j) { return scratch.scores[(j / PANEL * TILE + i) * PANEL + j % PANEL]; };
         const auto sq_dist_to = [&](int64_t j) { return Rows::sq_dist(rows[i], sites, static_cast<int32_t>(j)); };
-        scored.decide(i, sites, n_ranked, rank_error_, score, sq_dist_to, label[i], sq_dist[i], second);
+        scored.decide(i, sites, n_ranked, rank_error_, score, sq_dist_to, label[i], sq_dist[i], second[i]);
       }
-      if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second);
-      lower[i] = exact::safe_dist(second, d);
+      if (n_ranked < n_sites) improve(rows[i], sites, n_ranked, n_sites, scratch, label[i], sq_dist[i], second[i]);
     }
   }
 
@@ -155,16 +153,15 @@ class DenseRows final : public Rows {
   };
 
   void nearest_of_few(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, int32_t* label, double* sq_dist,
-                      double* lower) const {
+                      double* second) const {
     const auto find = [&](auto d) {
       with_coordinates(
-          [&](auto at) { loops::nearest_of_few(at, d, rows, n_rows, sites, n_sites, label, sq_dist, lower); });
+          [&](auto at) { loops::nearest_of_few(at, d, rows, n_rows, sites, n_sites, label, sq_dist, second); });
     };
     static_assert(NARROW_COLUMNS == 3, "one case for each number of columns");
     if (d == 1) find(std::integral_constant<int64_t, 1>());
     if (d == 2) find(std::integral_constant<int64_t, 2>());
     if (d == 3) find(std::integral_constant<int64_t, 3>());
-    for (int i = 0; i < n_rows; ++i) lower[i] = exact::safe_dist(lower[i], d);
   }
 
   // Rows for BlockFold. They are read in no order, so they are prefetched.

@@ -102,9 +102,9 @@ class Rows {
   // out sq_dist (PANEL,): squared distances of the focused row to the sites of panel p
   virtual void sq_dist_panel(const Scratch& scratch, const Sites& sites, int64_t p, double* sq_dist) const = 0;
   // out label, sq_dist (n_rows ≤ TILE,): the nearest of the first n_sites sites, first-born on ties
-  // out lower (n_rows,): no other of them is nearer than this distance
+  // out second (n_rows,): no other of them is nearer than the safe_dist of this
   virtual void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch,
-                       int32_t* label, double* sq_dist, double* lower, Known known = {}) const = 0;
+                       int32_t* label, double* sq_dist, double* second, Known known = {}) const = 0;
   // The quantised sites, or those of a subset, for these rows, made by n_threads threads; null if not possible.
   virtual std::unique_ptr<const QuantizedSites> quantized(const Sites&, const Subset*, int) const { return nullptr; }
   // Up to TILE rows as bytes, into scratch.quantized; only where `quantized` gives something

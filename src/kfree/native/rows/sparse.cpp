@@ -68,7 +68,7 @@ class CsrRows final : public Rows {
   }
 
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
-               double* sq_dist, double* lower, Known) const override {
+               double* sq_dist, double* second, Known) const override {
     Scored scored;
     // An incomplete panel is computed canonically: its youngest sites do not exist yet.
     const bool ranked = n_sites == sites.k && n_sites > 1;
@@ -78,16 +78,14 @@ class CsrRows final : public Rows {
         score(rows[i], sites.panels32.data(), sites.half_norm32.data(), sites.n_panels(), sites.max_norm(), error, i,
               scored);
       const bool decided = ranked && scored.decided(i, sites, error);
-      double second = std::numeric_limits<double>::infinity();
       label[i] = decided ? scored.index[i] : 0;
-      sq_dist[i] = second;
+      sq_dist[i] = second[i] = std::numeric_limits<double>::infinity();
       if (decided) {
         sq_dists({nullptr, rows[i]}, 1, sites, label + i, sq_dist + i);
-        second = scored.second_sq_dist(i);
+        second[i] = scored.second_sq_dist(i);
       } else {
-        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second);
+        improve(rows[i], sites, 0, n_sites, scratch, label[i], sq_dist[i], second[i]);
       }
-      lower[i] = exact::safe_dist(second, d);
     }
   }
 

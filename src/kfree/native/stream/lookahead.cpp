@@ -35,7 +35,7 @@ void Lookahead::open(const Rows& rows, int64_t first, int n_rows, const Sites& s
   ranked_ = !indexed_ && sites.k >= WORTH_RANKING;
   if (!ranked_) return;
   slot_.resize(sites.k, -1);
-  rows.nearest({nullptr, first}, n_rows, sites, sites.k, scratch_, label_, sq_dist_, lower_);
+  rows.nearest({nullptr, first}, n_rows, sites, sites.k, scratch_, label_, sq_dist_, second_);
 }
 
 void Lookahead::moved(int64_t j, const Sites& sites) {
@@ -70,9 +70,9 @@ Near Lookahead::nearest(int place, const double* z, const Sites& sites) const {
       if (gap < best.sq_dist || (gap == best.sq_dist && movers_[i] < best.site)) best = {movers_[i], gap};
     }
   }
-  // Of those that have not moved, none but the winner is nearer than `lower_`.
+  // Of those that have not moved, none but the winner is nearer than `lower`.
   const double up = 1.0 + 0x1p-51 * static_cast<double>(sites.d + 16);
-  const double lower = lower_[place];
+  const double lower = exact::safe_dist(second_[place], sites.d);
   const bool sure = !winner_moved || (lower > 0.0 && lower * lower > up * best.sq_dist);
   return sure ? best : nearest_of_all(z, sites);
 }

@@ -39,7 +39,7 @@ class Lookahead {
   bool ranked_ = false, indexed_ = false;
   SiteForest forest_;
   int32_t label_[ROWS];
-  double sq_dist_[ROWS], lower_[ROWS];
+  double sq_dist_[ROWS], second_[ROWS];
   // The sites that have moved: their numbers, where each site is among them (or −1), and panels of their centres.
   std::vector<int64_t> movers_;
   std::vector<int32_t> slot_;
