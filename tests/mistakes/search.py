@@ -11,7 +11,7 @@ MISTAKES = {
         "search/path/best_by_k.py",
         "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
         "near = np.arange(1)",
-        ["search/test_lambda_path.py", "near_clusters and anywhere"],
+        ["search/test_micro_clusters.py", "near_clusters and anywhere"],
     ),
     "partners that moved away are kept": (
         "search/path/partners.py",
@@ -149,7 +149,7 @@ MISTAKES = {
         "search/path/windows.py",
         "own = np.where(labels == end, self.weight[rows], 0.0)",
         "own = np.zeros(len(rows))",
-        ["search/test_lambda_path.py", "dips_are_those"],
+        ["search/test_density_dips.py", "dips_are_those"],
     ),
     "a clustering off the hull has a step": (
         "search/path/steps.py",
