@@ -93,8 +93,8 @@ MISTAKES = {
     ),
     "the search never notices that it has ended": (
         "search/centres/state.py",
-        "return np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)",
-        "return False",
+        "and np.array_equal(self.assignment.fingerprints[alive], later.assignment.fingerprints)",
+        "and False",
         ["estimators/test_dp_means.py", "serial_loop and grid"],
     ),
     "the last cluster is free": (
