@@ -51,8 +51,8 @@ MISTAKES = {
     ),
     "the smallest cluster comes first where no two are equal": (
         "estimators/_order.py",
-        "order = np.argsort(-share",
-        "order = np.argsort(share",
+        "np.argsort(-_shares",
+        "np.argsort(_shares",
         ["explain/test_label_order.py", "rule"],
     ),
     "equal clusters stay in the order of the search": (

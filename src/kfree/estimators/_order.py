@@ -12,11 +12,10 @@ def published_order(rule, labels, weight, row_weight=None):
 
     ``"size"`` is heaviest first and, among equals, in the order of their first rows that count.
     """
+    order = heaviest_first(rule, weight)
     if rule == "found":
-        return np.arange(len(weight))
-    # Sums of equal weights may differ by rounding.
-    share = np.round(weight / weight.max(), 12)
-    order = np.argsort(-share, kind="stable")
+        return order
+    share = _shares(weight)
     share_of_next = share[order[1:]]
     tied = share_of_next[share[order[:-1]] == share_of_next]
     if not len(tied):
@@ -39,8 +38,12 @@ def _first_rows(labels, row_weight, wanted):
 
 def heaviest_first(rule, weight):
     """The same where rows were streamed: equals stay in the order in which they were found."""
-    share = np.zeros(len(weight)) if rule == "found" else np.round(weight / weight.max(), 12)
-    return np.argsort(-share, kind="stable")
+    return np.arange(len(weight)) if rule == "found" else np.argsort(-_shares(weight), kind="stable")
+
+
+def _shares(weight):
+    """Weights of clusters as shares of the largest, rounded: sums of equal weights may differ in their last bits."""
+    return np.round(weight / weight.max(), 12)
 
 
 def ranks(order):
