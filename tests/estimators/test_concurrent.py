@@ -9,7 +9,8 @@ import scipy.sparse as sp
 
 from kfree import DPMeans, GraphDPMeans, KMeans, OnlineDPMeans
 from kfree.core import sparse
-from kfree.estimators import _graphs, _validation
+from kfree.validation import graphs
+from kfree.validation import rows as validation_of_rows
 from tests.fuzz.fuzz_cases import Case
 from tests.fuzz.fuzz_subjects import ESTIMATORS
 
@@ -52,12 +53,12 @@ def changed_after_the_check(monkeypatch, where, X):
 def test_other_arrays_given_to_a_matrix_during_a_fit(model, kind, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 4, size=(30, 3)).astype(float)
     expected, X = model.fit(sp.csr_array(rows)).labels_.copy(), kind(rows)
-    changed_after_the_check(monkeypatch, _validation, X)
+    changed_after_the_check(monkeypatch, validation_of_rows, X)
     assert np.array_equal(model.fit(X).labels_, expected)
 
 
 def test_other_arrays_given_to_a_graph_during_a_fit(monkeypatch):
     ring = sp.csr_array(np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1))
     expected = GraphDPMeans(-0.4).fit(ring).labels_
-    changed_after_the_check(monkeypatch, _graphs, ring)
+    changed_after_the_check(monkeypatch, graphs, ring)
     assert np.array_equal(GraphDPMeans(-0.4).fit(ring).labels_, expected)

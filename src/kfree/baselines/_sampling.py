@@ -8,8 +8,8 @@ from scipy.special import gammaln
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
 
 # Parameters are at most this, and at least its inverse. Beyond it, log Γ and ratios of two parameters are no numbers.
 LARGEST = 1e100

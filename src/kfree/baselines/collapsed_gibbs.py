@@ -8,10 +8,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.baselines._sampling import Sampler, draw_alpha
 from kfree.estimators._bayesian import GaussianData
-from kfree.estimators._validation import require
 from kfree.native.implementations import implementation
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import DirichletProcessMixture
+from kfree.validation.parameters import require
 
 
 class CollapsedGibbsDPMixture(Sampler):

@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.warning import warn
-from kfree.estimators._validation import is_number, require, require_count, validated_rows
 from kfree.estimators._warnings import warn_full
 from kfree.estimators.k_means import KMeans
+from kfree.validation.parameters import is_number, require, require_count
+from kfree.validation.rows import validated_rows
 
 # Critical values of A²* for a normal distribution of unknown mean and variance (D'Agostino & Stephens 1986, Table 4.7);
 # the last is that of Hamerly & Elkan.

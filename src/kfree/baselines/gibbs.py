@@ -16,8 +16,9 @@ from kfree.baselines._sampling import (
     require_prior_pair,
     require_variance,
 )
-from kfree.estimators._validation import require, validated_rows
 from kfree.native.implementations import implementation
+from kfree.validation.parameters import require
+from kfree.validation.rows import validated_rows
 
 
 class GibbsDPMixture(Sampler):

@@ -10,10 +10,10 @@ from sklearn.mixture import GaussianMixture
 
 from kfree.baselines._split_merge import SplitMergeMixture, plug_in_criteria
 from kfree.core.rules import QuadraticRule
-from kfree.estimators._validation import is_positive_number, require
 from kfree.estimators.k_means import KMeans
 from kfree.objectives.information import SphericalClusters
 from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
+from kfree.validation.parameters import is_positive_number, require
 
 # Iterations of k-means or EM after a split or merge.
 MOST_ITERATIONS = 300

@@ -8,12 +8,12 @@ import numpy as np
 from kfree.baselines._split_merge import SplitMergeMixture
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.estimators._bayesian import require_prior
-from kfree.estimators._validation import is_number, random_generator, require, require_choice
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.hard_labels import until_no_gain
 from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import SoftClustering, soft_stats
+from kfree.validation.parameters import is_number, random_generator, require, require_choice
 
 
 class VariationalMixture(SplitMergeMixture):

@@ -20,8 +20,6 @@ from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._order import heaviest_first, published_order, ranks
 from kfree.estimators._places import journal_of, lazy_labels, place_of
-from kfree.estimators._tensors import placed_like
-from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.centres.state import State
@@ -30,6 +28,8 @@ from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
 from kfree.search.summary.micro import Summary
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
 from kfree.search.summary.regions import Limits, Proposal, Search, searched_by_regions
+from kfree.validation.parameters import is_positive_number, random_generator, require
+from kfree.validation.tensors import placed_like
 
 # Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
 DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19

@@ -14,13 +14,14 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
-from kfree.estimators._counts import validated_binary, validated_counts
-from kfree.estimators._validation import is_positive_number, require, validated_rows, validated_weights
 from kfree.native.implementations import implementation
 from kfree.objectives.bernoulli import BernoulliModel
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.multinomial import MultinomialModel, log_orders
 from kfree.objectives.priors import DATA_PHI0, informed_by_data, over_box
+from kfree.validation.counts import validated_binary, validated_counts
+from kfree.validation.parameters import is_positive_number, require
+from kfree.validation.rows import validated_rows, validated_weights
 
 PRIORS = ["data", "uninformative"]
 # Above this size, or below its inverse, fourth powers overflow or underflow float64.

@@ -24,21 +24,13 @@ from kfree.estimators._explained import (
 from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._places import lazy_labels
-from kfree.estimators._tensors import in_memory, placed_like
-from kfree.estimators._validation import (
-    require,
-    require_choice,
-    require_count,
-    require_sound_centres,
-    require_threads,
-    validated_centres,
-    validated_rows,
-    validated_weights,
-)
 from kfree.explain.spread import fitted_spreads
 from kfree.files.rows import FileRows
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.validation.parameters import require, require_choice, require_count, require_threads
+from kfree.validation.rows import require_sound_centres, validated_centres, validated_rows, validated_weights
+from kfree.validation.tensors import in_memory, placed_like
 
 
 class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

@@ -5,13 +5,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.warning import warn
 from kfree.estimators._order import LABEL_ORDERS
-from kfree.estimators._validation import is_number, random_generator, require, require_choice, require_count, shown
 from kfree.estimators._watching import Watched
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.multilevel import grown, search
 from kfree.search.graph.target import nearest_to
+from kfree.validation.parameters import is_number, random_generator, require, require_choice, require_count, shown
 
 # The penalty of a graph without links.
 _ANY_PENALTY = -0.5

@@ -17,10 +17,10 @@ from kfree.engines.kernel.gram import blocks
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
 from kfree.estimators._order import published_order
-from kfree.estimators._validation import validated_rows
 from kfree.estimators.k_means import KMeans
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.spectral.affinity import Affinity
+from kfree.validation.rows import validated_rows
 
 # The distance of a row to a cluster is that to this nearest neighbour in it.
 _NEIGHBOUR = 5

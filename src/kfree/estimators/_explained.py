@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 from kfree import plot
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._margins import Margins
-from kfree.estimators._validation import require_choice, require_share
 from kfree.explain import View, summarize
 from kfree.explain.spread import FALSE_ALARMS, fitted_spreads, outlier_scores_of
 from kfree.explain.view import nearest_centres, nearest_other
 from kfree.saving import Savable
+from kfree.validation.parameters import require_choice, require_share
 
 
 def _draw_path(model, X, ax, **settings):

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.spaces import spanned
-from kfree.estimators._kernels import (
+from kfree.validation.kernels import (
     require_digits,
     require_kernel_settings,
     require_positive_semidefinite,

@@ -10,10 +10,10 @@ from kfree.engines.dask.open import open_dask_in, run_on_workers
 from kfree.engines.files.engine import open_stream_in
 from kfree.engines.files.source import Reading
 from kfree.estimators._places import bare
-from kfree.estimators._validation import require_sound_centres
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.files.chunks import read_ahead
 from kfree.files.labels import label_paths, write_labels
+from kfree.validation.rows import require_sound_centres
 
 # Numbers in a chunk.
 _CHUNK_NUMBERS, _BLOCK = 1 << 21, 2048

@@ -8,13 +8,13 @@ from kfree.core.warning import warn
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._found import Found
 from kfree.estimators._span import coordinates, is_wide
-from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._watching import Watched
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.target import nearest_to
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
 from kfree.search.groups.penalties import fitting_penalties
+from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
 
 SEARCHES = ["split-merge", "sweep"]
 

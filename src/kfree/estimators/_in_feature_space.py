@@ -9,7 +9,7 @@ from kfree.core.stats import Floats
 from kfree.engines.kernel.gram import Kernel
 from kfree.estimators._explained import Judging, column_names, require_rows, view_by_distances
 from kfree.estimators._far import warn_out_of_reach
-from kfree.estimators._validation import validated_rows
+from kfree.validation.rows import validated_rows
 
 # Kernels that decrease from one to zero with distance.
 FADING = ("rbf", "laplacian")

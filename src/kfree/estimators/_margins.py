@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kfree.estimators._tensors import in_memory
 from kfree.explain import View
+from kfree.validation.tensors import in_memory
 
 
 class RowsOfFit:

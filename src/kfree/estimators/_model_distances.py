@@ -7,8 +7,8 @@ from scipy.linalg import solve_triangular
 from kfree.engines.kernel.gram import blocks
 from kfree.estimators._bayesian import DATA
 from kfree.estimators._explained import column_names, distances_in_blocks, require_rows, view_by_distances
-from kfree.estimators._validation import validated_rows
 from kfree.objectives.gaussian import lower_factors
+from kfree.validation.rows import validated_rows
 
 
 def view_of_models(estimator, X, labels):

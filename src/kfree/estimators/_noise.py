@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.warning import warn
 from kfree.estimators._explained import spreads_by
-from kfree.estimators._validation import is_positive_number, require
 from kfree.explain.spread import outlier_scores_of
+from kfree.validation.parameters import is_positive_number, require
 
 # Maximum number of searches, each without the rows of the highest outlier scores in the last one.
 _ROUNDS = 10

@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.warning import warn
 from kfree.engines.contract import VisitingOrder
 from kfree.estimators._found import Found
-from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
 from kfree.estimators._watching import Watched, path_progress
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
@@ -20,6 +19,7 @@ from kfree.search.centres.state import one_cluster, settle
 from kfree.search.centres.target import nearest_to
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import lam_path, staircase_to
+from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
 
 SEARCHES = ["split-merge", "sweep"]
 ORDERS = ["given", "random"]

@@ -5,7 +5,7 @@ from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kfree.estimators._validation import random_generator, require_count
+from kfree.validation.parameters import random_generator, require_count
 
 
 class PredictiveMixin(DensityMixin):

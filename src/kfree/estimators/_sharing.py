@@ -9,16 +9,11 @@ from kfree.core.sites import Sites
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
-from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
 from kfree.estimators._order import LABEL_ORDERS, ranks
-from kfree.estimators._validation import (
-    require_choice,
-    require_sound_centres,
-    require_threads,
-    shown,
-    validated_weights,
-)
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.validation.groups import is_list, renumbered, stacked, stacked_weights
+from kfree.validation.parameters import require_choice, require_threads, shown
+from kfree.validation.rows import require_sound_centres, validated_weights
 
 
 class SharedClusterer(CentreClusterer):

@@ -5,9 +5,9 @@ import numpy as np
 from kfree.engines.local.stream import RowStream
 from kfree.estimators._micro_stream import MicroStream, Penalty
 from kfree.estimators._streaming import StreamClusterer
-from kfree.estimators._validation import is_positive_number, require, require_choice, require_count, require_threads
 from kfree.estimators.dp_means import DPMeans
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.validation.parameters import is_positive_number, require, require_choice, require_count, require_threads
 
 ORDERS = ["given", "random"]
 SEARCHES = ["micro-clusters", "published"]

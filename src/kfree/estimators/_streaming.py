@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.frame import differences_overflow
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._events import places_of
-from kfree.estimators._validation import validated_rows
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.validation.rows import validated_rows
 
 # Differences between values up to this size do not overflow.
 _LARGEST = np.finfo(np.float64).max / 4

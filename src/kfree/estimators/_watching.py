@@ -6,8 +6,8 @@ import time
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 
-from kfree.estimators._validation import require, require_choice
 from kfree.search.path.lam_path import silent
+from kfree.validation.parameters import require, require_choice
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -8,13 +8,13 @@ from kfree.estimators._bayesian import DATA
 from kfree.estimators._model_distances import view_of_models
 from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._posterior import ByPosterior
-from kfree.estimators._validation import random_generator, require, require_choice, require_count, require_threads
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
 from kfree.search.evidence.tree import grow, merging_passes, refined
+from kfree.validation.parameters import random_generator, require, require_choice, require_count, require_threads
 
 CLOSEST_PAIRS = ["plain", "conga-line"]
 # How the hyper-parameters of Gaussians are estimated from the data.

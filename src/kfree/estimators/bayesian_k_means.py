@@ -14,7 +14,6 @@ from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
 from kfree.estimators._posterior import ByPosterior
 from kfree.estimators._predictive import PredictiveMixin
 from kfree.estimators._span import ended, is_wide
-from kfree.estimators._validation import random_generator, require_choice, require_count, require_threads
 from kfree.estimators._warnings import warn_full
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -22,6 +21,7 @@ from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
 from kfree.search.evidence.hard_labels import relabelled
+from kfree.validation.parameters import random_generator, require_choice, require_count, require_threads
 
 ALGORITHMS = ["auto", "kd-tree", "brute"]
 

@@ -12,10 +12,11 @@ from sklearn.metrics import silhouette_score
 from sklearn.model_selection import KFold
 
 from kfree.core.warning import warn
-from kfree.estimators._validation import random_generator, require, require_count, validated_rows
 from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
 from kfree.objectives.information import SphericalClusters
+from kfree.validation.parameters import random_generator, require, require_count
+from kfree.validation.rows import validated_rows
 
 # Silhouettes take all pairs of rows, so they are computed on a sample of this size.
 _MOST_PAIRED = 2000

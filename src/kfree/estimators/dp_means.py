@@ -14,14 +14,14 @@ from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._noise import require_noise, without_noise
 from kfree.estimators._penalised import PenalisedSearch
 from kfree.estimators._span import coordinates, ended, is_wide, lifted
-from kfree.estimators._tensors import in_memory
-from kfree.estimators._validation import is_positive_number, random_generator, require
 from kfree.estimators._watching import with_callbacks
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.summary.exact import merged_means, occupied_means
 from kfree.search.summary.micro import summarised
+from kfree.validation.parameters import is_positive_number, random_generator, require
+from kfree.validation.tensors import in_memory
 
 # The parameters of a fit on streamed rows, by name: whether a value is allowed, and which ones are.
 _STREAMABLE = {

@@ -1,9 +1,10 @@
 """farthest_first_lambda: a penalty from the number of clusters to aim at (Kulis & Jordan 2012, §6.1)."""
 
 from kfree.engines.registry import open_engine
-from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.seeding import farthest_first
+from kfree.validation.parameters import require_choice, require_count
+from kfree.validation.rows import validated_rows, validated_weights
 
 
 def farthest_first_lambda(X, k, sample_weight=None, metric="euclidean"):

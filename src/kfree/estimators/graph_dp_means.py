@@ -9,13 +9,13 @@ from kfree.core.sparse import require_structure
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._cut_search import CutSearch
 from kfree.estimators._explained import Explained
-from kfree.estimators._graphs import validated_graph, validated_rows_of_nodes
 from kfree.estimators._nodes import node_scores, view_of_nodes
 from kfree.estimators._order import published_order, ranks
-from kfree.estimators._validation import require_share
 from kfree.estimators._watching import with_callbacks
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.objectives.cut import CUTS, CutStats, shares
+from kfree.validation.graphs import validated_graph, validated_rows_of_nodes
+from kfree.validation.parameters import require_share
 
 
 class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):

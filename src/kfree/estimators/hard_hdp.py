@@ -8,12 +8,12 @@ from sklearn.utils.validation import validate_data
 
 from kfree.engines.local.grouped import GroupedEngine
 from kfree.estimators._feature_space import feature_space
-from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._hdp_search import SharedSearch
 from kfree.estimators._sharing import SharedClusterer
 from kfree.estimators._span import ended, lifted_groups
-from kfree.estimators._validation import validated_weights
 from kfree.estimators._watching import with_callbacks
+from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
+from kfree.validation.rows import validated_weights
 
 
 class HardHDP(SharedSearch, SharedClusterer):

@@ -11,7 +11,6 @@ from kfree.estimators._any_size import AnySize, Located
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._found import Found
 from kfree.estimators._noise import require_noise, without_noise
-from kfree.estimators._validation import random_generator, require, require_count
 from kfree.estimators._watching import Watched, with_callbacks
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd
@@ -20,6 +19,7 @@ from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 from kfree.search.summary.exact import means
 from kfree.search.summary.micro import summarised
+from kfree.validation.parameters import random_generator, require, require_count
 
 
 class KMeans(AnySize, Watched, CentreClusterer):

@@ -10,18 +10,19 @@ from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._in_feature_space import InFeatureSpace, distances_from, offsets_by, with_itself
-from kfree.estimators._kernels import (
+from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators._penalised import PenalisedSearch
+from kfree.estimators._watching import with_callbacks
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.validation.kernels import (
     require_digits,
     require_positive_semidefinite,
     require_similar_weights,
     validated_kernel,
     validated_matrix,
 )
-from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._penalised import PenalisedSearch
-from kfree.estimators._validation import require_choice, require_count, validated_rows, validated_weights
-from kfree.estimators._watching import with_callbacks
-from kfree.objectives.dp_means import DPMeansObjective
+from kfree.validation.parameters import require_choice, require_count
+from kfree.validation.rows import validated_rows, validated_weights
 
 # Number of rows on which a kernel is checked for negative eigenvalues.
 _PROBED = 200

@@ -2,17 +2,11 @@
 
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._advice import advise_path
-from kfree.estimators._validation import (
-    random_generator,
-    require,
-    require_choice,
-    require_count,
-    validated_rows,
-    validated_weights,
-)
 from kfree.estimators._watching import path_progress
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.path.lam_path import lam_path
+from kfree.validation.parameters import random_generator, require, require_choice, require_count
+from kfree.validation.rows import validated_rows, validated_weights
 
 
 def lambda_path(

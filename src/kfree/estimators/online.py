@@ -6,12 +6,10 @@ from kfree.core.sites import Sites
 from kfree.estimators._events import EventLog, followed
 from kfree.estimators._stream_settings import StreamSettings
 from kfree.estimators._streaming import has_no_rows
-from kfree.estimators._validation import (
-    random_generator,
-    validated_weights,
-)
 from kfree.estimators._warnings import warn_penalty_rose
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.validation.parameters import random_generator
+from kfree.validation.rows import validated_weights
 
 
 class OnlineDPMeans(StreamSettings):

@@ -7,20 +7,13 @@ from sklearn.utils.validation import validate_data
 
 from kfree.core.frame import Frame
 from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours_within, unit_rows, warn_about
-from kfree.estimators._kernels import validated_matrix
 from kfree.estimators._order import LABEL_ORDERS
-from kfree.estimators._validation import (
-    is_positive_number,
-    random_generator,
-    require,
-    require_choice,
-    require_count,
-    validated_rows,
-    validated_weights,
-)
 from kfree.explain.spread import neighbour_spreads
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
+from kfree.validation.kernels import validated_matrix
+from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
+from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}

@@ -5,14 +5,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from kfree.core.warning import warn
-from kfree.estimators._frames import require_distinct_names
-from kfree.estimators._validation import require, require_choice, require_count
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
 from kfree.tables.containers import as_container, as_table
 from kfree.tables.fitting import LeftOut, Options, encoded, fitted_encoder
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
+from kfree.validation.frames import require_distinct_names
+from kfree.validation.parameters import require, require_choice, require_count
 
 MISSING, UNSEEN = ["nearest", "error"], ["error", "missing"]
 

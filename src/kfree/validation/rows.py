@@ -1,32 +1,27 @@
-"""Validation. Errors state what was given, what is allowed and what to do."""
+"""Validation of rows, weights and starting centres. Errors state what was given, what is allowed and what to do."""
 
-import difflib
-import math
-import sys
-from numbers import Integral, Real
+import mmap
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, held, require_structure
-from kfree.estimators._arrays import require_sound_array
-from kfree.estimators._frames import (
+from kfree.files.rows import FileRows
+from kfree.native.implementations import implementation
+from kfree.native.threads import thread_count
+from kfree.validation.frames import (
     column_names,
     columns_without_numbers,
     require_distinct_names,
     require_table_of_numbers,
 )
-from kfree.estimators._tensors import is_on_device, is_tensor, validated_tensor
-from kfree.files.rows import FileRows
-from kfree.native.implementations import implementation
-from kfree.native.threads import thread_count
+from kfree.validation.parameters import require_threads, shown
+from kfree.validation.tensors import is_on_device, is_tensor, validated_tensor
 
 # Rows per block when searching for bad values, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-# Maximum number of threads; starting more would take longer than a fit.
-_MOST_THREADS = 4096
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
 _LEAST_WEIGHT = 1e-100
 
@@ -161,71 +156,6 @@ def require_sound_centres(centres, n_features):
         )
 
 
-def require(ok, name, value, allowed):
-    """Raise unless ``ok``, naming the parameter, its value and what is allowed."""
-    if not ok:
-        raise ValueError(f"{name}={shown(value)} is not allowed; give {allowed}.")
-
-
-def shown(value):
-    """The repr of a value without NumPy's types: 0 and not np.int64(0)."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def require_choice(name, value, choices):
-    """Raise unless ``value`` is one of the choices, with a guess at what was meant."""
-    if isinstance(value, str) and value in choices:
-        return
-    guess = difflib.get_close_matches(value, choices, n=1) if isinstance(value, str) else []
-    hint = f" (did you mean {guess[0]!r}?)" if guess else ""
-    require(False, name, value, "one of " + ", ".join(map(repr, choices)) + hint)
-
-
-def require_count(name, value, or_none=False, least=1):
-    """Raise unless ``value`` is a whole number of at least ``least`` that compiled code can hold."""
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    ok = is_whole and least <= int(value) <= sys.maxsize
-    too_large = isinstance(value, Integral) and int(value) > sys.maxsize
-    allowed = f"a whole number ≥ {least}" + (" and < 2**63" if too_large else "") + (" or None" if or_none else "")
-    require(ok or (or_none and value is None), name, value, allowed)
-
-
-def require_share(name, value):
-    """Raise unless ``value`` is a share of the rows between 0 and 1."""
-    require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
-
-
-def random_generator(random_state):
-    """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it."""
-    try:
-        return check_random_state(random_state)
-    except (TypeError, ValueError):
-        allowed = f"None, a whole number from 0 to {2**32 - 1} or a numpy.random.RandomState"
-        raise ValueError(f"random_state={shown(random_state)} is not allowed; give {allowed}.") from None
-
-
-def require_threads(n_threads):
-    """Raise unless ``n_threads`` is None or a number of threads that a machine may have."""
-    require_count("n_threads", n_threads, or_none=True)
-    ok = n_threads is None or n_threads <= _MOST_THREADS
-    require(ok, "n_threads", n_threads, f"a whole number from 1 to {_MOST_THREADS} or None")
-
-
-def is_number(value):
-    """Whether ``value`` is a finite number in float64 (a bool is not a number here)."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:  # a whole number that float64 does not reach
-        return False
-
-
-def is_positive_number(value):
-    """Whether ``value`` is a finite number above zero."""
-    return is_number(value) and value > 0
-
-
 def _require_finite(X, names, n_threads):
     require_threads(n_threads)
     values = X.data[None, :] if sp.issparse(X) else X
@@ -249,3 +179,44 @@ def _bad_per_column(X):
     for begin in range(0, len(X), _ROWS_AT_ONCE):
         n_bad += (~np.isfinite(X[begin : begin + _ROWS_AT_ONCE])).sum(axis=0)
     return n_bad
+
+
+def require_sound_array(values, name):
+    """Raise if ``values`` hides entries behind a mask, or is mapped to a file that has become shorter.
+
+    NumPy hands out what lies under a mask as if it were a value, and reading beyond the end of a mapped file ends the
+    process.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        n_masked = int(np.ma.count_masked(values))
+        raise ValueError(
+            f"{name} is a masked array with {n_masked} masked value(s), which kfree does not take for values. Impute "
+            "them, remove their rows with numpy.ma.compress_rows, or use TableEncoder, which knows missing values."
+        )
+    arrays = (
+        [getattr(values, part, None) for part in ("data", "indices", "indptr")] if sp.issparse(values) else [values]
+    )
+    for array in arrays:
+        if isinstance(array, np.ndarray):
+            _require_whole_file(array, name)
+
+
+def _require_whole_file(array, name):
+    while isinstance(array, np.ndarray):
+        if isinstance(array.base, mmap.mmap) and isinstance(array, np.memmap):
+            begin = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
+            needed, n_bytes = begin + len(array.base), _file_size(array.base)
+            if n_bytes is not None and n_bytes < needed:
+                raise ValueError(
+                    f"{name} is mapped to a file of {n_bytes} bytes, which had at least {needed} when it was opened. "
+                    "The file was cut; write it again, and open it again."
+                )
+        array = array.base
+
+
+def _file_size(mapped):
+    """Bytes of the file, or None for memory without a file."""
+    try:
+        return mapped.size()
+    except (OSError, ValueError):
+        return None

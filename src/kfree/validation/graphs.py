@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import held, require_structure
 from kfree.core.warning import warn
-from kfree.estimators._arrays import require_sound_array
+from kfree.validation.rows import require_sound_array
 
 _ACCEPTED = (
     "a square adjacency matrix (array or scipy sparse), a list of edges of shape (m, 2) or (m, 3) with weights, "

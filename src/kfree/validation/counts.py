@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.estimators._validation import validated_rows
+from kfree.validation.rows import validated_rows
 
 # Up to this total, float64 adds counts exactly in any order.
 _LARGEST_TOTAL = 2.0**53

@@ -5,7 +5,8 @@ import scipy.sparse as sp
 
 from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
-from kfree.estimators._validation import shown, validated_rows
+from kfree.validation.parameters import shown
+from kfree.validation.rows import validated_rows
 
 
 def stacked(X, groups, estimator):

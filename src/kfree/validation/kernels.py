@@ -9,7 +9,8 @@ from kfree.core.frame import Frame
 from kfree.core.sparse import dense
 from kfree.engines.contract import generic_direction
 from kfree.engines.kernel.gram import Kernel
-from kfree.estimators._validation import is_number, is_positive_number, require, require_choice, validated_rows
+from kfree.validation.parameters import is_number, is_positive_number, require, require_choice
+from kfree.validation.rows import validated_rows
 
 # A matrix counts as symmetric, and as without negative eigenvalues, up to this share of its largest value.
 _ROUNDING = 1e-7

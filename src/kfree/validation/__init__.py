@@ -1,0 +1,1 @@
+"""Validation of what users give: parameters, rows, weights, kernels, groups, graphs."""
