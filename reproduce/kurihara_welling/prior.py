@@ -13,7 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from kfree import BayesianKMeans, DPMeans
 from kfree.datasets import make_gaussians
-from kfree.estimators._bayesian import GaussianData
+from kfree.models.bayesian_rows import GaussianData
 from kfree.objectives.priors import by_neighbours, smallest_distance
 from kfree.search.evidence.hard_labels import Update, clustering_by
 from reproduce.cells import Cells, several

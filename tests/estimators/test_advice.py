@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.datasets import make_customers
 from kfree.estimators import _any_size
-from kfree.estimators._advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
-from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.exceptions import DataAdvice
+from kfree.explain.advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
+from kfree.explain.column_advice import angles, hidden_groups
 
 
 def blobs(rng, n=600, d=2, k=3):

@@ -11,10 +11,10 @@ from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP
 from kfree.core.frame import Frame
 from kfree.core.stats import GaussianStats
 from kfree.estimators import _hdp_search, _span, bayesian_k_means, dp_means
-from kfree.estimators._span import coordinates, ended, is_wide
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.mixtures import MIXTURES
+from kfree.search.span import coordinates, ended, is_wide
 
 
 def wide(rng, n=60, d=1500, k=4):

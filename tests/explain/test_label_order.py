@@ -13,7 +13,7 @@ from kfree import (
     KMeans,
     SpectralDPMeans,
 )
-from kfree.estimators._order import published_order, ranks
+from kfree.core.label_order import published_order, ranks
 
 SIZES = [20, 35, 15, 35]
 ESTIMATORS = {

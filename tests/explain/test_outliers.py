@@ -22,8 +22,8 @@ from kfree import (
     OnlineDPMeans,
     SpectralDPMeans,
 )
-from kfree.estimators._noise import without_noise
 from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
+from kfree.search.noise import without_noise
 
 CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
 BY_SPREAD = {

@@ -9,7 +9,7 @@ from kfree import BayesianKMeans
 from kfree.datasets import make_gaussians
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
-from kfree.estimators._bayesian import GaussianData
+from kfree.models.bayesian_rows import GaussianData
 from kfree.native import _core
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES

@@ -5,10 +5,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.limits import warn_full
 from kfree.core.warning import warn
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
-from kfree.estimators._bayesian import GaussianData
-from kfree.estimators._warnings import warn_full
+from kfree.models.bayesian_rows import GaussianData
 from kfree.search.evidence.overlap import criteria_by
 from kfree.search.evidence.soft_labels import split_and_merge
 from kfree.validation.parameters import require_count

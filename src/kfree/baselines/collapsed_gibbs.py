@@ -7,7 +7,7 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.baselines._sampling import Sampler, draw_alpha
-from kfree.estimators._bayesian import GaussianData
+from kfree.models.bayesian_rows import GaussianData
 from kfree.native.implementations import implementation
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import DirichletProcessMixture

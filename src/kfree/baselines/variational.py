@@ -7,7 +7,7 @@ import numpy as np
 
 from kfree.baselines._split_merge import SplitMergeMixture
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
-from kfree.estimators._bayesian import require_prior
+from kfree.models.bayesian_rows import require_prior
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.hard_labels import until_no_gain

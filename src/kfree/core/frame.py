@@ -40,6 +40,10 @@ class Frame:
         """From the user's coordinates to the engine's."""
         return (points - self.anchor) - self.shift
 
+    def placed(self, centres: Floats) -> Floats:
+        """Centres that a user gives, in the engine's coordinates; where rows have unit length, their directions."""
+        return centres / np.linalg.norm(centres, axis=1, keepdims=True) if self.unit else self.inward(centres)
+
     def outward(self, z: Floats) -> Floats:
         """From the engine's coordinates to the user's."""
         return (z + self.shift) + self.anchor

@@ -13,6 +13,7 @@ from kfree.estimators._places import bare
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.files.chunks import read_ahead
 from kfree.files.labels import label_paths, write_labels
+from kfree.validation.parameters import check
 from kfree.validation.rows import require_sound_centres
 
 # Numbers in a chunk.
@@ -52,14 +53,14 @@ def labels_of_file(shared, begin, end, path):
 def score_streamed(model, rows):
     """Minus the cost of the rows, with the weights that they have in the files or the collection."""
     opened = open_dask_in if model.engine == "dask" else open_stream_in
-    engine = opened(rows, Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._frame_)
-    return -model._objective_.cost(engine.nearest(Sites.of(model._sites_.centres)).stats)
+    engine = opened(rows, Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._model_.frame)
+    return -model._model_.objective.cost(engine.nearest(Sites.of(model._model_.centres)).stats)
 
 
 def require_columns(model, rows):
     """Raise unless a model was fitted on columns like these."""
     check_is_fitted(model)
-    model._check_shared_parameters()
+    check(model, model._constraints)
     if rows.n_features != model.n_features_in_:
         raise ValueError(
             f"the rows of {rows.files[0].path} have {rows.n_features} columns, but {type(model).__name__} is expecting "
@@ -71,18 +72,16 @@ def require_columns(model, rows):
             f"the columns {names} of {rows.files[0].path} are not those of the fit, {list(fitted)}; give columns to "
             "open_rows in that order."
         )
-    require_sound_centres(model._sites_.centres, rows.n_features)
+    require_sound_centres(model._model_.centres, rows.n_features)
 
 
 def _labels(model, rows, begin, end, allow_new):
     """Labels of the rows ``begin`` … ``end`` − 1, a chunk at a time."""
-    frame, centres = model._frame_, model._sites_.centres
     limits = model._limits(FALSE_ALARMS) if allow_new else None
     for chunk in read_ahead(rows.chunks(begin, end, _chunk_rows(rows)), depth=1):
-        engine, seen = model._engine_in(frame, centres, chunk.X, None)
-        labels = engine.nearest_labels(Sites.of(seen), model._rank_)
+        labels = model._model_.labels(chunk.X, model.engine, model.n_threads)
         if limits is not None:
-            parts = model._distances_in(frame, centres, model._order_, chunk.X)
+            parts = model._model_.distances(chunk.X, model.engine, model.n_threads)
             labels = np.where(outlier_scores_of(parts, limits) > 1, np.int32(-1), labels)
         yield labels
 

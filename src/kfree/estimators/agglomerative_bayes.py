@@ -4,24 +4,37 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.estimators._bayesian import DATA
-from kfree.estimators._model_distances import view_of_models
-from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._posterior import ByPosterior
+from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.estimators import _by_posterior
+from kfree.estimators._base import ClusterEstimator, publish
+from kfree.models.bayesian_rows import DATA
+from kfree.models.posterior import PosteriorModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
 from kfree.search.evidence.tree import grow, merging_passes, refined
-from kfree.validation.parameters import random_generator, require, require_choice, require_count, require_threads
+from kfree.validation.parameters import check, choice, random_generator, require, require_count, rule, threads
 
-CLOSEST_PAIRS = ["plain", "conga-line"]
 # How the hyper-parameters of Gaussians are estimated from the data.
 PRIORS = {"neighbours": by_neighbours, "data": for_merging}
+CONSTRAINTS = (
+    choice("model", list(DATA)),
+    choice("mixture", list(MIXTURES)),
+    rule(
+        "prior",
+        lambda e: isinstance(e.prior, dict) or (isinstance(e.prior, str) and e.prior in PRIORS),
+        "'neighbours', 'data' or a dict: single rows need a proper prior",
+    ),
+    choice("label_order", LABEL_ORDERS),
+    choice("closest_pairs", ["plain", "conga-line"]),
+    choice("engine", IMPLEMENTATIONS),
+    threads,
+)
 
 
-class AgglomerativeBayes(ByPosterior):
+class AgglomerativeBayes(ClusterEstimator):
     """Bayesian agglomerative clustering: a tree from single rows to one cluster, cut where the evidence is highest.
 
     Each merge is the one that lowers the free energy −log p(rows, labels) most, or raises it least. The tree is cut
@@ -118,6 +131,9 @@ class AgglomerativeBayes(ByPosterior):
         self.label_order = label_order
         self.random_state = random_state
 
+    _constraints = CONSTRAINTS
+    predict = _by_posterior.predict
+
     def fit(self, X, y=None):
         """Grow the tree of the rows of X.
 
@@ -131,18 +147,17 @@ class AgglomerativeBayes(ByPosterior):
         -------
         self : AgglomerativeBayes
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         data = DATA[self.model](X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be kept
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
         rng = random_generator(0 if self.random_state is None else self.random_state)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
         model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
         engine, passes, conga = self._open(data), merging_passes(self.engine), self.closest_pairs == "conga-line"
         tree = grow(data.rows, engine, objective, passes, conga, thread_count(self.n_threads))
-        self._publish(X, data, engine, objective, tree)
-        self.prior_ = data.prior_of(model, phi0)
-        return self._remember(X)
+        found = self._found(data, engine, objective, tree) | {"prior_": data.prior_of(model, phi0)}
+        return publish(self, X, found)
 
     def cut(self, n_clusters=None, *, free_energy=None):
         """Labels of the rows where the tree is cut.
@@ -189,7 +204,7 @@ class AgglomerativeBayes(ByPosterior):
         refinement : Refinement
             ``labels``, ``n_clusters``, ``free_energy``, and ``gained``, by how much that is lower than before.
         """
-        data = self._fitted_data(X)
+        data = _by_posterior.rows_like_those_of_fit(self, X)
         n_rows = self._tree_.merges.n_start
         labels = np.unique(self.labels_ if labels is None else labels, return_inverse=True)[1].astype(np.int32)
         if not data.rows.shape[0] == len(labels) == n_rows:
@@ -197,7 +212,7 @@ class AgglomerativeBayes(ByPosterior):
                 f"X has {data.rows.shape[0]} rows and labels {len(labels)}; the tree has {n_rows}. Give the rows "
                 "of fit and labels from cut."
             )
-        return refined(labels, self._open(data), self._objective_)
+        return refined(labels, self._open(data), self._model_.objective)
 
     def plot_dendrogram(self, *, names=None, ax=None):
         """Draw the tree, with the clusters of ``labels_`` in colour.
@@ -211,23 +226,6 @@ class AgglomerativeBayes(ByPosterior):
         """
         return self.plot(kind="dendrogram", names=names, ax=ax)
 
-    def _usual_picture(self, X):
-        return "dendrogram" if X is None else "scatter"
-
-    def _view(self, X):
-        check_is_fitted(self)
-        return view_of_models(self, X, self.labels_)
-
-    def _check_parameters(self):
-        require_choice("model", self.model, list(DATA))
-        require_choice("mixture", self.mixture, list(MIXTURES))
-        known = isinstance(self.prior, dict) or (isinstance(self.prior, str) and self.prior in PRIORS)
-        require(known, "prior", self.prior, "'neighbours', 'data' or a dict: single rows need a proper prior")
-        require_choice("label_order", self.label_order, LABEL_ORDERS)
-        require_choice("closest_pairs", self.closest_pairs, CLOSEST_PAIRS)
-        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_threads(self.n_threads)
-
     def _open(self, data):
         return data.open(self.engine, "brute", self.n_threads)
 
@@ -236,15 +234,32 @@ class AgglomerativeBayes(ByPosterior):
         labels = tree.merges.labels(n_clusters)
         return ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
 
-    def _publish(self, X, data, engine, objective, tree):
-        """Set the fitted attributes."""
+    def _found(self, data, engine, objective, tree):
+        """The fitted attributes by name."""
         labels = self._numbered(tree, tree.best_k)
         stats = engine.stats_of(engine.assignment(labels, tree.best_k))
-        posterior = self._posterior_of(data, objective, stats, labels)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._keep_posterior(
-            data, objective, stats, objective.labelling(stats), np.arange(tree.best_k, dtype=np.int32), posterior
-        )
-        self._tree_, self.labels_, self.n_clusters_ = tree, labels, tree.best_k
-        self.free_energy_path_, self.free_energy_ = tree.free_energies, float(tree.free_energies.min())
-        self.merge_deltas_, self.linkage_, self.n_pairs_ = tree.deltas, tree.linkage, tree.n_pairs
+        rule, rank = objective.labelling(stats), np.arange(tree.best_k, dtype=np.int32)
+        model = PosteriorModel.of(self.model, data, objective, stats, rule, rank, labels)
+        covariances = {} if model.covariances is None else {"covariances_": model.covariances}
+        return covariances | {
+            "_model_": model,
+            "_tree_": tree,
+            "labels_": labels,
+            "cluster_centers_": model.centres,
+            "n_clusters_": tree.best_k,
+            "free_energy_path_": tree.free_energies,
+            "free_energy_": float(tree.free_energies.min()),
+            "merge_deltas_": tree.deltas,
+            "linkage_": tree.linkage,
+            "n_pairs_": tree.n_pairs,
+        }
+
+    def _view(self, X):
+        check_is_fitted(self)
+        return _by_posterior.view_of(self, X, self.labels_)
+
+    def _distances(self, X):
+        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+
+    def __sklearn_tags__(self):
+        return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

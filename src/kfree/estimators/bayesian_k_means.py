@@ -3,30 +3,50 @@
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.core.limits import warn_full
 from kfree.core.warning import warn
-from kfree.estimators._bayesian import DATA, require_prior
-from kfree.estimators._model_distances import view_of_models
-from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._posterior import ByPosterior
-from kfree.estimators._predictive import PredictiveMixin
-from kfree.estimators._span import ended, is_wide
-from kfree.estimators._warnings import warn_full
-from kfree.estimators._watching import Watched, with_callbacks
+from kfree.estimators import _by_posterior
+from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._monitoring import monitored, with_callbacks
+from kfree.models.bayesian_rows import DATA, require_prior
+from kfree.models.posterior import PosteriorModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
 from kfree.search.evidence.hard_labels import relabelled
-from kfree.validation.parameters import random_generator, require_choice, require_count, require_threads
+from kfree.search.span import ended, is_wide
+from kfree.validation.parameters import (
+    WATCHING,
+    check,
+    choice,
+    count,
+    random_generator,
+    require_count,
+    threads,
+)
 
-ALGORITHMS = ["auto", "kd-tree", "brute"]
+CONSTRAINTS = (
+    choice("model", list(DATA)),
+    choice("mixture", list(MIXTURES)),
+    choice("label_order", LABEL_ORDERS),
+    lambda e: require_prior(e.prior),
+    choice("algorithm", ["auto", "brute", "kd-tree"]),
+    count("max_iter"),
+    *WATCHING,
+    count("max_clusters", or_none=True),
+    choice("engine", IMPLEMENTATIONS),
+    threads,
+)
 
 
-class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
+class BayesianKMeans(DensityMixin, ClusterEstimator):
     """Bayesian k-means: clusters of any Gaussian shape, or of counts; their number maximises the evidence.
 
     Each row belongs to one cluster, as in k-means, but the parameters of the clusters are integrated out. ``fit``
@@ -143,6 +163,9 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
         self.label_order = label_order
         self.random_state = random_state
 
+    _constraints = CONSTRAINTS
+    predict = _by_posterior.predict
+
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
@@ -161,51 +184,99 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
         -------
         self : BayesianKMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         data = DATA[self.model](X, self, sample_weight=sample_weight)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
         rng = random_generator(0 if self.random_state is None else self.random_state)
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))
-        descent = self._searched(data, engine, objective)
-        self._publish(X, data, engine, objective, descent)
-        self.prior_ = data.prior_of(model, phi0)
-        return self._remember(X)
+        with monitored(self) as monitor:
+            descent = self._searched(data, engine, objective, monitor)
+        publish(self, X, self._found(data, engine, objective, descent) | {"prior_": data.prior_of(model, phi0)})
+        warn_full(self, "free energy")
+        return self
 
-    def _searched(self, data, engine, objective):
+    def predict_proba(self, X):
+        """Probabilities of the clusters for each row, by the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_clusters_)
+        """
+        log_joint = self._log_joint(X)
+        return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
+
+    def score_samples(self, X):
+        """log p(row | rows of the fit and their labels), given that the row opens no new cluster.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_densities : ndarray of shape (n_samples,)
+        """
+        return logsumexp(self._log_joint(X), axis=1)
+
+    def score(self, X, y=None):
+        """The mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        score : float
+        """
+        return float(self.score_samples(X).mean())
+
+    def sample(self, n_samples=1, n_events=100):
+        """Draw rows from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        n_events : int, default=100
+            Total of each row of counts, which the multinomial model does not define.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        labels : ndarray of shape (n_samples,)
+            The clusters that they were drawn from.
+        """
+        check_is_fitted(self)
+        require_count("n_samples", n_samples)
+        require_count("n_events", n_events, least=0)
+        rng = random_generator(self.random_state)
+        labels = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
+        return self._model_.drawn(labels, rng, n_events), labels
+
+    def _searched(self, data, engine, objective, monitor):
         """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""
         narrow = is_wide(data.rows) and self.algorithm != "kd-tree"
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
-        with self._watching() as watch:
-            watched = watch.may_go_on, watch.report
-            descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
-        descent.stop_reason = self._stop_reason(descent, watch)
+        monitor.begins()
+        watched = monitor.may_go_on, monitor.report
+        descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if spanned is not None:
             descent.state = relabelled(descent.state, spanned[0], engine, objective)
             descent.cost_history = ended(descent.cost_history, descent.state.cost)
             engine.n_evaluations += spanned[0].n_evaluations
         return descent
 
-    def _view(self, X):
-        check_is_fitted(self)
-        return view_of_models(self, X, None if X is None else self.predict(X))
-
-    def _check_parameters(self):
-        require_choice("model", self.model, list(DATA))
-        require_choice("mixture", self.mixture, list(MIXTURES))
-        require_choice("label_order", self.label_order, LABEL_ORDERS)
-        require_prior(self.prior)
-        require_choice("algorithm", self.algorithm, ALGORITHMS)
-        require_count("max_iter", self.max_iter)
-        self._check_watching()
-        require_count("max_clusters", self.max_clusters, or_none=True)
-        require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_threads(self.n_threads)
-
-    def _publish(self, X, data, engine, objective, descent):
-        """Set all fitted attributes; called only after the fit has succeeded."""
+    def _found(self, data, engine, objective, descent):
+        """The fitted attributes by name."""
         if descent.stop_reason == "max_iter":
             warn(
                 f"BayesianKMeans did not converge within max_iter={self.max_iter} moves; the clustering is valid but "
@@ -217,14 +288,33 @@ class BayesianKMeans(Watched, PredictiveMixin, ByPosterior):
         stats, rank = state.stats.take(order), ranks(order)
         # The rule keeps the order of the search, on which ties depend.
         rule = objective.labelling(state.stats) if state.rule is None else state.rule
-        posterior = self._posterior_of(data, objective, stats, rank[found])
-        labels = rank[data.all_labels(found, rule, self.engine, self.n_threads)]
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._keep_posterior(data, objective, stats, rule, rank, posterior)
-        self.labels_, self.n_clusters_ = labels, state.n_clusters
-        self.free_energy_, self.free_energy_history_ = state.cost, np.array(descent.cost_history)
-        self.weights_ = objective.mixture.weights(stats.n)
-        self.n_iter_, self.converged_, self.stop_reason_ = descent.n_iter, descent.converged, descent.stop_reason
-        self.n_evaluations_ = engine.n_evaluations
-        self.algorithm_ = getattr(engine, "algorithm", "brute")
-        warn_full(self, "free energy")
+        model = PosteriorModel.of(self.model, data, objective, stats, rule, rank, rank[found])
+        covariances = {} if model.covariances is None else {"covariances_": model.covariances}
+        return covariances | {
+            "_model_": model,
+            "labels_": rank[data.all_labels(found, rule, self.engine, self.n_threads)],
+            "cluster_centers_": model.centres,
+            "n_clusters_": state.n_clusters,
+            "free_energy_": state.cost,
+            "free_energy_history_": np.array(descent.cost_history),
+            "weights_": objective.mixture.weights(stats.n),
+            "n_iter_": descent.n_iter,
+            "converged_": descent.converged,
+            "stop_reason_": descent.stop_reason,
+            "n_evaluations_": engine.n_evaluations,
+            "algorithm_": getattr(engine, "algorithm", "brute"),
+        }
+
+    def _log_joint(self, X):
+        """log p(row, cluster | rows of the fit), (n, k)."""
+        return self._model_.log_predictive(_by_posterior.rows_like_those_of_fit(self, X)) + np.log(self.weights_)
+
+    def _view(self, X):
+        check_is_fitted(self)
+        return _by_posterior.view_of(self, X, None if X is None else self.predict(X))
+
+    def _distances(self, X):
+        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+
+    def __sklearn_tags__(self):
+        return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

@@ -1,38 +1,94 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
-from dataclasses import replace
-
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from kfree.core.frame import Frame
-from kfree.core.sites import Sites
-from kfree.engines.registry import open_engine
-from kfree.estimators._advice import advise, spread_over
-from kfree.estimators._any_size import AnySize, Located, Rows
-from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._noise import require_noise, without_noise
-from kfree.estimators._penalised import PenalisedSearch
-from kfree.estimators._span import coordinates, ended, is_wide, lifted
-from kfree.estimators._watching import with_callbacks
+from kfree.estimators import _by_centres
+from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._monitoring import monitored, with_callbacks
+from kfree.estimators._opening import data_of, opened, opened_for_passes, starting_centres
+from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.summary.exact import merged_means, occupied_means
-from kfree.search.summary.micro import summarised
-from kfree.validation.parameters import is_positive_number, random_generator, require
+from kfree.search.fit import fit_by_summary
+from kfree.search.noise import without_noise
+from kfree.search.penalised import PenalisedSearch
+from kfree.search.span import searched_in_span
+from kfree.validation.parameters import (
+    NOISE,
+    WATCHING,
+    check,
+    choice,
+    count,
+    is_positive_number,
+    random_seed,
+    require,
+    rule,
+)
 from kfree.validation.tensors import in_memory
 
-# The parameters of a fit on streamed rows, by name: whether a value is allowed, and which ones are.
-_STREAMABLE = {
-    "search": (lambda search: search == "split-merge", "'split-merge'"),
-    "lam": (lambda lam: lam != "farthest-first", "'auto' or a number"),
-    "noise": (lambda noise: noise == 0, "0"),
-    "time_budget": (lambda seconds: seconds is None, "None"),
-}
+# Constraints of the penalty and of its search, which KernelDPMeans shares.
+PENALISED = (
+    rule(
+        "lam",
+        lambda e: _is_named(e.lam) or is_positive_number(e.lam),
+        "a finite number > 0 (the penalty of a cluster in squared-distance units), 'auto' or 'farthest-first'",
+    ),
+    count("target_k", or_none=True),
+    rule("target_k", lambda e: e.target_k is None or _is_named(e.lam), "None with a lam that is a number"),
+    rule(
+        "target_k",
+        lambda e: e.target_k is not None or e.lam != "farthest-first",
+        "the number of clusters to aim at with lam='farthest-first'",
+    ),
+    choice("order", ["given", "random"]),
+    rule(
+        "order",
+        lambda e: e.search == "sweep" or e.order == "given",
+        "'given', or search='sweep', which uses an order",
+    ),
+    count("patience", least=0),
+    rule(
+        "patience",
+        lambda e: e.search != "sweep" or not e.patience,
+        "0 with search='sweep', which makes no random splits",
+    ),
+    rule(
+        "time_budget",
+        lambda e: e.time_budget is None or is_positive_number(e.time_budget),
+        "a number of seconds > 0 or None",
+    ),
+    rule("time_budget", lambda e: e.search != "sweep" or e.time_budget is None, "None with search='sweep'"),
+    count("max_clusters", or_none=True),
+    rule(
+        "max_clusters",
+        lambda e: None in (e.max_clusters, e.target_k) or e.max_clusters >= e.target_k,
+        lambda e: f"None or at least target_k={e.target_k}",
+    ),
+    *WATCHING,
+)
+CONSTRAINTS = (
+    *_by_centres.CONSTRAINTS,
+    choice("search", ["auto", "split-merge", "summary", "sweep"]),
+    *PENALISED,
+    NOISE,
+    rule("init", lambda e: not isinstance(e.init, str), "centres of shape (k, n_features) or None"),
+)
+# A search on a summary.
+STREAMABLE = (
+    rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),
+    rule("lam", lambda e: e.lam != "farthest-first", "'auto' or a number for rows that do not fit in memory"),
+    rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),
+    rule("time_budget", lambda e: e.time_budget is None, "None for rows that do not fit in memory"),
+)
 
 
-class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
+def _is_named(lam):
+    return isinstance(lam, str) and lam in ("auto", "farthest-first")
+
+
+class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
     """DP-means: k-means with a penalty ``lam`` per cluster, which determines the number of clusters.
 
     Minimises J = Σ w·‖x − centre‖² + lam·k over clusterings with any number k of clusters
@@ -50,11 +106,14 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         The number of clusters to aim at. With ``lam="auto"``, ``fit`` starts from the penalty that the path has for
         this number and tries a few more if necessary. It warns if none gives this number. With ``search="sweep"`` it
         uses the penalty of ``"farthest-first"``.
-    search : {"split-merge", "sweep"}, default="split-merge"
-        ``"split-merge"`` stops when none of these moves lowers the cost: merging two clusters, splitting one by
-        2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows join the second-nearest
-        centres), and over-splitting up to three tenths of the clusters followed by pruning. ``"sweep"`` is the
-        published algorithm: rows are visited in order and means are recomputed after each sweep.
+    search : {"auto", "split-merge", "summary", "sweep"}, default="auto"
+        ``"split-merge"`` searches all rows in memory. It stops when none of these moves lowers the cost: merging two
+        clusters, splitting one by 2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows
+        join the second-nearest centres), and over-splitting up to three tenths of the clusters followed by pruning.
+        ``"summary"`` searches micro-clusters of the rows in the same way and refines the result in passes over all
+        rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory`` and for arrays of more than 524,288
+        rows, and ``"split-merge"`` for all others. ``"sweep"`` is the published algorithm: rows are visited in order
+        and means are recomputed after each sweep. ``search_`` says which one ran.
     patience : int, default=0
         For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     time_budget : float or None, default=None
@@ -81,12 +140,12 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
     n_threads : int or None, default=None
         Number of threads; None uses all available ones. The result does not depend on it.
     memory : int, str or None, default=None
-        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
-        are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
-        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
-        ``"1GB"`` for files and for arrays of more than 524,288 rows, and for these no more than what a search on
-        524,288 rows takes. Smaller arrays are then searched as a whole, and so are sparse rows, and rows with
-        ``search="sweep"``, ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``.
+        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. With
+        ``search="auto"``, rows that fit are searched as with None, and a summary of more rows is searched, then all
+        rows in at most 22 passes (`docs/scale.md`). The result does not depend on whether the rows are in an array or
+        in files. None means ``"1GB"`` for files and for arrays of more than 524,288 rows, and for these no more than
+        what a search on 524,288 rows takes. ``search="auto"`` searches smaller arrays as a whole, sparse rows, and rows
+        with ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -130,17 +189,22 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         J after every sweep, or after every move that lowered it; where a summary was searched, after every pass over
         all rows that did. Never rises; the last value is ``cost_``.
     n_iter_ : int
-        Number of sweeps, or of moves tried; where a summary was searched, of moves on it and passes over all rows.
+        Number of sweeps, or of moves tried; where a summary was searched, of passes over all rows after that.
     converged_ : bool
         Whether the search stopped because no sweep or move lowers J; where a summary was searched, because a pass over
         all rows lowered it by less than 0.01 %.
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"; "passes" where the
         limit of passes over streamed rows was reached.
+    search_ : str
+        The search that ran: "split-merge", "summary" or "sweep".
     n_passes_ : int
-        Number of passes over all rows; for fits on files, with ``memory`` or on more than 524,288 rows.
+        Number of passes over all rows, those that made the summary included; for fits on files, with ``memory`` or with
+        a summary.
     summary_cost_ : float
         The cost of the micro-clusters' search, an upper bound of what its clusters cost; for the same fits.
+    summary_n_iter_ : int
+        Number of moves tried on the summary, where there was one.
     n_distances_ : int
         Number of distances between a row and a centre that passes over all rows computed. Of all results this alone may
         differ between instruction sets.
@@ -181,7 +245,7 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         lam="auto",
         *,
         target_k=None,
-        search="split-merge",
+        search="auto",
         patience=0,
         time_budget=None,
         order="given",
@@ -219,6 +283,9 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         self.label_order = label_order
         self.random_state = random_state
 
+    _constraints = _by_centres.CONSTRAINTS
+    predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
         """Cluster the rows of X.
@@ -237,107 +304,89 @@ class DPMeans(AnySize, PenalisedSearch, CentreClusterer):
         -------
         self : DPMeans
         """
-        self._check_parameters()
-        if self._has_any_size(X):
-            return self._fit_any_size(X, sample_weight)
-        rows, weight = self._opened(X, sample_weight)
-        if self._is_large(rows) and self._is_streamable() and not self.patience:
-            return self._fit_rows(X, Rows.of_arrays(rows, weight))
-        return self._fit_arrays(X, rows, weight)._remember(X)
-
-    def _fit_arrays(self, X, rows, weight):
-        """The fit on validated rows in memory."""
-        found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
-        self._publish(X, rows, weight, found, left_out)
-        self.lam_, self.path_ = found.objective.lam, found.path
-        self.cluster_ids_ = found.state.sites.uids[self._order_]
-        self._advise(rows.shape[0], rows, in_memory(self.labels_))
+        check(self, CONSTRAINTS)
+        # Random splits need all rows.
+        data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
+        search = self._search(data.source.n_features)
+        with monitored(self) as monitor:
+            if data.plan is None:
+                result, left_out = self._searched(data, search, monitor)
+            else:
+                seed = random_seed(self.random_state)
+                rows, left_out = opened_for_passes(self, data, seed, monitor), None
+                result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+        lam, uids = result.objective.lam, result.state.sites.uids
+        radius = np.sqrt(lam) if search.is_given else None
+        _by_centres.publish_centres(
+            self, X, data, result, left_out, radius, lam_=lam, path_=result.path, search_=search.name_of(result)
+        )
+        self.cluster_ids_ = uids[self._model_.order]
+        if result.path is not None and self.metric == "euclidean":
+            self._advise(data, result)
         return self
 
-    def _found(self, rows, weight):
-        """The result of a search on these rows."""
-        engine = self._engine_of(rows, weight)
-        where = self._in_span(rows, weight, engine)
-        found = self._search(where, OBJECTIVES[self.metric](0.0))
-        if where is engine:
-            return found
-        state = lifted(found.state, where, engine, found.objective)
-        found.descent.cost_history = ended(found.descent.cost_history, state.cost)
-        return replace(found, engine=engine, state=state)
+    def _search(self, n_features):
+        """The search that the parameters ask for."""
+        init = starting_centres(self.init, n_features, self.metric)
+        require(
+            init is None or self.max_clusters is None or len(init) <= self.max_clusters,
+            "max_clusters",
+            self.max_clusters,
+            f"at least the {0 if init is None else len(init)} centres of init",
+        )
+        return PenalisedSearch(
+            type(self).__name__,
+            OBJECTIVES[self.metric],
+            self.lam,
+            self.target_k,
+            self.search == "sweep",
+            self.patience,
+            self.time_budget,
+            self.order,
+            self.max_iter,
+            self.max_clusters,
+            self.random_state,
+            init,
+        )
 
-    def _require_streamable(self):
-        """Raise unless the parameters are those of a fit on streamed rows."""
-        for name, (is_allowed, allowed) in _STREAMABLE.items():
-            value = getattr(self, name)
-            require(is_allowed(value), name, value, f"{allowed} for rows that do not fit in memory")
+    def _searched(self, data, search, monitor):
+        """The result on rows in memory, and which of them were left out as noise (None without noise)."""
 
-    def _is_streamable(self):
-        return all(is_allowed(getattr(self, name)) for name, (is_allowed, _) in _STREAMABLE.items())
+        def searched(weight):
+            rows = opened(self, data, weight)
+            if search.sweep or search.init is not None:
+                return search(rows, monitor)
+            some = in_memory(data.X)
+            return searched_in_span(lambda rows: search(rows, monitor), some, weight, rows, self.n_threads)
 
-    def _summarised(self, engine, plan, seed):
-        given = is_positive_number(self.lam)
-        objective = OBJECTIVES[self.metric](float(self.lam) if given else 0.0)
-        n_clusters = None if given else self.target_k or 1
-        return summarised(engine, objective, plan, n_clusters, seed, self.n_threads)
+        return without_noise(self.noise, data.n_rows, data.weight, searched)
 
-    def _located(self, summary, watch):
-        found = self._search(summary.engine, OBJECTIVES[self.metric](0.0), watch)
-        # A number of clusters that was asked for stays; a penalty that was given decides about merging.
-        if not is_positive_number(self.lam):
-            return Located(found.state, found.objective, found.descent, occupied_means, found.path)
-        budget = Budget(random_generator(self.random_state), may_go_on=watch.may_go_on)
-
-        def search(rows, objective, sites, divisible):
-            return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
-
-        return Located(found.state, found.objective, found.descent, merged_means, search=search)
-
-    def _publish_search(self, located, found, n_rows, sampled, labels):
-        self.lam_, self.path_ = located.objective.lam, located.path
-        self.cluster_ids_ = self._sites_.uids[self._order_]
-        self._advise(n_rows, np.asarray(sampled), labels)
-
-    def _advise(self, n_rows, rows, labels):
-        """Warn about what may mislead a fit of ``n_rows`` with an automatic penalty; ``rows`` are all or a sample."""
-        if self.path_ is None or self.metric != "euclidean":
-            return
-        names, some = getattr(self, "feature_names_in_", None), None
+    def _advise(self, data, result):
+        """Warn about what may mislead a fit with an automatic penalty."""
+        if result.summary is None:
+            rows, labels, some = data.X, in_memory(self.labels_), None
+        else:
+            rows, labels, some = result.summary.sample.given(), self._model_.sample.labels, None
         if not sp.issparse(rows):
             places = spread_over(np.flatnonzero(labels >= 0))
             some = np.asarray(in_memory(rows, places), dtype=np.float64)
-            distances = self._distances_in(self._frame_, self._sites_.centres, self._order_, some)
             # Rows far from every cluster say nothing about its shape.
+            distances = self._model_.distances(some, self.engine, self.n_threads)
             near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], labels[places[keep]]
-        advise(n_rows, some, names, labels, self.cluster_centers_, self.path_)
+        names = getattr(self, "feature_names_in_", None)
+        advise(data.n_rows, some, names, labels, self.cluster_centers_, self.path_)
 
-    def _check_parameters(self):
-        self._check_shared_parameters()
-        self._check_search_parameters()
-        require_noise(self.noise)
-        require(not isinstance(self.init, str), "init", self.init, "centres of shape (k, n_features) or None")
+    def _view(self, X):
+        return _by_centres.view_of(self, X)
 
-    def _in_span(self, rows, weight, engine):
-        """The engine for the search; few rows of many columns are searched in coordinates of their span."""
-        if self.init is not None or self.search == "sweep" or not is_wide(rows):
-            return engine
-        places = coordinates(in_memory(rows), engine.frame)
-        if places is None:
-            return engine
-        if engine.frame.unit:  # once, instead of in every pass
-            places /= np.linalg.norm(places, axis=1, keepdims=True)
-        frame = Frame.plain(places.shape[1])
-        return open_engine(self.engine, places, weight=weight, frame=frame, n_threads=self.n_threads)
+    def _distances(self, X):
+        return _by_centres.distances_of(self, X)
 
-    def _given_sites(self, engine):
-        if self.init is None:
-            return None
-        centres = self._starting_centres(self.init, engine)
-        require(
-            self.max_clusters is None or len(centres) <= self.max_clusters,
-            "max_clusters",
-            self.max_clusters,
-            f"at least the {len(centres)} centres of init",
-        )
-        return Sites.of(centres)
+    @property
+    def _n_features_out(self):
+        return self.n_clusters_
+
+    def __sklearn_tags__(self):
+        return _by_centres.sparse_tags(super().__sklearn_tags__())

@@ -2,23 +2,66 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.sparse import require_structure
+from kfree.core.warning import warn
 from kfree.engines.graph import Graph, in_order_of_first
-from kfree.estimators._cut_search import CutSearch
-from kfree.estimators._explained import Explained
-from kfree.estimators._nodes import node_scores, view_of_nodes
-from kfree.estimators._order import published_order, ranks
-from kfree.estimators._watching import with_callbacks
+from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.explain.spread import FALSE_ALARMS
+from kfree.models.nodes import node_scores, view_of_nodes
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.cut import CUTS, CutStats, shares
+from kfree.search.graph.search import CutSearch
 from kfree.validation.graphs import validated_graph, validated_rows_of_nodes
-from kfree.validation.parameters import require_share
+from kfree.validation.parameters import (
+    WATCHING,
+    check,
+    choice,
+    count,
+    is_number,
+    require_share,
+    rule,
+    shown,
+)
 
 
-class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
+def _is_auto(lam):
+    return isinstance(lam, str) and lam == "auto"
+
+
+def _below_zero(estimator):
+    """Raise unless the penalty is "auto" or a number below zero."""
+    lam = estimator.lam
+    if _is_auto(lam):
+        return
+    if not is_number(lam):
+        raise ValueError(f"lam={shown(lam)} is not allowed; give a number below 0 or 'auto'.")
+    if lam >= 0:
+        raise ValueError(
+            f"lam={shown(lam)} is not allowed: the whole graph cuts no links, so with a penalty ≥ 0 one "
+            "cluster is always best. Give a number below 0 (with lam=-0.4 a cluster must keep 60 % of its links "
+            "inside) or 'auto'."
+        )
+
+
+CONSTRAINTS = (
+    choice("cut", list(CUTS)),
+    choice("label_order", LABEL_ORDERS),
+    choice("engine", IMPLEMENTATIONS),
+    count("patience", or_none=True, least=0),
+    count("max_iter"),
+    *WATCHING,
+    count("target_k", or_none=True),
+    rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
+    _below_zero,
+)
+
+
+class GraphDPMeans(ClusterEstimator):
     """Clusters of a graph by a penalised cut, which determines their number.
 
     Minimises J = Σ_c links leaving c / degree of c + lam·k over all partitions of the nodes, with any number k of
@@ -112,8 +155,6 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
     [0, 1]
     """
 
-    _keeps_rows = True
-
     def __init__(
         self,
         lam="auto",
@@ -162,13 +203,14 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         -------
         self : GraphDPMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         adjacency, names = validated_graph(A)
         linked = np.flatnonzero(np.diff(adjacency.indptr))
         graph = Graph.of(sp.csr_array(adjacency[linked][:, linked]), self.engine) if len(linked) else None
-        lam, path, descent = self._search(graph, adjacency.shape[0] - len(linked))
-        self._publish(adjacency, names, linked, lam, path, descent)
-        return self._remember(None)
+        search = CutSearch(self.lam, self.target_k, self.cut, self.patience, self.max_iter, self.random_state)
+        with monitored(self) as monitor:
+            result = search(graph, adjacency.shape[0] - len(linked), monitor)
+        return publish(self, None, self._found(adjacency, names, linked, result), columns=adjacency)
 
     def predict_nodes(self, new_rows, allow_new=False):
         """Assign each new node to the cluster for which J rises least.
@@ -223,9 +265,6 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         rows = self._links() if new_rows is None else validated_rows_of_nodes(new_rows, len(self.labels_))
         return node_scores(rows, self.labels_, self.shares_, false_alarms)
 
-    def _usual_picture(self, A):
-        return "graph"
-
     def _view(self, A):
         check_is_fitted(self)
         links = self._links()
@@ -238,26 +277,44 @@ class GraphDPMeans(CutSearch, Explained, ClusterMixin, BaseEstimator):
         require_structure(self.adjacency_, "adjacency_")
         return self.adjacency_
 
-    def _publish(self, adjacency, names, linked, lam, path, descent):
-        """Set all fitted attributes; called only after the fit has succeeded."""
-        n = adjacency.shape[0]
+    def _found(self, adjacency, names, linked, result):
+        """The fitted attributes by name."""
+        n, lam, descent = adjacency.shape[0], result.lam, result.descent
         labels = np.arange(n, dtype=np.int32)
         if descent is not None:
             labels += len(linked)  # nodes without links follow all clusters of the search
             labels[linked] = descent.state.labels
-            self._warn_of_limit(descent)
+            _warn_of_limit(descent, self.max_iter)
         labels = in_order_of_first(labels)
         labels = ranks(published_order(self.label_order, labels, np.bincount(labels)))[labels]
         objective, clusters = CUTS[self.cut](lam), CutStats.of(adjacency, labels)
-        self.labels_, self.n_clusters_ = labels, len(clusters.size)
-        self.lam_, self.path_ = lam, path
-        self.cut_, self.shares_ = objective.cut(clusters), shares(clusters)
-        self.cost_ = objective.cost(clusters)
+        cost = objective.cost(clusters)
         earlier = np.array(descent.cost_history[:-1] if descent else []) + lam * (n - len(linked))
-        # The last cost is summed in another order, so that rounding may put it above the one before.
-        self.cost_history_ = np.append(np.maximum(earlier, self.cost_), self.cost_)
-        self.n_iter_ = descent.n_iter if descent else 1
-        self.converged_ = descent.converged if descent else True
-        self.stop_reason_ = descent.stop_reason if descent else "converged"
-        self.node_names_, self.adjacency_, self.n_features_in_ = names, adjacency, n
-        self._objective_, self._clusters_ = objective, clusters
+        return {
+            "labels_": labels,
+            "n_clusters_": len(clusters.size),
+            "lam_": lam,
+            "path_": result.path,
+            "cut_": objective.cut(clusters),
+            "shares_": shares(clusters),
+            "cost_": cost,
+            # The last cost is summed in another order, so that rounding may put it above the one before.
+            "cost_history_": np.append(np.maximum(earlier, cost), cost),
+            "n_iter_": descent.n_iter if descent else 1,
+            "converged_": descent.converged if descent else True,
+            "stop_reason_": descent.stop_reason if descent else "converged",
+            "node_names_": names,
+            "adjacency_": adjacency,
+            "n_features_in_": n,
+            "_objective_": objective,
+            "_clusters_": clusters,
+        }
+
+
+def _warn_of_limit(descent, max_iter):
+    if descent.stop_reason == "max_iter":
+        warn(
+            f"GraphDPMeans did not converge within max_iter={max_iter} moves; the clustering is valid but "
+            "more of them may improve it. Raise max_iter.",
+            ConvergenceWarning,
+        )

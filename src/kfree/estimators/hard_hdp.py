@@ -1,22 +1,54 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
-from dataclasses import replace
-
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.label_order import LABEL_ORDERS
 from kfree.engines.local.grouped import GroupedEngine
-from kfree.estimators._feature_space import feature_space
-from kfree.estimators._hdp_search import SharedSearch
-from kfree.estimators._sharing import SharedClusterer
-from kfree.estimators._span import ended, lifted_groups
-from kfree.estimators._watching import with_callbacks
+from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
+from kfree.estimators._by_centres import history_of, labels_and_spreads, sparse_tags
+from kfree.estimators._monitoring import monitored, with_callbacks
+from kfree.explain.view import view_by_distances
+from kfree.models.feature_space import feature_space
+from kfree.models.groups import GroupModel, numbers_within
+from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.search.groups.search import SharedSearch, searched_in_span
 from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
+from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads
 from kfree.validation.rows import validated_weights
 
 
-class HardHDP(SharedSearch, SharedClusterer):
+def _is_penalty(lam):
+    return is_positive_number(lam) or (isinstance(lam, str) and lam == "auto")
+
+
+_PENALTY = "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'"
+# What predict and score look at besides the rows.
+ROWS = (choice("engine", IMPLEMENTATIONS), choice("label_order", LABEL_ORDERS), threads)
+CONSTRAINTS = (
+    *ROWS,
+    rule("lam_local", lambda e: _is_penalty(e.lam_local), _PENALTY),
+    rule("lam_global", lambda e: _is_penalty(e.lam_global), _PENALTY),
+    count("target_k", or_none=True),
+    rule(
+        "target_k",
+        lambda e: e.target_k is None or "auto" in (e.lam_local, e.lam_global),
+        "None with both penalties as numbers",
+    ),
+    choice("search", ["split-merge", "sweep"]),
+    count("patience", least=0),
+    rule(
+        "patience",
+        lambda e: e.search != "sweep" or not e.patience,
+        "0 with search='sweep', which makes no random splits",
+    ),
+    count("max_iter"),
+    *WATCHING,
+)
+
+
+class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
     """Hard HDP: clusters shared between groups, with a penalty per global cluster and per use of one by a group.
 
     Minimises J = Σ w·‖x − centre‖² + lam_local·(number of local clusters) + lam_global·(number of global clusters),
@@ -180,25 +212,37 @@ class HardHDP(SharedSearch, SharedClusterer):
         self : HardHDP
         """
         refuse_groups_as_y(y, groups)
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         rows, names = stacked(X, groups, self)
-        validate_data(BaseEstimator(), rows if is_list(X) else X, skip_check_array=True)  # names that cannot be kept
+        columns = rows if is_list(X) else X
+        validate_data(BaseEstimator(), columns, skip_check_array=True)  # names that cannot be published
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
-        where = engine if space is not None else self._in_span(rows, group, weight, engine)
-        found = self._found(where)
-        if where.n_features != engine.n_features:
-            state = lifted_groups(found.state, where, engine, found.objective)
-            found.descent.cost_history = ended(found.descent.cost_history, state.cost)
-            found = replace(found, engine=engine, state=state)
-        self._publish(rows if is_list(X) else X, points, weight, found)
-        self.groups_, self._unnamed_, self._space_ = distinct, groups is None, space
-        self._used_, self._weights_ = found.state.stats.used, found.state.stats.n
-        self._describe(group)
-        return self._remember(X)
+        opened = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        search = self._search()
+        with monitored(self) as monitor:
+            if space is None:
+                result = searched_in_span(search, rows, opened, self.n_threads, monitor)
+            else:
+                result = search(opened, monitor)
+        labels, order, sample = labels_and_spreads(self.label_order, weight, result)
+        state = result.state
+        model = GroupModel(
+            result.rows.frame,
+            state.sites.centres,
+            order,
+            result.objective,
+            sample,
+            used=state.stats.used,
+            weights=state.stats.n,
+            groups=distinct,
+            space=space,
+        )
+        found = history_of(result) | {"labels_": labels, "_unnamed_": groups is None} | _described(model, group, labels)
+        publish(self, X, found, columns)
+        return self
 
     def partial_fit(self, X, y=None, groups=None, sample_weight=None):
         """Add further groups, with the penalties of the first ones. Old clusters may move and merge, and new ones may
@@ -220,13 +264,13 @@ class HardHDP(SharedSearch, SharedClusterer):
         self : HardHDP
         """
         refuse_groups_as_y(y, groups)
-        if not hasattr(self, "_sites_"):
+        if not hasattr(self, "_model_"):
             return self.fit(X, groups=groups, sample_weight=sample_weight)
         if self.kernel is not None:
             raise ValueError(
                 f"partial_fit cannot go on with kernel={self.kernel!r}; call fit with all rows of all groups."
             )
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         if groups is None and self.groups_.dtype.kind not in "iu":
             self._ask_for_groups()
         rows, names = stacked(X, groups, self)
@@ -235,9 +279,150 @@ class HardHDP(SharedSearch, SharedClusterer):
         distinct = distinct if groups is not None else self.groups_.max(initial=-1) + 1 + distinct
         require_further(distinct, self.groups_)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        engine, sites = self._with_old_clusters(rows, group, weight)
-        found = self._search(engine, self._objective_, sites)
-        self._publish_further(rows, engine, found.state, found.descent)
-        self.groups_ = np.concatenate([self.groups_, distinct])
-        self._describe(group)
-        return self._remember(X)
+        opened, sites = self._model_.with_old_clusters(rows, group, weight, self.engine, self.n_threads)
+        with monitored(self) as monitor:
+            result = self._search().from_sites(opened, self._model_.objective, sites, monitor)
+        self._publish_further(rows, group, distinct, result)
+        return remember(self, X)
+
+    def predict(self, X, groups=None, allow_new=False):
+        """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
+
+        A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
+        together which of the clusters they use, each at the penalty lam_local_.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+        groups : array-like of shape (n_samples,), default=None
+            Names as in ``fit``; others are new groups. May be left out where ``fit`` had none.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        opened, done, model = *self._assigned(X, groups, None), self._model_
+        return or_new(self, model.rank[opened.labels(done.assignment)], X, allow_new)
+
+    def score(self, X, y=None, groups=None, sample_weight=None):
+        """Minus the cost of these rows under this model, local and global clusters included.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or a list of such
+        y : ignored
+        groups : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,), or a list like X, default=None
+
+        Returns
+        -------
+        score : float
+        """
+        done = self._assigned(X, groups, sample_weight)[1]
+        if self._model_.space is not None and not self._model_.space.knows_lengths:
+            raise ValueError(
+                "score needs κ(x, x) of every row, which kernel='precomputed' lacks. Use a named kernel or a function."
+            )
+        return -self._model_.objective.cost(done.stats)
+
+    def transform(self, X):
+        """Distances of each row to all centres.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, number of clusters)
+        """
+        check_is_fitted(self)
+        check(self, ROWS)
+        return np.concatenate([distances for _, distances in self._distances(X)])
+
+    def _search(self):
+        """The search that the parameters ask for."""
+        local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
+        sweep = self.search == "sweep"
+        return SharedSearch(local, global_, self.target_k, sweep, self.patience, self.max_iter, self.random_state)
+
+    def _publish_further(self, rows, group, names, result):
+        """Set the fitted attributes after a search over old clusters and further rows."""
+        k, old = len(self._model_.weights), self._model_
+        model = old.extended(rows, names, result, self.engine, self.n_threads)
+        labels, inertia = model.rank[result.labels[k:]], self.inertia_ + result.state.inertia
+        n_local, n_global = model.used.sum(), len(model.order)
+        cost = float(inertia + (model.objective.lam_local * n_local + model.objective.lam * n_global))
+        found = history_of(result) | {"labels_": labels} | _described(model, group, labels)
+        found |= {"inertia_": inertia, "cost_": cost, "engine_": self.engine_}
+        found["cost_history_"] = found["cost_history_"] + (cost - result.state.cost)
+        for name, value in found.items():
+            setattr(self, name, value)
+
+    def _assigned(self, X, groups, sample_weight):
+        """New rows, and the pass that assigns them."""
+        check_is_fitted(self)
+        check(self, ROWS)
+        rows, names = stacked(X, groups, self)
+        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        if groups is None and not self._unnamed_:
+            self._ask_for_groups()
+        distinct, group = renumbered(names)
+        weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
+        opened, centres = self._model_.grouped(self._model_.seen(rows), group, weight, self.engine, self.n_threads)
+        return opened, self._model_.assigned(opened, centres, distinct)
+
+    def _ask_for_groups(self):
+        raise ValueError(
+            f"this model was fitted with {len(self.groups_)} named groups, such as {shown(self.groups_[0])}; give "
+            "groups, one name per row of X. Names that were not fitted are new groups."
+        )
+
+    def _view(self, X, groups=None):
+        """Rows of named groups need these names, unless they are as many as the rows of the last fit."""
+        require_rows(X, self)
+        check_is_fitted(self)
+        rows, _ = stacked(X, groups, self)
+        is_fitted = groups is None and not self._unnamed_ and rows.shape[0] == len(self.labels_)
+        labels, space = self.labels_ if is_fitted else self.predict(X, groups), self._model_.space
+        distance = "Euclidean distance to the centre" + ("" if space is None else " in feature space")
+        columns = None if space is not None and not space.knows_lengths else rows
+        names = None if is_list(X) else column_names(X, self)
+        told = {"distance": distance, "columns": columns, "names": names}
+        return view_by_distances(self._distances(X), labels, self.cluster_centers_, **told)
+
+    def _distances(self, X):
+        rows, _ = stacked(X, None, self)
+        validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
+        return self._model_.distances(self._model_.seen(rows), self.engine, self.n_threads)
+
+    @property
+    def _n_features_out(self):
+        return self.n_clusters_
+
+    def __sklearn_tags__(self):
+        tags = sparse_tags(super().__sklearn_tags__())
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+
+def _described(model, group, labels):
+    """The attributes derived from labels, penalties and the clusters that groups use; ``group`` (n,) is per row."""
+    objective, n_local = model.objective, model.used.sum(axis=0)
+    n_global = len(model.order)
+    return {
+        "_model_": model,
+        "groups_": model.groups,
+        "cluster_centers_": model.public_centres,
+        "n_clusters_": n_global,
+        "n_global_clusters_": n_global,
+        "n_local_clusters_": n_local,
+        "lam_local_": objective.lam_local,
+        "lam_global_": objective.lam,
+        "local_cost_": objective.lam_local * int(n_local.sum()),
+        "global_cost_": objective.lam * n_global,
+        "local_labels_": numbers_within(group, labels, n_global),
+    }

@@ -3,26 +3,46 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from kfree.core.sites import Sites
-from kfree.core.warning import warn
-from kfree.estimators._any_size import AnySize, Located
-from kfree.estimators._centres import CentreClusterer
-from kfree.estimators._found import Found
-from kfree.estimators._noise import require_noise, without_noise
-from kfree.estimators._watching import Watched, with_callbacks
+from kfree.estimators import _by_centres
+from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._monitoring import monitored, with_callbacks
+from kfree.estimators._opening import data_of, opened, opened_for_passes, starting_centres
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.seeding import greedy_k_means_plus_plus
-from kfree.search.centres.state import one_cluster
-from kfree.search.loop import descend
-from kfree.search.summary.exact import means
-from kfree.search.summary.micro import summarised
-from kfree.validation.parameters import random_generator, require, require_count
+from kfree.search.fit import fit_by_summary
+from kfree.search.lloyd import LloydSearch
+from kfree.search.noise import without_noise
+from kfree.validation.parameters import NOISE, WATCHING, check, choice, count, random_seed, require, rule
+
+CONSTRAINTS = (
+    *_by_centres.CONSTRAINTS,
+    choice("search", ["auto", "lloyd", "summary"]),
+    count("n_clusters"),
+    count("n_init"),
+    NOISE,
+    *WATCHING,
+    rule(
+        "tol",
+        lambda e: isinstance(e.tol, Real) and not isinstance(e.tol, bool) and 0 <= float(e.tol) < np.inf,
+        "a finite number ≥ 0",
+    ),
+    rule(
+        "init",
+        lambda e: not isinstance(e.init, str) or e.init == "k-means++",
+        "'k-means++' or centres of shape (n_clusters, n_features)",
+    ),
+    rule(
+        "n_init",
+        lambda e: isinstance(e.init, str) or e.n_init == 1,
+        "1 with given centres, since every start would be the same",
+    ),
+)
+# A search on a summary.
+STREAMABLE = (rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),)
 
 
-class KMeans(AnySize, Watched, CentreClusterer):
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
     """K-means for a given number of clusters.
 
     Parameters
@@ -32,6 +52,10 @@ class KMeans(AnySize, Watched, CentreClusterer):
         Greedy k-means++ seeding, or centres to start from.
     n_init : int, default=1
         Number of seedings; the result with the lowest inertia is kept. Must be 1 for given centres.
+    search : {"auto", "lloyd", "summary"}, default="auto"
+        ``"lloyd"`` iterates over all rows in memory. ``"summary"`` finds the centres on micro-clusters of the rows and
+        refines them in passes over all rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory``, and
+        ``"lloyd"`` for all others. ``search_`` says which one ran.
     max_iter : int, default=300
         The most assignments of all rows to centres; the one to the first centres counts.
     tol : float ≥ 0, default=1e-4
@@ -45,11 +69,11 @@ class KMeans(AnySize, Watched, CentreClusterer):
         dataframes. The result is the same.
     n_threads : int or None, default=None
     memory : int, str or None, default=None
-        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. Rows that fit
-        are searched as with None. Of more rows, micro-clusters are searched, then all rows in at most 22 passes
-        (`docs/scale.md`); the result does not depend on whether the rows are in an array or in files. None means
-        ``"1GB"`` for files. It searches arrays as a whole; with a ``checkpoint`` it means ``"1GB"``, but
-        no more than what a search on 524,288 rows takes.
+        The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. With
+        ``search="auto"``, rows that fit are searched as with None, and a summary of more rows is searched, then all
+        rows in at most 22 passes (`docs/scale.md`). The result does not depend on whether the rows are in an array or
+        in files. None means ``"1GB"`` for files. Arrays are then searched as a whole; with a ``checkpoint`` None means
+        ``"1GB"``, but no more than what a search on 524,288 rows takes.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
@@ -84,14 +108,19 @@ class KMeans(AnySize, Watched, CentreClusterer):
     cost_history_ : ndarray
         Inertia after every iteration; never rises, ends with ``cost_``.
     n_iter_ : int
+        Number of iterations over all rows.
     converged_ : bool
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "interrupt" or "callback"; "passes" where the limit of passes
         over streamed rows was reached.
+    search_ : str
+        The search that ran: "lloyd" or "summary".
     n_passes_ : int
-        Number of passes over all rows; for fits on files or with ``memory``.
+        Number of passes over all rows, those that made the summary included; for fits on files or with ``memory``.
     summary_cost_ : float
         The cost of the micro-clusters' search, an upper bound of what its clusters cost; for the same fits.
+    summary_n_iter_ : int
+        Number of iterations on the summary, where there was one.
     n_distances_ : int
         Number of distances between a row and a centre that were computed, seeding included. Of all results this alone
         may differ between instruction sets.
@@ -120,6 +149,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         *,
         init="k-means++",
         n_init=1,
+        search="auto",
         max_iter=300,
         tol=1e-4,
         metric="euclidean",
@@ -136,6 +166,7 @@ class KMeans(AnySize, Watched, CentreClusterer):
         self.n_clusters = n_clusters
         self.init = init
         self.n_init = n_init
+        self.search = search
         self.max_iter = max_iter
         self.tol = tol
         self.metric = metric
@@ -148,6 +179,9 @@ class KMeans(AnySize, Watched, CentreClusterer):
         self.on_interrupt = on_interrupt
         self.label_order = label_order
         self.random_state = random_state
+
+    _constraints = _by_centres.CONSTRAINTS
+    predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
@@ -166,126 +200,43 @@ class KMeans(AnySize, Watched, CentreClusterer):
         -------
         self : KMeans
         """
-        self._check_parameters()
-        if self._has_any_size(X):
-            return self._fit_any_size(X, sample_weight)
-        return self._fit_arrays(X, *self._opened(X, sample_weight))._remember(X)
+        check(self, CONSTRAINTS)
+        data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=False)
+        search, left_out = self._search(data.source.n_features), None
+        with monitored(self) as monitor:
+            if data.plan is None:
+                result, left_out = without_noise(
+                    self.noise, data.n_rows, data.weight, lambda weight: search(opened(self, data, weight), monitor)
+                )
+            else:
+                seed = random_seed(self.random_state)
+                rows = opened_for_passes(self, data, seed, monitor)
+                result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+        search.warn_of_limits(result.descent)
+        search_ = "summary" if result.summary else "lloyd"
+        return _by_centres.publish_centres(self, X, data, result, left_out, search_=search_)
 
-    def _fit_arrays(self, X, rows, weight):
-        """The fit on validated rows in memory."""
-        found, left_out = without_noise(self.noise, rows, weight, self._found, self._distances_of(rows))
-        self._warn(found.descent)
-        self._publish(X, rows, weight, found, left_out)
-        return self
-
-    def _found(self, rows, weight):
-        """The best of the descents from all starts."""
-        engine, objective = self._engine_of(rows, weight), OBJECTIVES[self.metric](0.0)
-        with self._watching() as watch:
-            best = self._best_descent(engine, objective, watch)
-        return Found(engine, objective, best.state, best)
-
-    def _best_descent(self, engine, objective, watch):
-        near_enough = self._stopping_rule(engine, objective)
-        lloyd, descents = Lloyd(), []
-        for centres in self._starts(engine):
-            start, watched = lloyd.start(Sites.of(centres), engine, objective), (watch.may_go_on, watch.report)
-            descents.append(descend(start, [lloyd], engine, objective, self.max_iter, near_enough, *watched))
-            descents = [min(descents, key=lambda descent: descent.state.cost)]
-            if not watch.may_go_on():
-                break
-        (best,) = descents
-        best.stop_reason = self._stop_reason(best, watch)
-        return best
-
-    def _require_streamable(self):
-        """Raise unless the parameters are those of a fit on streamed rows."""
-        require(self.noise == 0, "noise", self.noise, "0 for rows that do not fit in memory")
-
-    def _summarised(self, engine, plan, seed):
+    def _search(self, n_features):
+        """The search that the parameters ask for."""
+        init = None if isinstance(self.init, str) else starting_centres(self.init, n_features, self.metric)
         require(
-            2 * self.n_clusters <= plan.most_micro,
-            "memory",
-            self.memory,
-            f"more memory for n_clusters={self.n_clusters}; {plan.most_micro // 2} fit in it",
+            init is None or len(init) == self.n_clusters,
+            "n_clusters",
+            self.n_clusters,
+            f"the number of centres in init, {0 if init is None else len(init)}",
         )
-        objective = OBJECTIVES[self.metric](0.0)
-        return summarised(engine, objective, plan, self.n_clusters, seed, self.n_threads, is_known=True)
+        family = OBJECTIVES[self.metric]
+        return LloydSearch(family, self.n_clusters, init, self.n_init, self.max_iter, self.tol, self.random_state)
 
-    def _located(self, summary, watch):
-        objective, watch.has_state = OBJECTIVES[self.metric](0.0), True
-        best = self._best_descent(summary.engine, objective, watch)
-        return Located(best.state, objective, best, means)
+    def _view(self, X):
+        return _by_centres.view_of(self, X)
 
-    def _publish_search(self, located, found, n_rows, sampled, labels):
-        self._warn(found)
+    def _distances(self, X):
+        return _by_centres.distances_of(self, X)
 
-    def _check_parameters(self):
-        self._check_shared_parameters()
-        require_count("n_clusters", self.n_clusters)
-        require_count("n_init", self.n_init)
-        require_noise(self.noise)
-        self._check_watching()
-        is_tol = isinstance(self.tol, Real) and not isinstance(self.tol, bool) and 0 <= float(self.tol) < np.inf
-        require(is_tol, "tol", self.tol, "a finite number ≥ 0")
-        require(
-            not isinstance(self.init, str) or self.init == "k-means++",
-            "init",
-            self.init,
-            "'k-means++' or centres of shape (n_clusters, n_features)",
-        )
-        require(
-            isinstance(self.init, str) or self.n_init == 1,
-            "n_init",
-            self.n_init,
-            "1 with given centres, since every start would be the same",
-        )
+    @property
+    def _n_features_out(self):
+        return self.n_clusters_
 
-    def _starts(self, engine):
-        if engine.n_rows < self.n_clusters:
-            raise ValueError(
-                f"n_samples={engine.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or "
-                "a smaller n_clusters."
-            )
-        if not isinstance(self.init, str):
-            centres = self._starting_centres(self.init, engine)
-            require(
-                len(centres) == self.n_clusters,
-                "n_clusters",
-                self.n_clusters,
-                f"the number of centres in init, {len(centres)}",
-            )
-            yield centres
-            return
-        rng = random_generator(self.random_state)
-        for _ in range(self.n_init):
-            yield greedy_k_means_plus_plus(engine, self.n_clusters, rng)
-
-    def _stopping_rule(self, engine, objective):
-        """Whether two states count as equal: no label has changed, or the centres have moved by less than ``tol``."""
-        if self.tol == 0:
-            return None
-        spread = engine.nearest(one_cluster(engine, objective)).stats
-        with np.errstate(over="ignore"):
-            limit = self.tol * spread.sse[0] / (spread.n[0] * engine.n_features)
-
-        def near_enough(old, new):
-            with np.errstate(over="ignore"):
-                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
-            return moved <= limit or old.same_partition(new)
-
-        return near_enough
-
-    def _warn(self, descent):
-        if descent.stop_reason == "max_iter":
-            warn(
-                f"KMeans did not converge within max_iter={self.max_iter} iterations. Raise max_iter or tol.",
-                ConvergenceWarning,
-            )
-        n_distinct = int((descent.state.stats.n > 0).sum())
-        if n_distinct < self.n_clusters:
-            warn(
-                f"KMeans found {n_distinct} clusters with rows, not n_clusters={self.n_clusters}: X has too few "
-                "distinct rows.",
-                ConvergenceWarning,
-            )
+    def __sklearn_tags__(self):
+        return _by_centres.sparse_tags(super().__sklearn_tags__())

@@ -1,19 +1,25 @@
 """KernelDPMeans: DP-means in the feature space of a kernel (Kulis & Jordan 2012, §5.2)."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.spaces import DUAL, spanned
+from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.core.spaces import DUAL
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
-from kfree.estimators._explained import spreads_by
-from kfree.estimators._in_feature_space import InFeatureSpace, distances_from, offsets_by, with_itself
-from kfree.estimators._order import LABEL_ORDERS, published_order, ranks
-from kfree.estimators._penalised import PenalisedSearch
-from kfree.estimators._watching import with_callbacks
+from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
+from kfree.estimators._by_centres import history_of
+from kfree.estimators._monitoring import monitored, with_callbacks
+from kfree.estimators.dp_means import PENALISED
+from kfree.explain.advice import warn_out_of_reach
+from kfree.explain.view import view_by_distances
+from kfree.models.kernel import OUT_OF_REACH, KernelModel
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.penalised import PenalisedSearch
 from kfree.validation.kernels import (
     require_digits,
     require_positive_semidefinite,
@@ -21,14 +27,20 @@ from kfree.validation.kernels import (
     validated_kernel,
     validated_matrix,
 )
-from kfree.validation.parameters import require_choice, require_count
+from kfree.validation.parameters import check, choice, count
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Number of rows on which a kernel is checked for negative eigenvalues.
 _PROBED = 200
+CONSTRAINTS = (
+    choice("search", ["split-merge", "sweep"]),
+    *PENALISED,
+    count("max_iter"),
+    choice("label_order", LABEL_ORDERS),
+)
 
 
-class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator):
+class KernelDPMeans(ClusterEstimator):
     """DP-means on kernel values: clusters are compact in feature space and may have any shape in the space of X.
 
     Minimises J = Σ w·‖φ(x) − centre‖² + lam·k, where ⟨φ(x), φ(y)⟩ = κ(x, y) and a centre is a mean of images φ(x),
@@ -175,24 +187,75 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         -------
         self : KernelDPMeans
         """
-        self._check_search_parameters()
-        require_count("max_iter", self.max_iter)
-        require_choice("label_order", self.label_order, LABEL_ORDERS)
+        check(self, CONSTRAINTS)
         rows, weight, kernel = self._validated(X, sample_weight)
-        engine = KernelEngine(Gram(rows, kernel), weight)
-        found = self._search(engine, DPMeansObjective(0.0, space=DUAL))
-        self._publish(X, rows, weight, kernel, engine, found.state, found.descent)
-        self.lam_, self.path_ = found.objective.lam, found.path
-        return self._remember(X)
+        search = self._search()
+        with monitored(self) as monitor:
+            result = search(KernelEngine(Gram(rows, kernel), weight), monitor)
+        order = published_order(self.label_order, result.labels, result.state.stats.n, weight)
+        radius = np.sqrt(result.objective.lam) if search.is_given else None
+        model, labels = KernelModel.of(result, kernel, rows, weight, order, ranks(order)[result.labels], radius)
+        found = history_of(result) | {
+            "_model_": model,
+            "labels_": labels,
+            "cluster_ids_": result.state.sites.uids[order],
+            "n_clusters_": len(order),
+            "lam_": result.objective.lam,
+            "path_": result.path,
+            "n_kernel_values_": result.rows.gram.n_values,
+        }
+        del found["n_distances_"], found["engine_"]
+        return publish(self, X, found)
+
+    def predict(self, X, allow_new=False):
+        """Label each row by its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            If precomputed, kernel values between these rows and those of ``fit``.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. The same holds for rows so
+            far from all rows of ``fit`` that their rbf or laplacian kernel values vanish.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        rows = self._rows_like_those_of_fit(X)
+        labels, largest = self._model_.labels(rows)
+        labels = or_new(self, labels, X, allow_new)
+        if self._model_.fades and allow_new:
+            labels[largest < OUT_OF_REACH] = -1
+        elif self._model_.fades:
+            warn_out_of_reach(largest, OUT_OF_REACH, type(self).__name__)
+        return labels
+
+    def _search(self):
+        """The search that the parameters ask for."""
+        return PenalisedSearch(
+            type(self).__name__,
+            partial(DPMeansObjective, space=DUAL),
+            self.lam,
+            self.target_k,
+            self.search == "sweep",
+            self.patience,
+            self.time_budget,
+            self.order,
+            self.max_iter,
+            self.max_clusters,
+            self.random_state,
+        )
 
     def _validated(self, X, sample_weight):
-        """Rows, weights and kernel of a fit, in the form that engines take."""
+        """Rows, weights and kernel of a fit, in the form that rows of a kernel take."""
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             rows = validated_matrix(X, "kernel", self)
             rows = rows.toarray() if sp.issparse(rows) else rows
         else:
             rows = validated_rows(X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
         weight = validated_weights(sample_weight, rows.shape[0])
         require_similar_weights(weight)
         kernel = validated_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, rows, weight)
@@ -202,38 +265,19 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         require_positive_semidefinite(values, what)
         return rows, weight, kernel
 
-    def _publish(self, X, rows, weight, kernel, engine, state, descent):
-        """Set all fitted attributes; called only after the fit has succeeded."""
-        n_rows, known = engine.gram.n_rows, None if kernel.precomputed else rows
-        found = engine.labels(state.assignment)
-        order = published_order(self.label_order, found, state.stats.n, weight)
-        centres = state.sites.centres[order]
-        coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
-        parts = [(places, offsets) for places, _, offsets in offsets_by(kernel, rows, known, coefficients, sq_norms)]
-        labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[found])
-        own = with_itself(kernel, rows)
-        distances = ((places, distances_from(offsets, own[places])) for places, offsets in parts)
-        spreads = spreads_by(distances, labels, weight)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._kernel_, self._rows_ = kernel, known
-        self._coefficients_, self._sq_norms_ = coefficients, sq_norms
-        # Coordinates of the centres with the distances that they have in feature space.
-        self._centre_points_ = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
-        self.labels_, self._spreads_ = labels, spreads
-        self.cluster_ids_ = state.sites.uids[order]
-        self.n_clusters_ = len(state.sites.uids)
-        self.inertia_ = state.inertia
-        self.cost_ = state.cost
-        self.cost_history_ = np.array(descent.cost_history)
-        self.n_iter_ = descent.n_iter
-        self.converged_, self.stop_reason_ = descent.converged, descent.stop_reason
-        self.n_kernel_values_ = engine.gram.n_values
+    def _rows_like_those_of_fit(self, X):
+        check_is_fitted(self)
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return rows
 
+    def _view(self, X):
+        require_rows(X, self)
+        labels, rows = self.predict(X), self._rows_like_those_of_fit(X)
+        told = {"distance": "distance to the centre in feature space"}
+        if not self._model_.kernel.precomputed:
+            told |= {"columns": rows, "names": column_names(X, self)}
+        return view_by_distances(self._model_.distances(rows), labels, self._model_.centre_points, **told)
 
-def _as_predicted(offsets, found):
-    """The labels that ``predict`` gives to the rows of the fit; ``found`` where these would leave a cluster empty.
-
-    They differ where rounding decides: sums of the search are updated row by row, those of ``predict`` are not.
-    """
-    labels = np.concatenate([part.argmin(axis=1) for part in offsets]).astype(np.int32)
-    return labels if len(np.unique(labels)) == len(np.unique(found)) else found
+    def _distances(self, X):
+        return self._model_.distances(self._rows_like_those_of_fit(X))

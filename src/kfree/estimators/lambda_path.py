@@ -1,10 +1,12 @@
 """lambda_path: the staircase k(lam), and the number of clusters best supported by the data."""
 
+from contextlib import nullcontext
+
 from kfree.engines.registry import ENGINES, open_engine
-from kfree.estimators._advice import advise_path
-from kfree.estimators._watching import path_progress
+from kfree.estimators._monitoring import progress_line
+from kfree.explain.advice import advise_path
 from kfree.objectives.dp_means import OBJECTIVES
-from kfree.search.path.lam_path import lam_path
+from kfree.search.path.lam_path import lam_path, silent
 from kfree.validation.parameters import random_generator, require, require_choice, require_count
 from kfree.validation.rows import validated_rows, validated_weights
 
@@ -78,7 +80,7 @@ def lambda_path(
     rows = validated_rows(X, "lambda_path")
     weight = validated_weights(sample_weight, rows.shape[0])
     opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
-    with path_progress("lambda_path", verbose) as tell:
+    with progress_line("lambda_path") if verbose else nullcontext(silent) as tell:
         path = lam_path(opened, OBJECTIVES[metric](0.0), random_generator(random_state), max_k, tell).staircase
     advise_path(path)
     return path

@@ -1,18 +1,64 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.frame import differences_overflow
+from kfree.core.limits import warn_penalty_rose
 from kfree.core.sites import Sites
-from kfree.estimators._events import EventLog, followed
-from kfree.estimators._stream_settings import StreamSettings
-from kfree.estimators._streaming import has_no_rows
-from kfree.estimators._warnings import warn_penalty_rose
+from kfree.engines.local.stream import RowStream
+from kfree.estimators import _by_centres
+from kfree.estimators._base import ClusterEstimator, remember
+from kfree.models.centres import CentreModel
+from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.validation.parameters import random_generator
-from kfree.validation.rows import validated_weights
+from kfree.search.events import EventLog, followed, places_of
+from kfree.search.micro_stream import MicroStream, Penalty
+from kfree.validation.parameters import (
+    check,
+    choice,
+    count,
+    is_positive_number,
+    random_generator,
+    require,
+    rule,
+    threads,
+)
+from kfree.validation.rows import validated_rows, validated_weights
+
+# Differences between values up to this size do not overflow.
+_LARGEST = np.finfo(np.float64).max / 4
+# Parameters that may not change between calls of partial_fit.
+SETTINGS = ["lam", "search", "split", "n_micro", "max_clusters", "half_life", "engine"]
+# What predict, transform and score look at besides the rows.
+ROWS = (choice("engine", IMPLEMENTATIONS), threads)
+CONSTRAINTS = (
+    *ROWS,
+    choice("search", ["micro-clusters", "published"]),
+    rule(
+        "lam",
+        lambda e: (
+            is_positive_number(e.lam) or (isinstance(e.lam, str) and e.lam == "auto" and e.search == "micro-clusters")
+        ),
+        "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
+        "search='micro-clusters'; for a sample, give DPMeans().fit(sample).lam_ times rows remembered / rows "
+        "of the sample",
+    ),
+    count("n_micro", least=10),
+    rule("split", lambda e: isinstance(e.split, bool | np.bool_), "True or False"),
+    count("max_clusters", or_none=True),
+    rule(
+        "half_life",
+        lambda e: e.half_life is None or (is_positive_number(e.half_life) and e.half_life >= 1),
+        "a finite number of rows ≥ 1 or None",
+    ),
+    choice("order", ["given", "random"]),
+)
 
 
-class OnlineDPMeans(StreamSettings):
+class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
     """Online DP-means: every row is processed once, on arrival, and no row is kept.
 
     By default the stream is summarised by up to ``n_micro`` micro-clusters, small clusters of which only weight and
@@ -132,6 +178,9 @@ class OnlineDPMeans(StreamSettings):
         self.n_threads = n_threads
         self.random_state = random_state
 
+    _constraints = ROWS
+    predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+
     def fit(self, X, y=None, sample_weight=None):
         """Start a new stream with one pass over X; then label every row by its nearest centre.
 
@@ -148,7 +197,7 @@ class OnlineDPMeans(StreamSettings):
         -------
         self : OnlineDPMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         rows = self._new_rows(X)
         weight = validated_weights(sample_weight, rows.shape[0])
         rng = random_generator(self.random_state)
@@ -160,11 +209,12 @@ class OnlineDPMeans(StreamSettings):
             log.add(stream.review())
         elif self.split:
             log.add(stream.merge())
-        engine, centres = self._engine_in(stream.frame, stream.sites.centres, rows, weight)
-        done = engine.nearest(Sites.of(centres))
-        self._publish_chunk(X, stream, log, joined, joined, engine.labels(done.assignment))
+        model = _model_of(stream)
+        opened, centres = model.opened(rows, weight, self.engine, self.n_threads)
+        done = opened.nearest(Sites.of(centres))
+        self._publish_chunk(X, stream, log, joined, joined, opened.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
-        self.cost_ = self._objective_.cost(done.stats)
+        self.cost_ = model.objective.cost(done.stats)
         self._tell_limit(self.lam)
         return self
 
@@ -182,7 +232,7 @@ class OnlineDPMeans(StreamSettings):
         -------
         self : OnlineDPMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         begun = hasattr(self, "_stream_")
         if begun:
             self._require_same_settings()
@@ -212,7 +262,7 @@ class OnlineDPMeans(StreamSettings):
         -------
         self : OnlineDPMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         stream = self._begun_stream().copy()
         self._require_same_settings()
         if self.search == "micro-clusters":
@@ -222,7 +272,7 @@ class OnlineDPMeans(StreamSettings):
         self._log_.add(events)
         self._forget_cost()
         self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
-        return self._remember(self._fitted_rows.rows)
+        return remember(self, self._rows_of_fit_.rows)
 
     def _tell_limit(self, before):
         """Warn when the penalty of a published algorithm, ``before`` this chunk the given one, has risen.
@@ -231,3 +281,156 @@ class OnlineDPMeans(StreamSettings):
         """
         if self.search == "published" and before == self.lam < self.lam_:
             warn_penalty_rose(self.max_clusters, self.lam, self.lam_)
+
+    @property
+    def cluster_centers_(self):
+        stream = self._begun_stream()
+        return stream.frame.outward(stream.sites.centres)
+
+    @property
+    def cluster_ids_(self):
+        return self._begun_stream().ids
+
+    @property
+    def weights_(self):
+        return self._begun_stream().weights
+
+    @property
+    def n_clusters_(self):
+        return len(self._begun_stream().ids)
+
+    @property
+    def joined_ids_(self):
+        return self._begun_stream().cluster_ids(self._joined_)
+
+    @property
+    def labels_(self):
+        stream = self._begun_stream()
+        if self._labels_ is None:
+            self._labels_ = places_of(stream.cluster_ids(self._last_), stream.ids)
+        return self._labels_
+
+    @property
+    def lam_(self):
+        return self._begun_stream().lam
+
+    @property
+    def n_rows_seen_(self):
+        return self._begun_stream().n_rows
+
+    @property
+    def events_(self):
+        return self._begun_log().as_array()
+
+    @property
+    def n_events_(self):
+        return self._begun_log().n_events
+
+    def _begun_stream(self):
+        check_is_fitted(self)
+        return self._stream_
+
+    def _begun_log(self):
+        check_is_fitted(self)
+        return self._log_
+
+    def _new_rows(self, X):
+        """Validated rows that start a stream. Fitted attributes are not changed yet."""
+        rows = _subtractable(validated_rows(X, self))
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
+        return rows
+
+    def _next_rows(self, X):
+        """Validated rows that continue a stream."""
+        rows = _subtractable(validated_rows(X, self))
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return rows
+
+    def _publish_chunk(self, X, stream, log, joined, last, labels=None):
+        """Set all fitted attributes; called only after the chunk has been processed.
+
+        ``joined`` holds the cluster that each row joined, ``last`` its successor by now; ``labels`` is given if these
+        differ.
+        """
+        if not hasattr(self, "_stream_") or log is not self._log_:
+            validate_data(self, X, skip_check_array=True, reset=True)
+            self._settings_ = self._settings()
+        self._forget_cost()
+        self._stream_, self._log_ = stream, log
+        self._joined_, self._last_, self._labels_ = joined, last, labels
+        remember(self, X)
+
+    def _nothing_came(self, X):
+        """An empty chunk changes nothing but the labels of the last chunk, of which there are none."""
+        if getattr(X, "ndim", 1) == 2:
+            validate_data(self, X, skip_check_array=True, reset=False)
+        self._joined_ = self._last_ = np.empty(0, dtype=np.int64)
+        self._labels_ = np.empty(0, dtype=np.int32)
+        return remember(self, None)
+
+    def _forget_cost(self):
+        """Delete the cost of a fit, which is not valid for moved centres."""
+        for name in ("inertia_", "cost_"):
+            self.__dict__.pop(name, None)
+
+    def _new_stream(self, rows, weight, order=None):
+        half_life = None if self.half_life is None else float(self.half_life)
+        n_features = rows.shape[1]
+        if self.search == "published":
+            return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
+        if self.lam == "auto":
+            how = self.engine, self.n_threads, self.random_state
+            penalty = Penalty.of_first_rows(rows, weight, order, *how)
+        else:
+            penalty = Penalty(fixed=float(self.lam))
+        return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro)
+
+    def _settings(self):
+        return {name: getattr(self, name) for name in SETTINGS}
+
+    def _require_same_settings(self):
+        for name, began_with in self._settings_.items():
+            value = getattr(self, name)
+            require(
+                value == began_with,
+                name,
+                value,
+                f"{began_with!r}, the value at the start of this stream, or call fit to start a new one",
+            )
+
+    @property
+    def _model_(self):
+        return _model_of(self._begun_stream())
+
+    @property
+    def _n_features_out(self):
+        return self.n_clusters_
+
+    def _view(self, X):
+        return _by_centres.view_of(self, X)
+
+    def _distances(self, X):
+        return _by_centres.distances_of(self, X)
+
+    def __sklearn_tags__(self):
+        return _by_centres.sparse_tags(super().__sklearn_tags__())
+
+
+def _model_of(stream):
+    """The clusters of a stream as they are now; they are published oldest first, as the stream numbers them."""
+    if not len(stream.sites.uids):
+        raise ValueError("no row of positive weight was given yet, so there is no cluster. Call partial_fit first.")
+    objective, order = DPMeansObjective(stream.lam), np.arange(len(stream.sites.uids))
+    return CentreModel(stream.frame, stream.sites.centres, order, objective, radius=np.sqrt(stream.lam))
+
+
+def has_no_rows(X):
+    """Whether X is an empty chunk, of whatever type."""
+    return X.shape[0] == 0 if hasattr(X, "shape") else hasattr(X, "__len__") and len(X) == 0
+
+
+def _subtractable(rows):
+    values = rows.data if sp.issparse(rows) else rows
+    if values.size and values.dtype == np.float64 and max(values.max(), -values.min()) > _LARGEST:
+        raise differences_overflow()
+    return rows

@@ -2,24 +2,42 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
-from kfree.estimators._embedding import InEmbedding, clustered, to_neighbours_within, unit_rows, warn_about
-from kfree.estimators._order import LABEL_ORDERS
-from kfree.explain.spread import neighbour_spreads
+from kfree.core.label_order import LABEL_ORDERS
+from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
+from kfree.explain.advice import warn_out_of_reach
+from kfree.explain.spread import FALSE_ALARMS
+from kfree.explain.view import view_by_distances
+from kfree.models.embedding import EmbeddingModel, clustered, seen, spreads_of, unit_rows, warn_about
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
-from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
+from kfree.validation.parameters import check, choice, count, is_positive_number, random_generator, require, rule
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
+CONSTRAINTS = (
+    rule("lam", lambda e: _is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
+    count("target_k", or_none=True),
+    rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
+    choice("affinity", list(AFFINITIES)),
+    choice("label_order", LABEL_ORDERS),
+    rule("gamma", lambda e: e.gamma is None or is_positive_number(e.gamma), "a finite number > 0 or None"),
+    rule("gamma", lambda e: e.gamma is None or e.affinity == "rbf", lambda e: f"None with affinity={e.affinity!r}"),
+    count("n_neighbors"),
+    rule("normalize", lambda e: e.normalize in (None, True, False), "True, False or None"),
+)
 
 
-class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
+def _is_auto(lam):
+    return isinstance(lam, str) and lam == "auto"
+
+
+class SpectralDPMeans(ClusterEstimator):
     """Spectral DP-means: clusters of any shape, as many as an affinity matrix has eigenvalues above ``lam``.
 
     With K a kernel matrix, DP-means maximises tr(YᵀKY) − lam·k over normalised indicators Y of k clusters. Over all
@@ -149,37 +167,93 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         -------
         self : SpectralDPMeans
         """
-        self._check_parameters()
+        check(self, CONSTRAINTS)
         all_rows = self._validated(X)
         rows, weight, counts = self._counted(all_rows, sample_weight)
         frame = self._frame(rows)
-        affinity = self._affinity(self._seen(rows, frame), weight)
+        affinity = self._affinity(seen(rows, frame), weight)
         normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
         rng = random_generator(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
         warn_about(spectrum, matrix, self.target_k)
-        self._publish(X, rows, weight, counts, frame, affinity, degrees, matrix, spectrum)
-        if counts is not None:
-            self._label_others(all_rows, counts)
-        return self._remember(X)
+        # Eigenvectors of repeated rows: each of w equal rows has 1/√w of the entry.
+        vectors = spectrum.vectors if weight is None else spectrum.vectors / np.sqrt(weight)[:, None]
+        embedding, n_clusters = unit_rows(vectors), max(1, spectrum.vectors.shape[1])
+        by_centres, labels = None, np.zeros(len(embedding), dtype=np.int32)
+        if n_clusters > 1:
+            by_centres, labels = clustered(embedding, weight, self.label_order)
+        spreads = None if self.affinity == "precomputed" else spreads_of(rows, labels, n_clusters)
+        kept = None if spreads is None else rows
+        places = vectors, spectrum.values, degrees, weight, counts
+        model = EmbeddingModel(affinity, frame, *places, by_centres, n_clusters, kept, labels, spreads)
+        labels, vectors = (labels, vectors) if counts is None else _with_others(model, all_rows, labels)
+        found = {
+            "_model_": model,
+            "labels_": labels,
+            "n_clusters_": n_clusters,
+            "lam_": spectrum.lam,
+            "eigenvalues_": spectrum.values,
+            "eigenvectors_": vectors,
+            "embedding_": unit_rows(vectors),
+            "relaxed_bound_": float((spectrum.values - spectrum.lam).sum()),
+            "trace_": matrix.trace,
+            "certificate_": spectrum.certificate,
+        }
+        return publish(self, X, found)
 
-    def _check_parameters(self):
-        is_auto = isinstance(self.lam, str) and self.lam == "auto"
-        require(is_auto or is_positive_number(self.lam), "lam", self.lam, "a finite number > 0, or 'auto'")
-        require_count("target_k", self.target_k, or_none=True)
-        require(self.target_k is None or is_auto, "target_k", self.target_k, "None with a lam that is a number")
-        require_choice("affinity", self.affinity, list(AFFINITIES))
-        require_choice("label_order", self.label_order, LABEL_ORDERS)
-        given = self.gamma is not None
-        require(not given or is_positive_number(self.gamma), "gamma", self.gamma, "a finite number > 0 or None")
-        require(not given or self.affinity == "rbf", "gamma", self.gamma, f"None with affinity={self.affinity!r}")
-        require_count("n_neighbors", self.n_neighbors)
-        require(self.normalize in (None, True, False), "normalize", self.normalize, "True, False or None")
+    def predict(self, X, allow_new=False):
+        """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
+
+        Their place in the embedding is K(new, fitted)·V/λ, as it is for the rows of ``fit``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            If precomputed, affinities between these rows and those of ``fit``.
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1: its fifth neighbour in every cluster is farther than
+            that of all but one in a thousand rows of that cluster. Not for precomputed affinities.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        rows = self._rows_like_those_of_fit(X)
+        labels, largest = self._model_.labels(rows)
+        if self.affinity == "rbf" and not allow_new:
+            warn_out_of_reach(largest, np.finfo(np.float64).tiny, type(self).__name__)
+        return or_new(self, labels, X, allow_new)
+
+    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+        """The distance of each row to its fifth neighbour in a cluster, relative to those of the cluster's rows.
+
+        This is the distance over the one that a share of ``false_alarms`` of the cluster's rows exceeds, the least over
+        all clusters; above 1, the row belongs to no cluster. Not for precomputed affinities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        false_alarms : float, default=0.001
+            The share of rows of a cluster with a score above 1, if the distances have a Pareto tail. Of Gaussian
+            clusters with 60 to 2,000 rows and 1 to 10 columns, up to two in a thousand rows score above 1 at the
+            default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        The tail is fitted to the median and the 90 % quantile of the distances in each cluster, so that far rows among
+        those of ``fit`` raise the limit unless they are few. Clusters of fewer than five rows are ignored. Rows count
+        once, whatever their weight.
+        """
+        return super().outlier_score(X, false_alarms)
 
     def _validated(self, X):
         rows = validated_matrix(X, "affinity", self) if self.affinity == "precomputed" else validated_rows(X, self)
-        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that _publish could not keep
+        validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
         return rows.astype(np.float64, copy=False)
 
     def _counted(self, rows, sample_weight):
@@ -192,13 +266,6 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         counts = weight > 0
         rows = rows[counts]
         return rows[:, counts] if self.affinity == "precomputed" else rows, weight[counts], counts
-
-    @staticmethod
-    def _seen(rows, frame):
-        """Rows in coordinates around their mean, so that a large offset loses no digits of their distances."""
-        if frame is None:
-            return rows
-        return frame.inward(rows.toarray() if sp.issparse(rows) else rows)
 
     def _frame(self, rows):
         """Where affinities depend on distances alone, coordinates around the mean of dense rows."""
@@ -221,23 +288,32 @@ class SpectralDPMeans(InEmbedding, ClusterMixin, BaseEstimator):
         require(self.target_k <= matrix.n_rows, "target_k", self.target_k, f"at most the {matrix.n_rows} rows of X")
         return of_number(matrix, self.target_k, normalised)
 
-    def _publish(self, X, rows, weight, counts, frame, affinity, degrees, matrix, spectrum):
-        """Set all fitted attributes; called only after the fit has succeeded."""
-        # Eigenvectors of repeated rows: each of w equal rows has 1/√w of the entry.
-        vectors = spectrum.vectors if weight is None else spectrum.vectors / np.sqrt(weight)[:, None]
-        embedding = unit_rows(vectors)
-        rows_model = clustered(embedding, weight, self.label_order) if embedding.shape[1] > 1 else None
-        labels = np.zeros(len(embedding), dtype=np.int32) if rows_model is None else rows_model.labels_
-        n_clusters, spreads = max(1, embedding.shape[1]), None
-        if self.affinity != "precomputed":
-            spreads = neighbour_spreads(labels, to_neighbours_within(rows, labels, n_clusters), n_clusters)
-        validate_data(self, X, skip_check_array=True, reset=True)
-        self._affinity_, self._degrees_, self._rows_model_, self._frame_ = affinity, degrees, rows_model, frame
-        self._weight_, self._counts_, self._vectors_ = weight, counts, vectors
-        self._rows_, self._row_labels_, self._spreads_ = None if spreads is None else rows, labels, spreads
-        self.labels_, self.n_clusters_ = labels, n_clusters
-        self.lam_ = spectrum.lam
-        self.eigenvalues_, self.eigenvectors_, self.embedding_ = spectrum.values, vectors, embedding
-        self.relaxed_bound_ = float((spectrum.values - spectrum.lam).sum())
-        self.trace_ = matrix.trace
-        self.certificate_ = spectrum.certificate
+    def _rows_like_those_of_fit(self, X):
+        check_is_fitted(self)
+        rows = validated_rows(X, self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return rows
+
+    def _view(self, X):
+        require_rows(X, self)
+        labels, rows = self.predict(X), self._rows_like_those_of_fit(X)
+        told = {"distance": "Euclidean distance to the centre in the embedding"}
+        if not self._model_.is_precomputed:
+            told |= {"columns": rows, "names": column_names(X, self)}
+        return view_by_distances(self._model_.distances(rows), labels, self._model_.public_centres, **told)
+
+    def _distances(self, X):
+        return self._model_.neighbours(self._rows_like_those_of_fit(X))
+
+
+def _with_others(model, all_rows, labels):
+    """Labels and eigenvectors of all rows; those of rows of weight zero are by Nyström's formula."""
+    counts, k = model.counts, model.vectors.shape[1]
+    everywhere, vectors = np.zeros(len(counts), dtype=np.int32), np.empty((len(counts), k))
+    everywhere[counts], vectors[counts] = labels, model.vectors
+    others = np.flatnonzero(~counts)
+    for places, found, _ in model.embedded(all_rows[others]):
+        vectors[others[places]] = found
+    if model.by_centres is not None:
+        everywhere[others] = model.by_centres.labels(unit_rows(vectors[others]), "auto", None)
+    return everywhere, vectors

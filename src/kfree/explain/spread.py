@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gamma
 
-from kfree.explain.view import Floats, Labels
+from kfree.explain.view import Blocks, Floats, Labels, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
 FALSE_ALARMS = 0.001
@@ -19,6 +20,8 @@ _ENOUGH = 50
 _SMALL, _WIDE = 0.1, 2.0
 # So does a larger one, up to this share, that is even wider and has more than half of the other rows in its midst.
 _BACKGROUND, _WIDER = 0.25, 3.0
+# Spreads are estimated from at most about this many rows of a cluster; this bounds time and memory.
+_ENOUGH_ROWS = 500
 # The tail of distances to neighbours is known from its median to the distance that this share of the rows exceeds.
 _UPPER = 0.1
 # Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
@@ -82,6 +85,61 @@ def fitted_spreads(
     for c in np.flatnonzero(accepted):
         shape[c], scale[c] = _gamma(by_cluster[c], None if size[c] >= _ENOUGH else common)
     return Spreads(shape, scale)
+
+
+@dataclass(frozen=True)
+class SpreadSample:
+    """Rows that spreads are estimated from: labels and distances to their clusters; ``sizes`` (k,) count all rows."""
+
+    labels: Labels
+    dist: Floats
+    n_clusters: int
+    sizes: NDArray[np.int64] | None = None
+
+    def spreads(self, shapes: Shapes | None = None) -> Spreads:
+        """The spreads of the clusters; ``shapes`` compare clusters where distances are relative to the cluster."""
+        return fitted_spreads(self.labels, self.dist, self.n_clusters, self.sizes, shapes)
+
+
+def spread_sample(parts: Blocks, labels: Labels, weight: Floats | None) -> SpreadSample:
+    """A sample of rows from their distances to all clusters, block by block."""
+    size, chosen = rows_for_spreads(labels, weight)
+    is_chosen = np.zeros(len(labels), dtype=bool)
+    is_chosen[chosen] = True
+    kept: list[Floats] = []
+    n_clusters = 0
+    for places, distances in parts:
+        dist, _, _, n_clusters = two_nearest([(slice(None), distances)], labels[places])
+        kept.append(dist[is_chosen[places]])
+    return SpreadSample(labels[chosen], np.concatenate(kept), n_clusters, size)
+
+
+def rows_for_spreads(
+    labels: Labels, weight: Floats | None, size: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The number of rows of each cluster, and some rows of each, enough to know its spread; of positive weight.
+
+    ``size`` is that number where it is known.
+    """
+    size = _sizes(labels, weight) if size is None else size.astype(np.int64)
+    # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
+    stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
+    step = int(stride[size > 0].min(initial=stride.max()))
+    wanted, level, last = np.ones(-(-len(labels) // step), dtype=bool), step, int(stride.max())
+    while level < last:  # An odd multiple of a power of two is one of the smaller powers too, and of no larger one.
+        wanted[level // step :: 2 * level // step] = (stride <= level).take(labels[level :: 2 * level])
+        level *= 2
+    chosen = step * np.flatnonzero(wanted)
+    return size, chosen if weight is None else chosen[weight[chosen] > 0]
+
+
+def _sizes(labels: Labels, weight: Floats | None) -> NDArray[np.int64]:
+    """The number of rows of positive weight of each cluster."""
+    size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
+    for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
+        part = slice(begin, begin + 65536)
+        size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
+    return size
 
 
 def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kfree.core.blocks import blocks
 from kfree.core.sparse import ArrayOrCSR
 
 # Distances between centres per block.
@@ -17,6 +18,8 @@ _BLOCK = 1 << 21
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
+# Distances (rows of a block, k) of all rows to all clusters, with the places of the rows.
+Blocks = Iterable[tuple[slice, Floats]]
 
 
 @dataclass(frozen=True)
@@ -113,3 +116,31 @@ def nearest_centres(centres: Floats) -> tuple[Labels, Floats]:
         own = np.arange(begin, min(begin + step, k))
         nearest[own], gaps[own] = nearest_other(cdist(centres[own], centres), own)
     return nearest, gaps
+
+
+def view_by_distances(parts: Blocks, labels: Labels, centres: Floats, **told: Any) -> View:
+    """A view from distances, block by block of rows, and labels that are known already."""
+    dist, second, second_dist, _ = two_nearest(parts, labels)
+    nearest, gaps = nearest_centres(centres)
+    return View(labels, dist, second, second_dist, nearest, gaps, **told)
+
+
+def two_nearest(parts: Blocks, labels: Labels) -> tuple[Floats, Labels, Floats, int]:
+    """Distance to the own cluster, the nearest other one and the distance to it, (n,) each; number of clusters."""
+    n, k = len(labels), 0
+    dist, second, second_dist = np.empty(n), np.full(n, -1, dtype=np.int32), np.full(n, np.inf)
+    for places, distances in parts:
+        k = distances.shape[1]
+        # Noise is compared with its nearest cluster.
+        own = np.where(labels[places] < 0, distances.argmin(axis=1), labels[places])
+        dist[places] = distances[np.arange(len(own)), own]
+        if k > 1:
+            second[places], second_dist[places] = nearest_other(distances, own)
+    return dist, second, second_dist, k
+
+
+def distances_in_blocks(rows: ArrayOrCSR, centres: Floats) -> Iterator[tuple[slice, Floats]]:
+    """Euclidean distances of rows, dense or sparse, to centres, block by block."""
+    for places in blocks(rows.shape[0], len(centres) + rows.shape[1]):
+        part = rows[places]
+        yield places, cdist(part if isinstance(part, np.ndarray) else part.toarray(), centres)

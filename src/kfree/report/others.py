@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.estimators._explained import distances_in_blocks, view_by_distances
+from kfree.explain.view import distances_in_blocks, view_by_distances
 from kfree.plot.graphs import spread_out
 from kfree.report.data import assembled, require_rows_of_fit
 from kfree.report.steps import SliderStep

@@ -7,33 +7,14 @@ from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members,
 from kfree.saving.values import Packer, Unpacker
 
 
-class Savable:
-    """Mixin of the estimators that can be written to a file."""
-
-    def save(self, path):
-        """Write this model to one file, which :func:`kfree.load` reads.
-
-        The file holds arrays and JSON, no pickle, and replaces an older one only when it is complete. Parameters that
-        are functions, such as a kernel of your own, cannot be saved.
-
-        Parameters
-        ----------
-        path : str or path
-
-        Returns
-        -------
-        self : the estimator
-        """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self)
-        packer = Packer()
-        manifest = {
-            "kfree_version": import_module("kfree").__version__,
-            "model": packer.pack(_without_lazy(self), type(self).__name__),
-        }
-        write_members(path, manifest, packer.arrays)
-        return self
+def save(model, path):
+    """Write a fitted estimator, or another object of kfree's, to one file."""
+    packer = Packer()
+    manifest = {
+        "kfree_version": import_module("kfree").__version__,
+        "model": packer.pack(_without_lazy(model), type(model).__name__),
+    }
+    write_members(path, manifest, packer.arrays)
 
 
 def _without_lazy(model):
@@ -80,9 +61,9 @@ def load(path):
         model = Unpacker(arrays).unpack(manifest["model"])
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{path} is a damaged kfree model ({error}); write it again with save.") from error
-    if not isinstance(model, Savable):
+    if not hasattr(model, "save"):
         raise ModelFileError(f"{path} holds a {type(model).__name__} instead of an estimator; write it with save.")
     return model
 
 
-__all__ = ["FORMAT_VERSION", "ModelFileError", "Savable", "load"]
+__all__ = ["FORMAT_VERSION", "ModelFileError", "load", "save"]

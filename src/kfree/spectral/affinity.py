@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
+from kfree.core.blocks import blocks
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, Used
-from kfree.engines.kernel.gram import KEPT_BYTES, blocks
+from kfree.engines.kernel.gram import KEPT_BYTES
 from kfree.spectral.matrices import Dense, Factor, Matrix, sparse_matrix
 
 RowsOf = Callable[[slice], Floats]

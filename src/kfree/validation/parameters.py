@@ -2,8 +2,11 @@
 
 import difflib
 import math
+import re
 import sys
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -12,18 +15,18 @@ from sklearn.utils import check_random_state
 _MOST_THREADS = 4096
 
 
-def require(ok, name, value, allowed):
+def require(ok: bool, name: str, value: Any, allowed: str) -> None:
     """Raise unless ``ok``, naming the parameter, its value and what is allowed."""
     if not ok:
         raise ValueError(f"{name}={shown(value)} is not allowed; give {allowed}.")
 
 
-def shown(value):
+def shown(value: Any) -> str:
     """The repr of a value without NumPy's types: 0 and not np.int64(0)."""
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
-def require_choice(name, value, choices):
+def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise unless ``value`` is one of the choices, with a guess at what was meant."""
     if isinstance(value, str) and value in choices:
         return
@@ -32,7 +35,7 @@ def require_choice(name, value, choices):
     require(False, name, value, "one of " + ", ".join(map(repr, choices)) + hint)
 
 
-def require_count(name, value, or_none=False, least=1):
+def require_count(name: str, value: Any, or_none: bool = False, least: int = 1) -> None:
     """Raise unless ``value`` is a whole number of at least ``least`` that compiled code can hold."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     ok = is_whole and least <= int(value) <= sys.maxsize
@@ -41,12 +44,12 @@ def require_count(name, value, or_none=False, least=1):
     require(ok or (or_none and value is None), name, value, allowed)
 
 
-def require_share(name, value):
+def require_share(name: str, value: Any) -> None:
     """Raise unless ``value`` is a share of the rows between 0 and 1."""
     require(is_positive_number(value) and value < 1, name, value, "a share of rows between 0 and 1")
 
 
-def random_generator(random_state):
+def random_generator(random_state: Any) -> np.random.RandomState:
     """A generator of random numbers from a seed, as :func:`sklearn.utils.check_random_state` makes it."""
     try:
         return check_random_state(random_state)
@@ -55,14 +58,19 @@ def random_generator(random_state):
         raise ValueError(f"random_state={shown(random_state)} is not allowed; give {allowed}.") from None
 
 
-def require_threads(n_threads):
+def random_seed(random_state: Any) -> int:
+    """A seed from ``random_state``; 0 if that is None."""
+    return 0 if random_state is None else int(random_generator(random_state).randint(2**31))
+
+
+def require_threads(n_threads: Any) -> None:
     """Raise unless ``n_threads`` is None or a number of threads that a machine may have."""
     require_count("n_threads", n_threads, or_none=True)
     ok = n_threads is None or n_threads <= _MOST_THREADS
     require(ok, "n_threads", n_threads, f"a whole number from 1 to {_MOST_THREADS} or None")
 
 
-def is_number(value):
+def is_number(value: Any) -> bool:
     """Whether ``value`` is a finite number in float64 (a bool is not a number here)."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
@@ -72,6 +80,65 @@ def is_number(value):
         return False
 
 
-def is_positive_number(value):
+def is_positive_number(value: Any) -> bool:
     """Whether ``value`` is a finite number above zero."""
     return is_number(value) and value > 0
+
+
+# A constraint raises if an estimator's parameters violate it. Tables of them are checked in order.
+Constraint = Callable[[Any], None]
+
+
+def check(estimator: Any, constraints: Sequence[Constraint]) -> None:
+    """Raise unless the parameters of an estimator fulfil all constraints."""
+    for constraint in constraints:
+        constraint(estimator)
+
+
+def rule(name: str, holds: Callable[[Any], bool], allowed: str | Callable[[Any], str]) -> Constraint:
+    """The parameter ``name`` is right if ``holds(estimator)``; ``allowed`` says what is."""
+
+    def constraint(estimator: Any) -> None:
+        if not holds(estimator):
+            require(False, name, getattr(estimator, name), allowed if isinstance(allowed, str) else allowed(estimator))
+
+    return constraint
+
+
+def choice(name: str, choices: Sequence[str]) -> Constraint:
+    """The parameter is one of the choices."""
+    return lambda estimator: require_choice(name, getattr(estimator, name), choices)
+
+
+def count(name: str, or_none: bool = False, least: int = 1) -> Constraint:
+    """The parameter is a whole number."""
+    return lambda estimator: require_count(name, getattr(estimator, name), or_none, least)
+
+
+def threads(estimator: Any) -> None:
+    """``n_threads`` is a number of threads or None."""
+    require_threads(estimator.n_threads)
+
+
+def is_noise(noise: Any) -> bool:
+    """Whether ``noise`` is a share of the rows that leaves some."""
+    return (isinstance(noise, int | float) and noise == 0) or (is_positive_number(noise) and noise < 1)
+
+
+NOISE = rule("noise", lambda e: is_noise(e.noise), "the share of rows to leave out, at least 0 and below 1")
+WATCHING = (
+    rule("verbose", lambda e: e.verbose in (0, 1), "0 or 1"),
+    choice("on_interrupt", ["raise", "keep"]),
+)
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def memory_bytes(memory: Any) -> int:
+    """Bytes of a limit such as 500_000_000 or "500MB"."""
+    if isinstance(memory, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", memory.upper())
+        number = float(found[1]) * _UNITS[found[2]] if found else math.nan
+    else:
+        number = memory
+    require(is_positive_number(number), "memory", memory, "a number of bytes, a text such as '500MB' or '2GB', or None")
+    return int(number)

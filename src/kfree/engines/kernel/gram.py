@@ -10,14 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from kfree.core.blocks import blocks
 from kfree.core.frame import Frame
 from kfree.core.memory import available_bytes
 from kfree.core.sparse import ArrayOrCSR, dense, require_structure
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import generic_direction
 
-# A block of kernel values takes at most this many bytes.
-BLOCK_BYTES = 2**24
 # Kernel values between all rows are kept if they take no more than this, up to 11,585 rows, and at most half of the
 # memory that is available: a search needs them some hundred times, and computing them takes most of the time.
 KEPT_BYTES = 2**30
@@ -87,13 +86,6 @@ class Kernel:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
         for places in blocks(new.shape[0], n_rows):
             yield places, self.between(new[places], rows)
-
-
-def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Rows a few at a time, so that a block of as many columns is small."""
-    at_once = max(1, BLOCK_BYTES // (8 * n_columns))
-    for begin in range(0, n_rows, at_once):
-        yield slice(begin, min(begin + at_once, n_rows))
 
 
 def _checked(values: Floats, name: Any) -> Floats:

@@ -28,13 +28,18 @@ PRIORS = ["data", "uninformative"]
 _LARGEST = 1e70
 
 
-class Counted(ABC):
+class BayesianRows(ABC):
     """Rows of positive weight as ``rows`` with ``weight`` (None if all are 1), and those of weight zero ``aside``."""
 
     rows: ArrayOrCSR
     weight: Floats | None = None
     aside: ArrayOrCSR | None = None
     counts: NDArray[np.bool_] | None = None
+    frame: Frame | None = None
+
+    def as_given(self):
+        """The rows that count, in the coordinates of the user."""
+        return self.rows if self.frame is None else self.frame.outward(self.rows)
 
     @abstractmethod
     def open(self, engine, algorithm, n_threads):
@@ -64,7 +69,7 @@ class Counted(ABC):
         return everywhere
 
 
-class GaussianData(Counted):
+class GaussianData(BayesianRows):
     """Dense rows, seen in coordinates around their mean."""
 
     takes_sparse = False
@@ -139,7 +144,7 @@ class GaussianData(Counted):
         return GaussianModel.conjugate(xi0, m0, eta0, B0)
 
 
-class MultinomialData(Counted):
+class MultinomialData(BayesianRows):
     """Counts of events, dense or CSR."""
 
     takes_sparse = True

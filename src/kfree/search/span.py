@@ -4,6 +4,9 @@ n rows span n dimensions at most, and all distances between them and their means
 search is then refined, and its cost computed, in the coordinates of the rows themselves.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +16,13 @@ from scipy.linalg.lapack import dpstrf
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels
+from kfree.engines.contract import Engine
+from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
-from kfree.search.groups.hdp import at_rest
+from kfree.search.centres.state import State
+from kfree.search.result import Result
 
 # Least ratio of columns to rows at which this is faster, for dense and for sparse rows.
 _DENSE_SHARE, _SPARSE_SHARE = 4, 16
@@ -28,14 +36,14 @@ _LEAST_PRODUCT = np.finfo(float).tiny / np.finfo(float).eps
 _VALUES_AT_ONCE = 1 << 24
 
 
-def is_wide(rows):
+def is_wide(rows: ArrayOrCSR) -> bool:
     """Whether rows have so many more columns than there are rows that a search in their span is faster."""
     n_rows, n_features = rows.shape
     share, most = (_SPARSE_SHARE, _MOST_SPARSE) if sp.issparse(rows) else (_DENSE_SHARE, _MOST_DENSE)
     return 1 < n_rows <= most and n_features >= max(share * n_rows, 1024)
 
 
-def coordinates(rows, frame):
+def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
     """Coordinates (n, r) of rows in an orthonormal basis of what they span, seen in ``frame``.
 
     None if all are zero, or if sparse rows are too close together for their lengths.
@@ -48,29 +56,36 @@ def coordinates(rows, frame):
     return _from_products(gram) if apart else _from_rows(rows, frame)
 
 
-def lifted(state, spanning, engine, objective):
-    """The clusters of ``state``, found by the engine ``spanning``, in the coordinates of ``engine``."""
-    labels = spanning.labels(state.assignment)
-    stats = engine.sums(engine.assignment([labels], len(state.sites.uids)))
-    centres = objective.centres(stats, previous=stats.sum)
-    return CONVERGE.start(Sites(centres, state.sites.uids, state.sites.next_uid), engine, objective)
+def searched_in_span(
+    search: Callable[[Engine], Result], X: ArrayOrCSR, weight: Floats | None, rows: Engine, n_threads: int | None
+) -> Result:
+    """The result of a search on the coordinates of rows in their span, if there are few rows of many columns."""
+    places = coordinates(X, rows.frame) if is_wide(X) else None
+    if places is None:
+        return search(rows)
+    if rows.frame.unit:  # once, instead of in every pass
+        places /= np.linalg.norm(places, axis=1, keepdims=True)
+    frame = Frame.plain(places.shape[1])
+    found = search(open_engine(rows.name, places, weight=weight, frame=frame, n_threads=n_threads))
+    state = _lifted(found, rows)
+    found.descent.cost_history = ended(found.descent.cost_history, state.cost)
+    return replace(found, rows=rows, state=state)
 
 
-def lifted_groups(state, spanning, engine, objective):
-    """The same of clusters that groups share."""
-    nowhere = np.zeros((len(state.sites.uids), engine.n_features))
-    stats = engine.labelled(spanning.labels(state.assignment), nowhere).stats
-    centres = objective.centres(stats, previous=stats.sum)
-    sites = Sites(centres, state.sites.uids, state.sites.next_uid, stats.used)
-    return at_rest(replace(state, sites=sites), engine, objective)
+def _lifted(found: Result, rows: Engine) -> State:
+    """The clusters of a search in the span, in the coordinates of the rows."""
+    uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
+    stats = rows.sums(rows.assignment([found.labels], len(uids)))
+    centres = found.objective.centres(stats, previous=stats.sum)
+    return CONVERGE.start(Sites(centres, uids, next_uid), rows, found.objective)
 
 
-def ended(cost_history, cost):
+def ended(cost_history: list[float], cost: float) -> list[float]:
     """A history of costs that ends with ``cost``, which differs from the last one by rounding or by a gain."""
     return [*(earlier for earlier in cost_history if earlier > cost), cost]
 
 
-def _parts(rows, frame):
+def _parts(rows: Floats, frame: Frame) -> Iterator[Floats]:
     """A few columns of dense rows at a time, in the coordinates of ``frame``."""
     at_once = max(_VALUES_AT_ONCE // rows.shape[0], 2 * rows.shape[0])
     places = [slice(begin, begin + at_once) for begin in range(0, rows.shape[1], at_once)]
@@ -83,7 +98,7 @@ def _parts(rows, frame):
         yield part / largest / length if frame.unit else part
 
 
-def _tells_rows_apart(gram, alike=None):
+def _tells_rows_apart(gram: Floats, alike: Labels | None = None) -> bool:
     """Whether distances are large enough beside the rows to be read off their inner products.
 
     Rows with equal numbers in ``alike`` are known to be equal.
@@ -95,7 +110,7 @@ def _tells_rows_apart(gram, alike=None):
     return bool(sq_gap.min() > max(_LEAST_SQ_GAP * sq_norm.max(), _LEAST_PRODUCT))
 
 
-def _from_sparse(rows, frame):
+def _from_sparse(rows: sp.csr_array, frame: Frame) -> Floats | None:
     """Coordinates by inner products of sparse rows, which a frame does not shift; None if these are not enough."""
     rows = rows.astype(np.float64)
     rows.sum_duplicates()
@@ -112,7 +127,7 @@ def _from_sparse(rows, frame):
     return None if places is None else times_power_of_two(places, exponent)
 
 
-def _numbers_of_equal(rows):
+def _numbers_of_equal(rows: sp.csr_array) -> Labels:
     """A number (n,) for each sparse row without zeros, the same for equal rows."""
     numbers: dict[tuple[bytes, bytes], int] = {}
     entries = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
@@ -120,7 +135,7 @@ def _numbers_of_equal(rows):
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
-def _from_products(gram):
+def _from_products(gram: Floats) -> Floats | None:
     """A Cholesky factor of inner products, as many columns as their rank."""
     largest = float(gram.diagonal().max())
     if not largest > 0:
@@ -131,7 +146,7 @@ def _from_products(gram):
     return places
 
 
-def _from_rows(rows, frame):
+def _from_rows(rows: Floats, frame: Frame) -> Floats | None:
     """The same without squares, which keeps all digits and takes longer."""
     lower = np.zeros((rows.shape[0], 0))
     for part in _parts(rows, frame):

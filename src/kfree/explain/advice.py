@@ -3,8 +3,8 @@
 import numpy as np
 
 from kfree.core.warning import warn
-from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.exceptions import DataAdvice
+from kfree.explain.column_advice import angles, hidden_groups
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20
@@ -225,3 +225,14 @@ def _values_of(rows, found):
 def _some(columns, named, most=3):
     listed = ", ".join(named[j] for j in columns[:most])
     return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")
+
+
+def warn_out_of_reach(largest, least, name):
+    """Warn if the largest affinity of a row to those of the fit, (n,), is below ``least``: its label is arbitrary."""
+    n_far = int(np.count_nonzero(largest < least))
+    if n_far:
+        warn(
+            f"{n_far} row(s) of X are so far from all rows of fit that their affinities vanish; their labels are "
+            f"arbitrary. Use predict(X, allow_new=True) of {name}, which labels such rows −1.",
+            UserWarning,
+        )

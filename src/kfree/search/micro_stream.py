@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from kfree.core.frame import Frame
+from kfree.core.limits import warn_penalty_rose
 from kfree.core.sites import Sites
 from kfree.engines.local.stream import RowStream
-from kfree.estimators._events import KINDS, followed
-from kfree.estimators._warnings import warn_penalty_rose
-from kfree.estimators.dp_means import DPMeans
+from kfree.engines.registry import open_engine
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.events import KINDS, followed
 from kfree.search.loop import require_finite_cost
+from kfree.search.monitor import Monitor
+from kfree.search.penalised import PenalisedSearch
+from kfree.search.result import Result
+from kfree.search.span import searched_in_span
 
 # Micro-clusters begin with this share of the penalty of a cluster; it doubles whenever there are too many of them.
 _FINENESS = 1e-6
@@ -43,18 +48,21 @@ class Penalty:
         return self.fixed + self.per_weight * weight
 
     @classmethod
-    def of_first_rows(cls, model: DPMeans, rows: Any, weight: Any, order: Any) -> Penalty:
-        """The penalty that ``model`` finds for the first rows, per unit of their weight."""
+    def of_first_rows(
+        cls, rows: Any, weight: Any, order: Any, engine: str, n_threads: int | None, random_state: Any
+    ) -> Penalty:
+        """The automatic penalty of the first rows, per unit of their weight."""
         first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
         rows, weight = rows[first], None if weight is None else weight[first]
         n_counted = rows.shape[0] if weight is None else np.count_nonzero(weight)
         if n_counted < _FEWEST_ROWS:
             raise ValueError(
-                f"lam='auto' fits DPMeans to the first chunk, which has {n_counted} row(s) of positive weight; start "
+                f"lam='auto' searches the first chunk, which has {n_counted} row(s) of positive weight; start "
                 f"with at least {_FEWEST_ROWS}, or give lam as a number."
             )
         total = n_counted if weight is None else float(weight.sum())
-        return cls(per_weight=model.fit(rows, sample_weight=weight).lam_ / total)
+        found = _clustered(rows, weight, "auto", engine, n_threads, random_state)
+        return cls(per_weight=found.objective.lam / total)
 
 
 @dataclass(frozen=True)
@@ -173,13 +181,12 @@ class MicroStream:
             return _none(micro.centres.shape[1])
         least = self._penalty.at(float(weights.sum()))
 
-        def fitted(n_doublings: int) -> DPMeans:
+        def fitted(n_doublings: int) -> Result:
             lam = math.ldexp(least, min(n_doublings, _LARGEST_EXPONENT - math.frexp(least)[1]))
-            model = DPMeans(lam, max_iter=_MAX_ITER, engine=self._engine, n_threads=1)
-            return model.fit(micro.centres, sample_weight=weights)
+            return _clustered(micro.centres, weights, lam, self._engine, 1)
 
-        model = _first_within(self._max_clusters, fitted)
-        labels, lam = model.labels_, model.lam_
+        found = _first_within(self._max_clusters, fitted)
+        labels, lam = found.labels, found.objective.lam
         if lam > least and not self._was_full:
             self._was_full = True
             warn_penalty_rose(self._max_clusters, least, lam)
@@ -188,30 +195,53 @@ class MicroStream:
         order = np.argsort(oldest)
         place = np.argsort(order)[labels]
         totals = np.bincount(place, weights)
-        return Clusters(micro.uids[oldest[order]], model.cluster_centers_[order], totals, lam, micro.uids, place)
+        return Clusters(
+            micro.uids[oldest[order]],
+            found.rows.frame.outward(found.state.sites.centres)[order],
+            totals,
+            lam,
+            micro.uids,
+            place,
+        )
 
 
-def _first_within(max_clusters: int | None, fitted: Callable[[int], DPMeans]) -> DPMeans:
-    """The model after the fewest doublings of the penalty that has at most ``max_clusters`` clusters.
+def _clustered(
+    points: Any, weight: Any, lam: float | str, engine: str, n_threads: int | None, random_state: Any = None
+) -> Result:
+    """Split-merge DP-means of weighted points."""
+    limits = {"patience": 0, "time_budget": None, "max_iter": _MAX_ITER, "max_clusters": None}
+    search = PenalisedSearch(
+        "OnlineDPMeans", DPMeansObjective, lam, None, sweep=False, order="given", random_state=random_state, **limits
+    )
+    rows = open_engine(engine, points, weight=weight, n_threads=n_threads)
+    return searched_in_span(lambda rows: search(rows, Monitor()), points, weight, rows, n_threads)
+
+
+def _first_within(max_clusters: int | None, fitted: Callable[[int], Result]) -> Result:
+    """The result after the fewest doublings of the penalty that has at most ``max_clusters`` clusters.
 
     The number of doublings is found by bisection: a penalty far too low would need a thousand.
     """
-    low, high, model = -1, 0, fitted(0)
+    low, high, found = -1, 0, fitted(0)
     if max_clusters is None:
-        return model
-    while model.n_clusters_ > max_clusters:
+        return found
+    while _n_clusters(found) > max_clusters:
         if high > _MOST_DOUBLINGS:
             require_finite_cost(math.inf)
         low, high = high, 2 * high + 1
-        model = fitted(high)
+        found = fitted(high)
     while high - low > 1:
         middle = (low + high) // 2
         trial = fitted(middle)
-        if trial.n_clusters_ > max_clusters:
+        if _n_clusters(trial) > max_clusters:
             low = middle
         else:
-            high, model = middle, trial
-    return model
+            high, found = middle, trial
+    return found
+
+
+def _n_clusters(found: Result) -> int:
+    return len(found.state.sites.uids)
 
 
 def _none(n_features: int) -> Clusters:

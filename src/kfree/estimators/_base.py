@@ -1,0 +1,256 @@
+"""The base class of all estimators: what every fitted clustering can do, each method a call of one function."""
+
+import contextlib
+import hashlib
+import weakref
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree import plot, saving
+from kfree.estimators._monitoring import CallbackSupportMixin
+from kfree.explain import summarize
+from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
+from kfree.validation.parameters import require_choice, require_share
+from kfree.validation.tensors import in_memory
+
+
+class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
+    """Base class of the estimators.
+
+    A subclass has ``fit``, which ends with ``publish``, and ``_view(X)``, a :class:`kfree.explain.View` of rows. Unless
+    it overrides ``outlier_score``, it also has ``_distances(X)``, distances to all clusters block by block, and
+    ``_model_``, whose ``limits(false_alarms)`` are the distances from each cluster beyond which a row is an outlier.
+    """
+
+    def summary(self, X=None, feature_names=None):
+        """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others, which are given to clusters by ``predict``
+        feature_names : sequence of str or None, default=None
+            Names of the columns; None takes those of X, else x0, x1, ….
+
+        Returns
+        -------
+        summary : kfree.explain.Summary
+            A text when printed, a table in a notebook, a data frame by ``to_frame()``.
+        """
+        return summarize(self, X, feature_names)
+
+    def plot(self, X=None, kind="auto", ax=None, **settings):
+        """Draw the clusters. Needs matplotlib.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph"}, default="auto"
+            - ``"scatter"``: rows by two columns or two principal components; ``"voronoi"``: with the region of each
+              cluster, for two columns.
+            - ``"sizes"``: rows of each cluster; ``"profiles"``: the columns that set it apart.
+            - ``"staircase"``: the path that ``lam="auto"`` chose from.
+            - ``"dendrogram"`` for trees and ``"graph"`` for graphs, where this is ``"auto"``; else the scatter.
+        ax : matplotlib axes, default=None
+            Where to draw; a new figure if None.
+        **settings
+            Passed to the function of that name in :mod:`kfree.plot`.
+
+        Returns
+        -------
+        ax : matplotlib axes
+        """
+        check_is_fitted(self)
+        require_choice("kind", kind, ["auto", *plot.KINDS])
+        return plot.draw(self, X, kind, ax, **settings)
+
+    def save(self, path):
+        """Write this model to one file, which :func:`kfree.load` reads.
+
+        The file holds arrays and JSON, no pickle, and replaces an older one only when it is complete. Parameters that
+        are functions, such as a kernel of your own, cannot be saved.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        self : the estimator
+        """
+        check_is_fitted(self)
+        saving.save(self, path)
+        return self
+
+    def nearest_two(self, X=None):
+        """The two nearest clusters of each row, and the distances to them.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, 2), int32
+            The own cluster and the nearest other one; −1 where there is no other.
+        distances : ndarray of shape (n_samples, 2)
+        """
+        view = self._view(X)
+        return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
+
+    def confidence(self, X=None):
+        """How certain the label of each row is: 0 half-way between two clusters, 1 at the centre of its own.
+
+        It is 1 − distance to the own cluster / distance to the nearest other one: a margin, not a probability.
+        ``confidence_`` is that of the rows of ``fit``.
+
+        Parameters
+        ----------
+        X : the rows of ``fit``, or others
+
+        Returns
+        -------
+        confidence : ndarray of shape (n_samples,)
+        """
+        return self._view(X).confidence
+
+    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+        """The distance of each row relative to the usual distances in a cluster; above 1, the row belongs to no
+        cluster.
+
+        This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
+        least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
+        √lam instead, beyond which a row would open a cluster; ``false_alarms`` is ignored then.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        false_alarms : float, default=0.001
+            The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution.
+            Those of round Gaussian clusters have one. Of clusters stretched three to one, up to six in a thousand rows
+            score above 1 at the default.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+
+        Notes
+        -----
+        The distribution is fitted to the lower quartile and the median of each cluster, so that outliers among the rows
+        of ``fit`` hardly change it. Two kinds of clusters are ignored: those of fewer than five rows, and those that
+        consist of outliers themselves. The latter hold less than a tenth of the rows and are more than twice as wide as
+        usual. Of Gaussians, so does one of less than a quarter of the rows that is more than three times as wide as
+        usual and lies around most of the other rows.
+        """
+        require_share("false_alarms", false_alarms)
+        check_is_fitted(self)
+        return outlier_scores_of(self._distances(X), self._limits(false_alarms))
+
+    def _limits(self, false_alarms):
+        """The distance from each cluster beyond which a row is an outlier, (k,)."""
+        return self._model_.limits(false_alarms)
+
+    def __getattr__(self, name):
+        # No properties: dir(), and so scikit-learn's display in a notebook, would start the computation.
+        if name == "confidence_":
+            check_is_fitted(self)
+            return _confidence_of_fit(self)
+        if name == "labels_" and "n_passes_" in self.__dict__:
+            raise AttributeError(
+                "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
+                "in memory with predict(rows)."
+            )
+        return object.__getattribute__(self, name)  # raises again, also what a property raised
+
+
+class RowsOfFit:
+    """The rows of a fit for as long as the caller keeps them, and their confidence once it is computed.
+
+    Copies and pickles of a model have neither.
+    """
+
+    def __init__(self, X=None):
+        self._reference = None
+        with contextlib.suppress(TypeError):  # None, and lists, which cannot be referred to
+            self._reference = weakref.ref(X)
+        self.confidence = None
+
+    @property
+    def rows(self):
+        return None if self._reference is None else self._reference()
+
+    def __reduce__(self):
+        return RowsOfFit, ()
+
+
+def publish(estimator, X, attributes, columns=None):
+    """Set all fitted attributes at once, after the fit has succeeded; those of an earlier fit that are not set go.
+
+    ``X`` is what the user gave. It is remembered without being kept in memory, and the number and the names of its
+    columns are noted, or those of ``columns`` where X is no table.
+    """
+    for stale in [name for name in vars(estimator) if name.endswith("_") and not name.startswith("__")]:
+        delattr(estimator, stale)
+    validate_data(estimator, X if columns is None else columns, skip_check_array=True, reset=True)
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+    return remember(estimator, X)
+
+
+def remember(estimator, X):
+    """Note the rows of a fit, without keeping them in memory."""
+    estimator._rows_of_fit_ = RowsOfFit(X)
+    return estimator
+
+
+def require_rows(X, estimator):
+    """Raise if X is None."""
+    if X is None:
+        raise ValueError(f"X=None is not allowed: {type(estimator).__name__} does not keep its rows. Give X.")
+
+
+def column_names(X, estimator):
+    """Names of the columns of X, or None."""
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        return [str(name) for name in columns]
+    return getattr(estimator, "feature_names_in_", None)
+
+
+def or_new(estimator, labels, X, allow_new):
+    """Labels, −1 where a row is an outlier and ``allow_new`` is true."""
+    return np.where(estimator.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
+
+
+def digest_of(rows):
+    """A digest that tells the rows of a fit from others."""
+    state = hashlib.sha256(repr((rows.shape, rows.dtype.str)).encode())
+    arrays = [rows.data, rows.indices, rows.indptr] if sp.issparse(rows) else [rows]
+    for array in arrays:
+        state.update(np.ascontiguousarray(array).data)
+    return state.hexdigest()
+
+
+def _confidence_of_fit(estimator):
+    """The confidence of the rows of ``fit``, computed when it is first asked for.
+
+    An estimator does not keep its rows, so this takes the object that was given to ``fit``, unchanged and still in
+    memory.
+    """
+    fitted = estimator.__dict__.get("_rows_of_fit_", RowsOfFit())  # which a loaded model lacks
+    if fitted.confidence is None:
+        if fitted.rows is None and not hasattr(estimator, "adjacency_"):
+            raise AttributeError(
+                f"confidence_ needs the rows of fit. {type(estimator).__name__} does not keep them, and they are no "
+                "longer in memory. Use confidence(X)."
+            )
+        view = estimator._view(fitted.rows)
+        if not np.array_equal(view.labels, in_memory(estimator.labels_)):
+            raise AttributeError(
+                "confidence_ needs the rows of fit, and predict gives these rows labels that differ from labels_: "
+                "they, or the clusters, have changed since. Use confidence(X)."
+            )
+        fitted.confidence = view.confidence
+    return fitted.confidence

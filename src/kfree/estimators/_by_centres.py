@@ -1,0 +1,220 @@
+"""What DPMeans, KMeans and OnlineDPMeans share as estimators with centres: the attributes of a fit, and methods."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
+from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
+from kfree.engines.registry import ENGINES
+from kfree.estimators._base import column_names, digest_of, or_new, publish, remember, require_rows
+from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
+from kfree.estimators._places import lazy_labels
+from kfree.explain.spread import SpreadSample, rows_for_spreads
+from kfree.files.rows import FileRows
+from kfree.models.centres import CentreModel
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.validation.parameters import check, choice, count, require, threads
+from kfree.validation.rows import validated_rows, validated_weights
+from kfree.validation.tensors import in_memory, placed_like
+
+
+def publish_centres(estimator, X, data, result, left_out=None, radius=None, **more):
+    """Set the fitted attributes of a search with centres; rows that were ``left_out`` get the label −1.
+
+    ``radius`` is the distance beyond which a row is an outlier, None for one by the spread of each cluster.
+    """
+    if result.summary is None:
+        weight = (
+            data.weight if left_out is None else np.where(left_out, 0.0, 1.0 if data.weight is None else data.weight)
+        )
+        labels, order, sample = labels_and_spreads(estimator.label_order, weight, result)
+    else:
+        labels, order, sample = _of_summary(estimator, data, result)
+    model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample, radius)
+    found = {"_model_": model} | history_of(result)
+    found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
+    if left_out is not None:
+        labels = np.where(left_out, np.int32(-1), labels)
+        found["_noise_of_"] = digest_of(in_memory(data.X))
+    publish(estimator, X, found | _of_passes(data, result) | more, columns_of(X))
+    if isinstance(X, FileRows):
+        if X.feature_names is not None:
+            estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        return remember(estimator, None)
+    if not is_collection(X):
+        estimator.labels_ = placed_like(labels, X)
+        return estimator
+    is_here = result.summary is None
+    estimator.labels_ = data.source.chunked(labels) if is_here else lazy_labels(estimator, X, allow_new=False)
+    return remember(estimator, None)
+
+
+def history_of(result):
+    """The attributes that say how a search went."""
+    state, descent = result.state, result.descent
+    return {
+        "inertia_": state.inertia,
+        "cost_": state.cost,
+        "cost_history_": np.array(descent.cost_history),
+        "n_iter_": descent.n_iter,
+        "converged_": descent.converged,
+        "stop_reason_": descent.stop_reason,
+        "n_distances_": result.rows.n_distances,
+        "engine_": result.rows.description,
+    }
+
+
+def labels_and_spreads(label_order, weight, result):
+    """Public labels, the order of clusters and a sample for spreads, where all rows were searched."""
+    state = result.state
+    order = published_order(label_order, result.labels, state.stats.n, weight)
+    labels = ranks(order).take(result.labels)
+    size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
+    own = labels.take(chosen)
+    dist = np.sqrt(result.rows.sq_dists_of(chosen, own, state.sites.centres[order]))
+    return labels, order, SpreadSample(own, dist, len(order), size)
+
+
+def _of_summary(estimator, data, result):
+    """The same where a summary was searched; spreads are those of its sample."""
+    state, rows, sample = result.state, result.rows, result.summary.sample
+    labels = None if data.X is None else rows.labels(state.assignment)
+    if labels is None or estimator.memory is not None:  # the same order for arrays and files
+        order = heaviest_first(estimator.label_order, state.stats.n)
+    else:
+        order = published_order(estimator.label_order, labels, state.stats.n, data.weight)
+    labels = None if labels is None else ranks(order).take(labels)
+    seen = ranks(order)[sample.labels(sample.nearest(state.sites).assignment)]
+    dist = np.sqrt(sample.sq_dists_of(np.arange(sample.n_rows), seen, state.sites.centres[order]))
+    return labels, order, SpreadSample(seen, dist, len(order))
+
+
+def _of_passes(data, result):
+    """Attributes of fits under a limit, and of searches on a summary."""
+    summary = result.summary
+    if summary is not None:
+        return {
+            "n_passes_": summary.n_passes + result.descent.n_iter,
+            "summary_cost_": summary.cost,
+            "summary_n_iter_": summary.n_iter,
+        }
+    return {"n_passes_": 1, "summary_cost_": result.state.cost} if data.is_limited else {}
+
+
+# What predict, transform and score look at besides the rows.
+CONSTRAINTS = (
+    choice("metric", list(OBJECTIVES)),
+    choice("engine", (*ENGINES, "dask")),
+    choice("label_order", LABEL_ORDERS),
+    threads,
+    count("max_iter"),
+)
+
+
+def predict(self, X, allow_new=False, out=None):
+    """Label each row by its nearest centre.
+
+    On the data of ``fit`` this is ``labels_``, but for rows that were left out as noise: these get the label of their
+    nearest centre.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
+    allow_new : bool, default=False
+        Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+        a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
+    out : str, path or None, default=None
+        For rows of files: the folder to write labels to, one Parquet file with a column ``label`` for each file of
+        rows, in row order and with its name. A file appears under its name when it is complete.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,), int32
+        A Dask array for a Dask collection, with ``engine="dask"``. With ``out``, the paths of the files that were
+        written, a list of str.
+    """
+    if isinstance(X, FileRows):
+        return predict_files(self, X, allow_new, out)
+    require(out is None, "out", out, "None unless X is from open_rows")
+    if self.engine == "dask" and is_collection(X):
+        check_is_fitted(self)
+        return lazy_labels(self, X, allow_new)
+    rows = rows_like_those_of_fit(self, X)
+    labels = self._model_.labels(rows, self.engine, self.n_threads)
+    return placed_like(or_new(self, labels, X, allow_new), X)
+
+
+def transform(self, X):
+    """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    distances : ndarray of shape (n_samples, number of clusters)
+    """
+    rows = rows_like_those_of_fit(self, X)
+    sq_distances = self._model_.sq_distances(rows, self.engine, self.n_threads)
+    return np.sqrt(sq_distances, out=sq_distances)
+
+
+def score(self, X, y=None, sample_weight=None):
+    """Minus the cost of the rows under this model: −J for DPMeans, minus the inertia for KMeans.
+
+    Costs are comparable only between models with one penalty per cluster.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    y : ignored
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    score : float
+    """
+    if isinstance(X, FileRows):
+        require_columns(self, X)
+        return score_streamed(self, X)
+    if self.engine == "dask" and is_collection(X):
+        check_is_fitted(self)
+        return score_streamed(self, CollectionRows.of(X, sample_weight))
+    rows = rows_like_those_of_fit(self, X)
+    weight = validated_weights(sample_weight, rows.shape[0])
+    return -self._model_.cost(rows, weight, self.engine, self.n_threads)
+
+
+def rows_like_those_of_fit(estimator, X):
+    """Validated rows with the columns of the fit."""
+    check_is_fitted(estimator)
+    check(estimator, estimator._constraints)
+    rows = validated_rows(X, estimator)
+    validate_data(estimator, X, skip_check_array=True, reset=False)
+    return rows
+
+
+def view_of(estimator, X):
+    """Rows beside the clusters; rows of the fit that were left out as noise keep the label −1."""
+    require_rows(X, estimator)
+    rows = rows_like_those_of_fit(estimator, X)
+    labels = in_memory(estimator.predict(X))
+    noise_of = estimator.__dict__.get("_noise_of_")
+    if noise_of is not None and noise_of == digest_of(in_memory(rows)):
+        labels = in_memory(estimator.labels_)
+    names = column_names(X, estimator)
+    return estimator._model_.view(rows, labels, names, estimator.engine, estimator.n_threads)
+
+
+def distances_of(estimator, X):
+    """Distances of rows to all centres, block by block."""
+    rows = rows_like_those_of_fit(estimator, X)
+    return estimator._model_.distances(rows, estimator.engine, estimator.n_threads)
+
+
+def sparse_tags(tags):
+    """Tags of an estimator that takes sparse rows and gives distances in float64."""
+    tags.input_tags.sparse = True
+    tags.transformer_tags.preserves_dtype = ["float64"]
+    return tags

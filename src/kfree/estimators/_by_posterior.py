@@ -1,0 +1,63 @@
+"""What BayesianKMeans and AgglomerativeBayes share: rows of their models, labels and views."""
+
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfree.estimators._base import column_names, or_new, require_rows
+from kfree.explain.view import view_by_distances
+from kfree.models.bayesian_rows import DATA
+from kfree.models.posterior import distances_of
+from kfree.validation.parameters import check
+from kfree.validation.rows import validated_rows
+
+
+def predict(self, X, allow_new=False):
+    """Give each row the label under which it is most likely on average over the posterior.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+    allow_new : bool, default=False
+        Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
+        a thousand rows of a cluster, in Mahalanobis distance if ``model="gaussian"``.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,), int32
+
+    Notes
+    -----
+    Rows of ``fit`` keep their labels, unless the estimator could not give every row the label under which it is
+    most likely: an :class:`AgglomerativeBayes` cannot undo a merge, and :class:`BayesianKMeans` rejects an update
+    of all labels that raises the free energy.
+    """
+    return or_new(self, self._model_.labels(rows_like_those_of_fit(self, X), self.engine, self.n_threads), X, allow_new)
+
+
+def rows_like_those_of_fit(estimator, X):
+    """New rows in the coordinates of the fit."""
+    check_is_fitted(estimator)
+    check(estimator, estimator._constraints)
+    data = DATA[estimator.model](X, estimator, estimator._model_.frame)
+    validate_data(estimator, X, skip_check_array=True, reset=False)
+    return data
+
+
+def view_of(estimator, X, labels):
+    """A view of rows: Gaussians by Mahalanobis distances, counts as shares of their row's total."""
+    require_rows(X, estimator)
+    kind, model = estimator.model, estimator._model_
+    rows = validated_rows(X, estimator) if kind == "gaussian" else DATA[kind](X, estimator).rows
+    if rows.shape[0] != len(labels):
+        raise ValueError(f"X has {rows.shape[0]} rows; give the {len(labels)} rows of fit.")
+    distance = "Euclidean distance to the mean" if model.covariances is None else "Mahalanobis distance to the centre"
+    told = {"distance": distance + " of shares" * (kind == "multinomial"), "columns": rows}
+    told["names"] = column_names(X, estimator)
+    distances = distances_of(kind, rows, model.centres, model.covariances)
+    return view_by_distances(distances, labels, model.centres, **told)
+
+
+def posterior_tags(tags, kind):
+    """Tags of an estimator by the kind of its model."""
+    tags.input_tags.sparse = kind in DATA and DATA[kind].takes_sparse
+    tags.input_tags.positive_only = kind != "gaussian"
+    return tags

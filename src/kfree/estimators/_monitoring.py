@@ -1,0 +1,140 @@
+"""Who listens to a fit: a progress line, scikit-learn's callbacks, and Ctrl-C that keeps the best state."""
+
+import signal
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+
+from kfree.search.monitor import Listener, Monitor, n_clusters_of
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9 has no callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing, where scikit-learn has no callbacks."""
+
+    def with_callbacks(method):
+        """The method itself, where scikit-learn has no callbacks."""
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "monitored", "progress_line", "with_callbacks"]
+
+
+@contextmanager
+def monitored(estimator):
+    """A monitor of the searches of a fit, for the parameters ``verbose``, ``on_interrupt`` and ``max_iter``."""
+    monitor = Monitor()
+    with ExitStack() as stack:
+        if estimator.verbose:
+            show = stack.enter_context(progress_line(type(estimator).__name__))
+            monitor.listeners.append(_SearchLine(show, estimator))
+        if getattr(estimator, "_skl_callbacks", None):
+            monitor.listeners.append(stack.enter_context(_callbacks(estimator)))
+        if estimator.on_interrupt == "keep" and threading.current_thread() is threading.main_thread():
+            stack.enter_context(_kept(monitor))
+        yield monitor
+
+
+@contextmanager
+def progress_line(name):
+    """A progress line by rich; yields a function of a text and of the share done."""
+    try:
+        progress = import_module("rich.progress")
+    except ImportError as error:
+        raise ImportError('verbose=1 needs rich: pip install "kfree[progress]"') from error
+    columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
+    with progress.Progress(*columns) as display:
+        task = display.add_task(name, total=1.0)
+        yield lambda text, share: display.update(task, description=f"{name}: {text}", completed=share)
+
+
+class _Timed(Listener):
+    """A listener that knows which share of the moves, or of the time budget, is used; a search may end earlier."""
+
+    def __init__(self, estimator):
+        self._estimator, self._begun = estimator, time.monotonic()
+
+    def begins(self):
+        self._begun = time.monotonic()
+
+    def _share_done(self, descent):
+        by_moves = descent.n_iter / self._estimator.max_iter
+        budget = getattr(self._estimator, "time_budget", None)
+        return min(1.0, by_moves if budget is None else max(by_moves, (time.monotonic() - self._begun) / budget))
+
+
+class _SearchLine(_Timed):
+    """Cost and clusters after every move, and where rows are streamed the pass and its bytes."""
+
+    def __init__(self, show, estimator):
+        super().__init__(estimator)
+        self._write = show
+        self._found, self._pass, self._done = "search", "", 0.0
+
+    def path(self, doing, share):
+        self._write(f"path, {doing}", share)
+
+    def moved(self, descent):
+        self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"
+        self._done = self._share_done(descent)
+        self._show()
+        return False
+
+    def passing(self, number, share, n_bytes):
+        unit, name = (1e9, "GB") if n_bytes >= 1e9 else (1e6, "MB")
+        read = f"{share * n_bytes / unit:.2f} of {n_bytes / unit:.2f} {name}" if n_bytes else f"{share:.0%}"
+        self._pass = f"; pass {number}, {read}"
+        self._show()
+
+    def _show(self):
+        self._write(f"{self._found}{self._pass}", self._done)
+
+
+class _Callbacks(_Timed):
+    """scikit-learn's callbacks: one task per move, with its cost, number of clusters and share of the work done."""
+
+    def __init__(self, estimator, root):
+        super().__init__(estimator)
+        self._root = root
+
+    def moved(self, descent):
+        told = {
+            "cost": descent.cost_history[-1],
+            "n_clusters": n_clusters_of(descent.state),
+            "share_done": self._share_done(descent),
+        }
+        task = self._root.subcontext(task_name="move")
+        task.call_on_fit_task_begin(estimator=self._estimator, metadata=told)
+        return task.call_on_fit_task_end(estimator=self._estimator, metadata=told)
+
+
+@contextmanager
+def _callbacks(estimator):
+    """``with_callbacks`` around ``fit`` tears them down. A fit that searches again goes on in the same context."""
+    root = getattr(estimator, "_callback_fit_ctx", None)
+    if root is None:
+        root = estimator._init_callback_context(max_subtasks=None)
+        root.call_on_fit_task_begin(estimator=estimator)
+    yield _Callbacks(estimator, root)
+    root.call_on_fit_task_end(estimator=estimator)
+
+
+@contextmanager
+def _kept(monitor):
+    """Ctrl-C ends the search after the current move. A second one raises KeyboardInterrupt, and so does the first one
+    while there is no state yet.
+    """
+
+    def stop(number, frame):
+        if monitor.stopped_by == "interrupt" or not monitor.has_state:
+            raise KeyboardInterrupt
+        monitor.stopped_by = "interrupt"
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

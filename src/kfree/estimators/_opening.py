@@ -1,0 +1,186 @@
+"""The rows of a fit with centres: validated arrays, files or Dask collections, and whether a summary is searched."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from kfree.engines.dask.cluster import current_client
+from kfree.engines.dask.collections import CollectionRows, is_collection
+from kfree.engines.files.engine import open_stream
+from kfree.engines.files.source import ArrayRows, Reading, RowSource
+from kfree.engines.registry import open_engine
+from kfree.estimators._places import journal_of, place_of
+from kfree.files.rows import FileRows, loaded
+from kfree.native.implementations import implementation
+from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
+from kfree.validation.parameters import check, memory_bytes, require
+from kfree.validation.rows import validated_centres, validated_rows, validated_weights
+
+# Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
+DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows of a fit: a ``source`` that can be streamed, and the arrays themselves where they are in memory.
+
+    ``plan`` divides the memory of a search on a summary; None where all rows are searched. ``is_limited`` says that the
+    user asked for a limit: by files, ``memory``, ``checkpoint`` or workers.
+    """
+
+    source: RowSource
+    X: Any = None
+    weight: Any = None
+    is_limited: bool = False
+    plan: Plan | None = None
+
+    @property
+    def n_rows(self):
+        return self.source.n_rows
+
+
+def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
+    """The rows of a fit, after validation.
+
+    ``streamable`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
+    by a summary without being asked, since this takes less time.
+    """
+    data = _given(estimator, X, sample_weight)
+    is_large = summarise_large and data.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
+    if estimator.search == "auto" and is_large and not data.is_limited:
+        is_large = _fulfils(estimator, streamable)
+    if not data.is_limited and estimator.search != "summary" and not (estimator.search == "auto" and is_large):
+        return data
+    block = implementation(estimator.engine, "rows").BLOCK
+    if estimator.engine == "dask":
+        current_client()  # before any pass
+    plan = Plan.of(_memory_for(estimator, data, block), data.source.n_features, block)
+    if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.n_rows)):
+        check(estimator, streamable)
+        return replace(data, plan=plan)
+    _require_in_memory(estimator, X, data, plan)
+    return _loaded(estimator, X, data)
+
+
+def opened(estimator, data, weight):
+    """The rows of an array in memory, with these weights."""
+    unit = estimator.metric == "cosine"
+    return open_engine(estimator.engine, data.X, weight=weight, unit=unit, n_threads=estimator.n_threads)
+
+
+def opened_for_passes(estimator, data, seed, monitor):
+    """The rows for passes over all of them: in memory where a limit allows it, else streamed."""
+    journal = journal_of(estimator, data.source, data.plan, seed)
+    # Under a limit, labels may not fit, and rows may not fit on a GPU.
+    may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.n_rows))
+    if data.X is not None and may_hold and journal is None:
+        return opened(estimator, data, data.weight)
+    meter = _Meter(monitor, data.source)
+    reading = Reading(estimator.engine, estimator.n_threads, data.plan.chunk_rows, meter)
+    first_draw = int(np.random.RandomState(seed).randint(2**31))
+    place = place_of(estimator, data.source, reading, journal)
+    return open_stream(place, unit=estimator.metric == "cosine", sample=(data.plan.sample_rows, first_draw))
+
+
+def starting_centres(init, n_features, metric):
+    """Given centres (k, d), None if there are none."""
+    if init is None:
+        return None
+    centres = validated_centres(init, n_features)
+    is_direction = metric != "cosine" or centres.any(axis=1).all()
+    require(is_direction, "init", init, "centres that are not zero: under cosine they are directions")
+    return centres
+
+
+def validated(estimator, X, sample_weight):
+    """Rows in memory and their weights. Fitted attributes are not changed yet."""
+    rows = validated_rows(X, estimator)
+    validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
+    return rows, validated_weights(sample_weight, rows.shape[0])
+
+
+def _given(estimator, X, sample_weight):
+    is_file, is_dask = isinstance(X, FileRows), estimator.engine == "dask"
+    is_limited = is_file or is_dask or estimator.checkpoint is not None or estimator.memory is not None
+    is_path = estimator.checkpoint is None or isinstance(estimator.checkpoint, str | os.PathLike)
+    require(is_path, "checkpoint", estimator.checkpoint, "the name of a file, or None")
+    if is_file:
+        require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
+        return Data(X, is_limited=True)
+    if is_dask and is_collection(X):
+        return Data(CollectionRows.of(X, sample_weight), is_limited=True)
+    if is_dask:
+        raise TypeError(
+            f"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a "
+            f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
+        )
+    rows, weight = validated(estimator, X, sample_weight)
+    if is_limited or estimator.search == "summary":
+        asked = next((name for name in ("memory", "checkpoint") if getattr(estimator, name) is not None), "search")
+        allowed = "'auto' for sparse rows" if asked == "search" else "None for sparse rows"
+        require(not sp.issparse(rows), asked, getattr(estimator, asked), allowed)
+    return Data(ArrayRows(rows, weight), rows, weight, is_limited)
+
+
+def _fulfils(estimator, constraints):
+    try:
+        check(estimator, constraints)
+    except ValueError:
+        return False
+    return True
+
+
+def _memory_for(estimator, data, block):
+    """The bytes that a fit on these rows may take."""
+    memory = memory_bytes(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
+    n_features = data.source.n_features
+    if estimator.memory is None and data.X is not None:
+        return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
+    return memory
+
+
+def _require_in_memory(estimator, X, data, plan):
+    """Raise if a search on all rows was asked for, and these are elsewhere or too many."""
+    search = estimator.search
+    if search == "auto":
+        return
+    if data.X is None and search != "sweep":
+        raise ValueError(
+            f"search={search!r} searches all rows in memory, and X is a {type(X).__name__}, whose rows are not. Give "
+            "search='summary', or 'auto'."
+        )
+    if not plan.fits(data.n_rows):
+        raise ValueError(
+            f"search={search!r} searches all rows in memory, and the {data.n_rows} rows of X do not fit in "
+            f"{plan.memory} bytes of memory. Give search='summary' or 'auto', or more memory."
+        )
+
+
+def _loaded(estimator, X, data):
+    """The same rows in memory."""
+    if data.X is not None:
+        return data
+    if is_collection(X):
+        rows, weight = validated(estimator, *data.source.computed(X))
+    else:
+        rows, weight = loaded(data.source)
+    return replace(data, X=rows, weight=weight)
+
+
+class _Meter:
+    """Tells a monitor which pass over the rows is going on, and how many bytes of it are done."""
+
+    def __init__(self, monitor, source):
+        self._monitor, self._n_bytes = monitor, getattr(source, "n_bytes", 0)
+        self._n_passes, self._n_done = 0, None
+
+    def __call__(self, n_done, n_rows):
+        if self._n_done is None or n_done <= self._n_done:
+            self._n_passes += 1
+        self._n_done = n_done
+        self._monitor.passing(self._n_passes, n_done / n_rows, self._n_bytes)

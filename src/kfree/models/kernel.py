@@ -1,0 +1,120 @@
+"""Clusters in the feature space of a kernel: labels of rows and their distances to centres that are never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.core.spaces import DUAL, spanned
+from kfree.core.sparse import ArrayOrCSR, require_structure
+from kfree.core.stats import Floats, Index, Labels
+from kfree.engines.kernel.gram import Kernel
+from kfree.explain.spread import Spreads, spread_sample
+from kfree.search.result import Result
+
+# Kernels that decrease from one to zero with distance.
+_FADING = ("rbf", "laplacian")
+# Below this kernel value to all rows of the fit, the norms of the centres decide which is nearest, and not the row.
+OUT_OF_REACH = 1e-3
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """Centres are combinations of the rows of the fit, with ``coefficients`` (k, n) and ``sq_norms`` (k,).
+
+    ``rows`` are those of the fit, None for precomputed kernels. ``centre_points`` are coordinates of the centres with
+    the distances that they have in feature space. A row is an outlier beyond ``radius``, or by ``spreads`` if that is
+    None.
+    """
+
+    kernel: Kernel
+    rows: ArrayOrCSR | None
+    coefficients: sp.csr_array
+    sq_norms: Floats
+    centre_points: Floats
+    spreads: Spreads
+    radius: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        result: Result,
+        kernel: Kernel,
+        rows: ArrayOrCSR,
+        weight: Floats | None,
+        order: Index,
+        found: Labels,
+        radius: float | None,
+    ) -> tuple[KernelModel, Labels]:
+        """The model of a search, whose public labels are ``found`` in this ``order``, and the labels it predicts."""
+        n_rows, known = rows.shape[0], None if kernel.precomputed else rows
+        centres = result.state.sites.centres[order]
+        coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
+        points = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
+        bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms), radius)
+        parts = [(places, offsets) for places, _, offsets in bare.offsets(rows)]
+        labels = _as_predicted([offsets for _, offsets in parts], found)
+        own = _with_itself(kernel, rows)
+        distances = ((places, _distances_from(offsets, own[places])) for places, offsets in parts)
+        spreads = spread_sample(distances, labels, weight).spreads()
+        return cls(kernel, known, coefficients, sq_norms, points, spreads, radius), labels
+
+    @property
+    def fades(self) -> bool:
+        """Whether kernel values of far rows vanish."""
+        return isinstance(self.kernel.name, str) and self.kernel.name in _FADING
+
+    def limits(self, false_alarms: float) -> Floats:
+        """The distance from each cluster beyond which a row is an outlier."""
+        return self.spreads.limits(false_alarms) if self.radius is None else np.full(len(self.sq_norms), self.radius)
+
+    def labels(self, rows: ArrayOrCSR) -> tuple[Labels, Floats]:
+        """The nearest centre of each row, and its largest kernel value with a row of the fit."""
+        labels, largest = np.empty(rows.shape[0], dtype=np.int32), np.empty(rows.shape[0])
+        for places, values, offsets in self.offsets(rows):
+            largest[places], labels[places] = values.max(axis=1), offsets.argmin(axis=1)
+        return labels, largest
+
+    def distances(self, rows: ArrayOrCSR) -> Iterator[tuple[slice, Floats]]:
+        """Distances of rows to all centres in feature space, block by block."""
+        sq_norms = _with_itself(self.kernel, rows)
+        for places, _, offsets in self.offsets(rows):
+            yield places, _distances_from(offsets, sq_norms[places])
+
+    def offsets(self, rows: ArrayOrCSR) -> Iterator[tuple[slice, Floats, Floats]]:
+        """Block by block: places, kernel values with the rows of the fit, and ‖φ(x) − c‖² but for κ(x, x), (m, k).
+
+        κ(x, x) is the same for all centres, and adding it would take digits that tell which of them is nearest.
+        """
+        require_structure(self.coefficients, "coefficients")  # of a damaged model, SciPy would read beyond its arrays
+        for places, values in self.kernel.to_all(rows, self.rows, self.coefficients.shape[1]):
+            yield places, values, self.sq_norms - 2 * (self.coefficients @ values.T).T
+
+
+def _as_predicted(offsets: list[Floats], found: Labels) -> Labels:
+    """The labels that ``predict`` gives to the rows of the fit; ``found`` where these would leave a cluster empty.
+
+    They differ where rounding decides: sums of the search are updated row by row, those of ``predict`` are not.
+    """
+    labels = np.concatenate([part.argmin(axis=1) for part in offsets]).astype(np.int32)
+    return labels if len(np.unique(labels)) == len(np.unique(found)) else found
+
+
+def _distances_from(offsets: Floats, sq_norms: Floats) -> Floats:
+    """Distances (m, k), from offsets and κ(x, x) of each row."""
+    return np.sqrt(np.maximum(sq_norms[:, None] + offsets, 0.0))
+
+
+def _with_itself(kernel: Kernel, rows: ArrayOrCSR) -> Floats:
+    """κ(x, x) of each row."""
+    if not kernel.precomputed:
+        return kernel.with_itself(rows)
+    if rows.shape[0] != rows.shape[1]:
+        raise ValueError(
+            f"distances need κ(x, x) of every row, which {rows.shape[0]} rows of precomputed kernel values do not "
+            "contain. Give the square matrix of fit."
+        )
+    return np.asarray(rows.diagonal(), dtype=np.float64)

@@ -1,0 +1,119 @@
+"""Clusters as models with a posterior: labels, distances and predictive densities of rows (Kurihara & Welling 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+
+from kfree.core.blocks import blocks
+from kfree.core.frame import Frame
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Labels
+from kfree.explain.spread import Shapes, Spreads, spread_sample
+from kfree.explain.view import Blocks, distances_in_blocks
+from kfree.models.bayesian_rows import BayesianRows
+from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.gaussian import lower_factors
+
+
+@dataclass(frozen=True)
+class PosteriorModel:
+    """``rule`` assigns rows to the clusters of a search, whose public labels are ``rank``; ``stats`` are by these.
+
+    ``centres`` (k, d) and ``covariances`` (k, d, d), None unless the clusters are Gaussians, are those of the user's
+    coordinates.
+    """
+
+    kind: str
+    frame: Frame | None
+    objective: FreeEnergy[Any]
+    stats: Any
+    rule: Any
+    rank: Labels
+    centres: Floats
+    covariances: Floats | None
+    spreads: Spreads
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        data: BayesianRows,
+        objective: FreeEnergy[Any],
+        stats: Any,
+        rule: Any,
+        rank: Labels,
+        labels: Labels,
+    ) -> PosteriorModel:
+        """The model of clusters with these statistics; ``labels`` are the public ones of the rows that count."""
+        rows, centres = data.as_given(), data.centres(objective.model, stats)
+        covariances, shapes = None, None
+        if kind == "gaussian":
+            covariances = objective.model.covariances(stats)
+            shapes = _shapes(centres, lower_factors(covariances))
+        distances = distances_of(kind, rows, centres, covariances)
+        spreads = spread_sample(distances, labels, None).spreads(shapes)
+        return cls(kind, data.frame, objective, stats, rule, rank, centres, covariances, spreads)
+
+    def limits(self, false_alarms: float) -> Floats:
+        """The distance from each cluster beyond which a row is an outlier."""
+        return self.spreads.limits(false_alarms)
+
+    def labels(self, data: BayesianRows, name: str, n_threads: int | None) -> Labels:
+        """The label under which each row is most likely on average over the posterior."""
+        rows = data.open(name, "brute", n_threads)
+        found: Labels = self.rank[rows.labels(rows.assign(self.rule)[0])]
+        return found
+
+    def distances(self, data: BayesianRows) -> Blocks:
+        """Distances of rows to all clusters, block by block."""
+        return distances_of(self.kind, data.as_given(), self.centres, self.covariances)
+
+    def log_predictive(self, data: BayesianRows) -> Floats:
+        """log p(row | rows of the fit in each cluster), (n, k)."""
+        found: Floats = self.objective.model.log_predictive(self.stats, data.rows)
+        return found
+
+    def drawn(self, labels: Labels, rng: np.random.RandomState, n_events: int) -> Floats:
+        """Rows drawn from the posterior predictive distributions of these clusters."""
+        rows = self.objective.model.draw(self.stats, labels, rng, n_events)
+        return rows if self.frame is None else self.frame.outward(rows)
+
+
+def distances_of(kind: str, rows: ArrayOrCSR, centres: Floats, covariances: Floats | None) -> Blocks:
+    """Distances of rows to the clusters of a model, block by block: Mahalanobis where these have covariances.
+
+    Counts are seen as shares of their row's total.
+    """
+    if covariances is not None:
+        return mahalanobis(rows, centres, lower_factors(covariances))
+    return distances_in_blocks(_shares(rows) if kind == "multinomial" else rows, centres)
+
+
+def mahalanobis(rows: ArrayOrCSR, centres: Floats, factors: Floats) -> Blocks:
+    """Mahalanobis distances, block by block, given the lower triangular factors of covariances.
+
+    The factors are those of the model, which exist also where rounding makes a covariance singular.
+    """
+    for places in blocks(rows.shape[0], rows.shape[1] + len(centres)):
+        white = [
+            solve_triangular(factor, (rows[places] - centre).T, lower=True, check_finite=False)
+            for centre, factor in zip(centres, factors, strict=True)
+        ]
+        yield places, np.column_stack([np.sqrt((part**2).sum(axis=0)) for part in white])
+
+
+def _shares(counts: ArrayOrCSR) -> ArrayOrCSR:
+    """Counts over the total of their row."""
+    total = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1.0)
+    return sp.csr_array(sp.diags_array(1 / total) @ counts) if sp.issparse(counts) else counts / total[:, None]
+
+
+def _shapes(centres: Floats, factors: Floats) -> Shapes:
+    """What Mahalanobis distances do not show: geometric means of standard deviations, and how clusters lie."""
+    widths = np.exp(np.log(np.diagonal(factors, axis1=-2, axis2=-1)).mean(axis=-1))
+    return Shapes(widths, np.concatenate([distances for _, distances in mahalanobis(centres, centres, factors)]))

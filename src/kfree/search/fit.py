@@ -1,0 +1,61 @@
+"""The one road of estimators with centres: all rows in memory, or a summary of them and then all rows in passes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kfree.engines.contract import Engine
+from kfree.search.centres.state import State
+from kfree.search.loop import Descent
+from kfree.search.monitor import Monitor
+from kfree.search.result import Result, SummarySearch
+from kfree.search.summary.exact import MOST_PASSES, Step, descended, started
+from kfree.search.summary.micro import Summary
+from kfree.search.summary.plan import Plan
+from kfree.search.summary.regions import Limits, Proposal, searched_by_regions
+from kfree.search.summary.regions import Search as RegionSearch
+
+
+class Search(Protocol):
+    """What an estimator does with rows in memory, and how it goes on with all rows of which these are a summary.
+
+    ``step`` gives the sites of the next pass.
+    """
+
+    max_iter: int
+
+    @property
+    def step(self) -> Step: ...
+
+    def __call__(self, rows: Engine, monitor: Monitor) -> Result: ...
+
+    def summary_of(self, rows: Engine, plan: Plan, seed: int, n_threads: int | None) -> Summary: ...
+
+    def region_search(self, monitor: Monitor) -> RegionSearch | None:
+        """The search on the rows of some clusters, None if the number of clusters is to stay."""
+
+
+def fit_by_summary(
+    rows: Engine, search: Search, plan: Plan, seed: int, n_threads: int | None, monitor: Monitor
+) -> Result:
+    """Search a summary of the rows, then go on with passes over all rows."""
+    summary = search.summary_of(rows, plan, seed, n_threads)
+    found = search(summary.engine, monitor)
+    begun = _begun(rows, found, search, plan, seed, monitor)
+    most = min(MOST_PASSES, search.max_iter)
+    descent = descended(rows, begun, found.objective, search.step, most, monitor.may_go_on, monitor.report)
+    limit = "max_iter" if most == search.max_iter else "passes"
+    descent.stop_reason = monitor.stopped_by or ("converged" if descent.converged else limit)
+    earlier, cost = found.descent, found.descent.state.cost + summary.offset
+    searched = SummarySearch(summary.sample, cost, earlier.n_iter, earlier.converged, summary.n_passes)
+    return Result(rows, found.objective, descent.state, descent, found.path, searched)
+
+
+def _begun(rows: Engine, found: Result, search: Search, plan: Plan, seed: int, monitor: Monitor) -> Descent[State]:
+    """The first pass over all rows, or the passes that search them region by region."""
+    region_search = search.region_search(monitor)
+    if region_search is None:
+        return started(rows, found.state.sites, found.objective)
+    limits = Limits(plan.region_rows, plan.region_sample, min(MOST_PASSES, search.max_iter), seed, monitor.may_go_on)
+    start = Proposal(found.state.sites, found.state.stats.n)
+    return searched_by_regions(rows, start, found.objective, region_search, limits, monitor.report)

@@ -1,0 +1,128 @@
+"""Clusters that groups share: the choice of both penalties, and both searches (Kulis & Jordan 2012)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kfree.core.frame import Frame
+from kfree.core.sites import Sites
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.warning import warn
+from kfree.engines.local.grouped import GroupedEngine
+from kfree.objectives.hdp import HDPObjective
+from kfree.search.centres.split_merge import Budget
+from kfree.search.centres.state import State
+from kfree.search.centres.target import nearest_to
+from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
+from kfree.search.groups.penalties import fitting_penalties
+from kfree.search.loop import Descent
+from kfree.search.monitor import Monitor
+from kfree.search.result import Result
+from kfree.search.span import coordinates, ended, is_wide
+from kfree.validation.parameters import random_generator
+
+
+@dataclass(frozen=True)
+class SharedSearch:
+    """A search for clusters that groups share; fields are those of :class:`kfree.HardHDP`, penalties None if "auto"."""
+
+    lam_local: float | None
+    lam_global: float | None
+    target_k: int | None
+    sweep: bool
+    patience: int
+    max_iter: int
+    random_state: Any
+
+    def __call__(self, rows: GroupedEngine, monitor: Monitor) -> Result:
+        """Choose the penalties and search from one cluster."""
+        objective = self._objective(rows)
+        monitor.begins()
+        if self.target_k is None:
+            return self.from_sites(rows, objective, None, monitor)
+        return self._with_target_k(rows, objective, monitor)
+
+    def from_sites(self, rows: GroupedEngine, objective: HDPObjective, sites: Sites | None, monitor: Monitor) -> Result:
+        """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
+        monitor.begins()
+        return self._finished(rows, objective, self._descended(rows, objective, sites, monitor), monitor)
+
+    def _objective(self, rows: GroupedEngine) -> HDPObjective:
+        """The objective with the penalties that were given or found."""
+        local, global_ = self.lam_local, self.lam_global
+        if local is None or global_ is None:
+            rng = random_generator(0 if self.random_state is None else self.random_state)
+            local, global_ = fitting_penalties(rows, local, global_, rng)
+        return HDPObjective(global_, local)
+
+    def _scaled(self, objective: HDPObjective, scale: float) -> HDPObjective:
+        """The objective with the penalties that are "auto" multiplied by ``scale``."""
+        local, global_ = (scale if value is None else 1.0 for value in (self.lam_local, self.lam_global))
+        return HDPObjective(global_ * objective.lam, local * objective.lam_local)
+
+    def _with_target_k(self, rows: GroupedEngine, objective: HDPObjective, monitor: Monitor) -> Result:
+        """The result of the penalties that come nearest to the number of global clusters to aim at."""
+        assert self.target_k is not None  # the caller has looked
+
+        def search(scale: float, sites: Sites | None) -> Descent[State]:
+            return self._descended(rows, self._scaled(objective, scale), sites, monitor)
+
+        scale, descent = nearest_to(self.target_k, 1.0, search, monitor.may_go_on)
+        objective = self._scaled(objective, scale)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k:
+            warn(
+                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
+                f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
+                UserWarning,
+            )
+        return self._finished(rows, objective, descent, monitor)
+
+    def _descended(
+        self, rows: GroupedEngine, objective: HDPObjective, sites: Sites | None, monitor: Monitor
+    ) -> Descent[State]:
+        find = sweeps if self.sweep else shared_split_merge
+        rng, watched = random_generator(self.random_state), (monitor.may_go_on, monitor.report)
+        return find(rows, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+
+    def _finished(
+        self, rows: GroupedEngine, objective: HDPObjective, descent: Descent[State], monitor: Monitor
+    ) -> Result:
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        if descent.stop_reason == "max_iter":
+            warn(
+                f"HardHDP did not converge within max_iter={self.max_iter} iterations; the clustering is valid but "
+                "more of them may improve it. Raise max_iter.",
+                ConvergenceWarning,
+            )
+        state = at_rest(descent.state, rows, objective)
+        if state.cost < descent.cost_history[-1]:
+            descent.cost_history.append(state.cost)
+        return Result(rows, objective, state, descent)
+
+
+def searched_in_span(
+    search: SharedSearch, X: ArrayOrCSR, rows: GroupedEngine, n_threads: int | None, monitor: Monitor
+) -> Result:
+    """The result of a search on the coordinates of rows in their span, if there are few rows of many columns."""
+    places = coordinates(X, rows.frame) if not search.sweep and is_wide(X) else None
+    if places is None:
+        return search(rows, monitor)
+    settings = {"weight": rows.weight, "frame": Frame.plain(places.shape[1]), "n_threads": n_threads}
+    found = search(GroupedEngine.open(rows.name, places, rows.group, **settings), monitor)
+    state = _lifted(found, rows)
+    found.descent.cost_history = ended(found.descent.cost_history, state.cost)
+    return replace(found, rows=rows, state=state)
+
+
+def _lifted(found: Result, rows: GroupedEngine) -> State:
+    """The clusters of a search in the span, in the coordinates of the rows."""
+    uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
+    stats = rows.labelled(found.labels, np.zeros((len(uids), rows.n_features))).stats
+    centres = found.objective.centres(stats, previous=stats.sum)
+    sites = Sites(centres, uids, next_uid, stats.used)
+    return at_rest(replace(found.state, sites=sites), rows, found.objective)

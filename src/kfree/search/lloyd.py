@@ -1,0 +1,118 @@
+"""K-means with a given number of clusters, from one or several starts (Lloyd 1982; Arthur & Vassilvitskii 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats
+from kfree.core.warning import warn
+from kfree.engines.contract import Engine
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.seeding import greedy_k_means_plus_plus
+from kfree.search.centres.state import Objective, State, one_cluster
+from kfree.search.loop import Descent, descend
+from kfree.search.monitor import Monitor
+from kfree.search.result import Result
+from kfree.search.summary.exact import means
+from kfree.search.summary.micro import Summary, SummaryObjective, summarised
+from kfree.search.summary.plan import Plan
+from kfree.validation.parameters import random_generator, require
+
+
+@dataclass(frozen=True)
+class LloydSearch:
+    """Lloyd's algorithm. Fields have the names and the meaning of the parameters of :class:`kfree.KMeans`.
+
+    ``init`` are centres (k, d), None for k-means++.
+    """
+
+    family: Callable[[float], SummaryObjective]
+    n_clusters: int
+    init: Floats | None
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+    step = staticmethod(means)
+
+    def __call__(self, rows: Engine, monitor: Monitor) -> Result:
+        """The best of the descents from all starts."""
+        objective, lloyd = self.family(0.0), Lloyd()
+        near_enough = self._stopping_rule(rows, objective)
+        monitor.begins()
+        best: Descent[State] | None = None
+        n_begun = 0
+        for centres in self._starts(rows):
+            n_begun += 1
+            start, watched = lloyd.start(Sites.of(centres), rows, objective), (monitor.may_go_on, monitor.report)
+            descent = descend(start, [lloyd], rows, objective, self.max_iter, near_enough, *watched)
+            best = descent if best is None or descent.state.cost < best.state.cost else best
+            if not monitor.may_go_on():
+                break
+        assert best is not None  # there is a start
+        # Starts that were left out may have ended better.
+        best.converged &= n_begun == self.n_init
+        best.stop_reason = monitor.stop_reason(best, self.max_iter)
+        return Result(rows, objective, best.state, best)
+
+    def summary_of(self, rows: Engine, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+        """A summary that is fine enough for the number of clusters."""
+        require(
+            2 * self.n_clusters <= plan.most_micro,
+            "memory",
+            plan.memory,
+            f"more memory for n_clusters={self.n_clusters}; {plan.most_micro // 2} fit in it",
+        )
+        return summarised(rows, self.family(0.0), plan, self.n_clusters, seed, n_threads, is_known=True)
+
+    def region_search(self, monitor: Monitor) -> None:
+        """The number of clusters stays."""
+
+    def _starts(self, rows: Engine) -> Iterator[Floats]:
+        if rows.n_rows < self.n_clusters:
+            raise ValueError(
+                f"n_samples={rows.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or "
+                "a smaller n_clusters."
+            )
+        if self.init is not None:
+            yield rows.frame.placed(self.init)
+            return
+        rng = random_generator(self.random_state)
+        for _ in range(self.n_init):
+            yield greedy_k_means_plus_plus(rows, self.n_clusters, rng)
+
+    def _stopping_rule(self, rows: Engine, objective: Objective) -> Callable[[State, State], bool] | None:
+        """Whether two states count as equal: no label has changed, or the centres have moved by less than ``tol``."""
+        if self.tol == 0:
+            return None
+        spread = rows.nearest(one_cluster(rows, objective)).stats
+        with np.errstate(over="ignore"):
+            limit = self.tol * spread.sse[0] / (spread.n[0] * rows.n_features)
+
+        def near_enough(old: State, new: State) -> bool:
+            with np.errstate(over="ignore"):
+                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+            return bool(moved <= limit) or old.same_partition(new)
+
+        return near_enough
+
+    def warn_of_limits(self, descent: Descent[State]) -> None:
+        """Warn of a search that did not converge, and of clusters without rows."""
+        if descent.stop_reason == "max_iter":
+            warn(
+                f"KMeans did not converge within max_iter={self.max_iter} iterations. Raise max_iter or tol.",
+                ConvergenceWarning,
+            )
+        n_distinct = int((descent.state.stats.n > 0).sum())
+        if n_distinct < self.n_clusters:
+            warn(
+                f"KMeans found {n_distinct} clusters with rows, not n_clusters={self.n_clusters}: X has too few "
+                "distinct rows.",
+                ConvergenceWarning,
+            )

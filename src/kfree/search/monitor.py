@@ -1,0 +1,72 @@
+"""What a search tells while it runs, and whether it may go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kfree.search.loop import Descent
+
+
+class Listener:
+    """Hears of a search. ``moved`` returns whether the search is to end."""
+
+    def path(self, doing: str, share: float) -> None:
+        """The lam path does this, and this share of it is done."""
+
+    def begins(self) -> None:
+        """The penalty is known, and the search begins."""
+
+    def moved(self, descent: Descent[Any]) -> bool:
+        """A move was tried, or a pass was made."""
+        return False
+
+    def passing(self, number: int, share: float, n_bytes: int) -> None:
+        """A chunk of a pass over streamed rows was read."""
+
+
+class Monitor:
+    """Passes on what a search tells, and says whether it may go on.
+
+    ``stopped_by`` is None, "interrupt" or "callback". ``has_state`` says that there is a state to keep when Ctrl-C ends
+    the search; there is none before the search itself begins.
+    """
+
+    def __init__(self, *listeners: Listener) -> None:
+        self.stopped_by: str | None = None
+        self.has_state = False
+        self.listeners = list(listeners)
+
+    def may_go_on(self) -> bool:
+        return self.stopped_by is None
+
+    def path(self, doing: str, share: float) -> None:
+        for listener in self.listeners:
+            listener.path(doing, share)
+
+    def begins(self) -> None:
+        self.has_state = True
+        for listener in self.listeners:
+            listener.begins()
+
+    def report(self, descent: Descent[Any]) -> None:
+        for listener in self.listeners:
+            if listener.moved(descent):
+                self.stopped_by = "callback"
+
+    def passing(self, number: int, share: float, n_bytes: int) -> None:
+        for listener in self.listeners:
+            listener.passing(number, share, n_bytes)
+
+    def stop_reason(self, descent: Descent[Any], max_iter: int) -> str:
+        """Why a search ended: "converged", "max_iter", "time_budget", "interrupt" or "callback"."""
+        if descent.converged:
+            return "converged"
+        if self.stopped_by is not None:
+            return self.stopped_by
+        return "max_iter" if descent.n_iter >= max_iter else "time_budget"
+
+
+def n_clusters_of(state: Any) -> int:
+    """The number of clusters of a state of any search."""
+    stats = state.stats if hasattr(state, "stats") else state.clusters
+    return len(stats.n) if hasattr(stats, "n") else int(stats.n_nodes)

@@ -1,0 +1,232 @@
+"""Clusters that cost ``lam`` each: the choice of the penalty, and both searches (Kulis & Jordan 2012)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats
+from kfree.core.warning import warn
+from kfree.engines.contract import Engine, VisitingOrder
+from kfree.search.centres.moves import Sweep
+from kfree.search.centres.seeding import farthest_first
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.centres.state import State, one_cluster, settle
+from kfree.search.centres.target import nearest_to
+from kfree.search.loop import Descent, descend
+from kfree.search.monitor import Monitor
+from kfree.search.path.lam_path import lam_path, staircase_to
+from kfree.search.path.staircase import Staircase
+from kfree.search.result import Result
+from kfree.search.summary.exact import Step, merged_means, occupied_means
+from kfree.search.summary.micro import Summary, SummaryObjective, summarised
+from kfree.search.summary.plan import Plan
+from kfree.search.summary.regions import Search as RegionSearch
+from kfree.validation.parameters import is_positive_number, random_generator
+
+
+@dataclass(frozen=True)
+class PenalisedSearch:
+    """A search for clusters that cost ``lam`` each; ``family`` gives the objective for a penalty.
+
+    Fields have the names and the meaning of the parameters of :class:`kfree.DPMeans`; ``init`` are centres (k, d) or
+    None. ``estimator`` is the name that warnings use.
+    """
+
+    estimator: str
+    family: Callable[[float], SummaryObjective]
+    lam: float | str
+    target_k: int | None
+    sweep: bool
+    patience: int
+    time_budget: float | None
+    order: str
+    max_iter: int
+    max_clusters: int | None
+    random_state: Any
+    init: Floats | None = None
+
+    def __call__(self, rows: Engine, monitor: Monitor) -> Result:
+        """Choose the penalty and search. Where the path kept some rows only, these alone are searched."""
+        lam, path, kept = self._penalty(rows, monitor)
+        monitor.begins()
+        if self.sweep:
+            lam, descent = lam, self._swept(rows, lam, monitor)
+        elif path is not None:
+            lam, descent = self._as_suggested(rows if kept is None else kept, lam, path, self._budget(monitor))
+        elif self.target_k is not None and self.lam == "auto":
+            lam, descent = self._with_target_k(rows, lam, self._budget(monitor))
+        else:
+            descent = self._split_merge(rows, lam, self._start(rows), self._budget(monitor))
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        objective = self.family(lam)
+        self._warn_of_limits(descent, lam)
+        state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
+        return Result(rows, objective, state, descent, path)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the penalty is a number."""
+        return bool(is_positive_number(self.lam))
+
+    def name_of(self, result: Result) -> str:
+        """Which search gave a result."""
+        return "sweep" if self.sweep else "split-merge" if result.summary is None else "summary"
+
+    def summary_of(self, rows: Engine, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+        """A summary that is fine enough for the penalty, or for the number of clusters to aim at."""
+        objective = self.family(float(self.lam) if self.is_given else 0.0)
+        return summarised(rows, objective, plan, None if self.is_given else self.target_k or 1, seed, n_threads)
+
+    @property
+    def step(self) -> Step:
+        """The sites of the next pass: a penalty that was given decides about merging, a number of clusters stays."""
+        return merged_means if self.is_given else occupied_means
+
+    def region_search(self, monitor: Monitor) -> RegionSearch | None:
+        """The search on rows of a region, None if the number of clusters is to stay."""
+        if not self.is_given:
+            return None
+        budget = Budget(random_generator(self.random_state), may_go_on=monitor.may_go_on)
+
+        def search(rows: Engine, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
+            return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
+
+        return search
+
+    def _penalty(self, rows: Engine, monitor: Monitor) -> tuple[float, Staircase | None, Engine | None]:
+        """The penalty, the path that it was chosen from (or None), and the rows that the path kept (None for all)."""
+        if self.is_given:
+            return float(self.lam), None, None
+        plain = self.family(0.0)
+        if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
+            return farthest_first(rows, plain, self.target_k), None, None
+        rng = random_generator(0 if self.random_state is None else self.random_state)
+        if self.target_k is not None:
+            return self._penalty_for(self.target_k, staircase_to(rows, plain, rng, self.target_k)), None, None
+        path, kept = lam_path(rows, plain, rng, tell=monitor.path)
+        step = path.suggest()
+        if path.is_doubtful:
+            self._warn_of_doubt(path)
+        # A sweep compares lam with the squared distance of a single row, so the gain of a whole cluster would be too
+        # large.
+        by_row = self.sweep and path.cost[0] > 0
+        return farthest_first(rows, plain, step.k) if by_row else step.lam, path, kept
+
+    def _penalty_for(self, k: int, path: Staircase) -> float:
+        if k > len(path):
+            end = f"{len(path)} distinct rows of X" if path.complete else f"{len(path)} that are found on a sample"
+            raise ValueError(f"target_k={k} is more than the {end}; give at most that many, or lam as a number.")
+        return path.at(k=k).lam
+
+    def _with_target_k(self, rows: Engine, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
+        assert self.target_k is not None  # the caller has looked
+        lam, descent = self._nearest_to(self.target_k, rows, lam, budget)
+        n_found = len(descent.state.stats.n)
+        if n_found != self.target_k and budget.may_go_on():
+            warn(
+                f"{self.estimator} found no penalty at which target_k={self.target_k} clusters are best; "
+                f"lam_={lam:g} gives {n_found}. Use KMeans({self.target_k}) for exactly this number.",
+                UserWarning,
+            )
+        return lam, descent
+
+    def _as_suggested(self, rows: Engine, lam: float, path: Staircase, budget: Budget) -> tuple[float, Descent[State]]:
+        """The number of clusters that a path suggests, at a penalty within or next to the suggested step."""
+        step = path.suggest()
+        if self.max_clusters is not None and self.max_clusters < step.k:
+            return lam, self._split_merge(rows, lam, self._start(rows), budget)
+        lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
+        n_found = len(descent.state.stats.n)
+        if n_found != step.k and budget.may_go_on():
+            warn(
+                f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
+                f"clusterings of lower cost than the path found. Give target_k={step.k} for that number.",
+                UserWarning,
+            )
+        return lam, descent
+
+    def _nearest_to(
+        self, k: int, rows: Engine, lam: float, budget: Budget, within: tuple[float, float] = (0.0, np.inf)
+    ) -> tuple[float, Descent[State]]:
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside."""
+        given = self._start(rows)
+        found: list[tuple[float, Descent[State]]] = []
+
+        def search(lam: float, sites: Sites | None) -> Descent[State]:
+            found.append((lam, self._split_merge(rows, lam, given if sites is None else sites, budget)))
+            return found[-1][1]
+
+        lam, descent = nearest_to(k, lam, search, budget.in_time)
+        return (lam, descent) if within[0] <= lam <= within[1] else found[0]
+
+    def _split_merge(self, rows: Engine, lam: float, sites: Sites | None, budget: Budget) -> Descent[State]:
+        return split_merge(rows, self.family(lam), sites, self.max_iter, self.max_clusters, budget)
+
+    def _budget(self, monitor: Monitor) -> Budget:
+        """Remaining time is spent on random splits, unless a number of clusters is to be reached."""
+        deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
+        patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
+        return Budget(random_generator(self.random_state), patience, deadline, monitor.may_go_on, monitor.report)
+
+    def _swept(self, rows: Engine, lam: float, monitor: Monitor) -> Descent[State]:
+        objective = self.family(lam)
+        order = VisitingOrder(self._order_seed(), rows.n_rows) if self.order == "random" else None
+        sweep = Sweep(order, self.max_clusters)
+        state = sweep.start(self._start(rows) or one_cluster(rows, objective), rows, objective)
+        return descend(state, [sweep], rows, objective, self.max_iter, None, monitor.may_go_on, monitor.report)
+
+    def _order_seed(self) -> int:
+        """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""
+        given = self.random_state
+        return int(given) if isinstance(given, Integral) else int(random_generator(given).randint(2**31))
+
+    def _start(self, rows: Engine) -> Sites | None:
+        return None if self.init is None else Sites.of(rows.frame.placed(self.init))
+
+    def _warn_of_doubt(self, path: Staircase) -> None:
+        found = path.summary()
+        if np.isfinite(found["weakest"]):
+            weakest = f"the weakest differs from none by {found['weakest']:.1f} standard deviations"
+        else:
+            weakest = "some of them have too few rows for the test"
+        second = "" if found["runner_up"] is None else f" The runner-up is k={found['runner_up']}."
+        warn(
+            f"{self.estimator} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
+            f"is a density dip between {found['share']:.0%} of neighbouring clusters, and {weakest}.{second} "
+            "path_ shows all. Give lam or target_k to set the number of clusters.",
+            UserWarning,
+        )
+
+    def _warn_of_limits(self, descent: Descent[State], lam: float) -> None:
+        limit = descent.stop_reason
+        # Random splits come last; a time limit reached during them is no failure.
+        if limit == "max_iter" or (limit == "time_budget" and not descent.reached_last):
+            warn(
+                f"{self.estimator} did not converge within {limit}={getattr(self, limit)}; the clustering is "
+                f"valid but a longer search may improve it. Raise {limit}.",
+                ConvergenceWarning,
+            )
+        if descent.state.was_full:
+            warn(
+                f"max_clusters={self.max_clusters} was reached; more clusters would lower the cost at "
+                f"lam={lam:g}. Raise max_clusters, or lam.",
+                UserWarning,
+            )
+
+
+def _finished(descent: Descent[State], rows: Engine, objective: SummaryObjective, searched_all: bool) -> State:
+    """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
+    state = descent.state
+    if not searched_all or not state.settled or not np.all(state.stats.n > 0):
+        state = settle(state, rows, objective)
+        # Costs of a sample of the rows are not comparable with costs of all rows.
+        descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
+    return state

@@ -1,0 +1,58 @@
+"""The result of a search for clusters with centres, before anything of it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.core.blocks import blocks
+from kfree.core.cached import cached
+from kfree.core.stats import Floats, Labels
+from kfree.engines.contract import Engine, SampleEngine
+from kfree.search.centres.state import Objective, State
+from kfree.search.loop import Descent
+from kfree.search.path.staircase import Staircase
+
+
+@dataclass(frozen=True)
+class SummarySearch:
+    """The search on a summary that came before the passes over all rows: a sample of the rows, cost and moves.
+
+    ``n_passes`` are the passes over all rows that made the summary.
+    """
+
+    sample: SampleEngine
+    cost: float
+    n_iter: int
+    converged: bool
+    n_passes: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """``state`` is to be published, under ``objective``; ``descent`` tells how the search came there.
+
+    ``path`` is the one that the penalty was chosen from, and ``summary`` the search on a summary; None without one.
+    """
+
+    rows: Engine
+    objective: Objective
+    state: State
+    descent: Descent[State]
+    path: Staircase | None = None
+    summary: SummarySearch | None = None
+
+    @cached
+    def labels(self) -> Labels:
+        """The cluster of each row, (n,), as the search numbers them."""
+        found: Labels = self.rows.labels(self.state.assignment)
+        return found
+
+    def distances(self) -> Iterator[tuple[slice, Floats]]:
+        """Distances of all rows to all centres, block by block."""
+        centres = self.state.sites.centres
+        for places in blocks(self.rows.n_rows, len(centres)):
+            some = self.rows.copies(np.arange(places.start, places.stop))
+            yield places, np.sqrt(some.sq_distances(centres))
