@@ -1,0 +1,74 @@
+"""Write the results of all fits, or compare them: ``python -m tests.golden [--write] [--exact] [-k PART]``.
+
+Every fit runs three times: with one thread, with two, and with two again. A fit whose results differ is not written.
+"""
+
+import argparse
+import json
+import platform
+import subprocess
+import time
+
+import numpy as np
+import scipy
+from threadpoolctl import threadpool_limits
+
+from tests.golden.fits import FITS
+from tests.golden.record import RESULTS, differences, outcome, tolerance_of
+
+
+def on_threads(name, exact):
+    """A result that is the same for one and two threads and when repeated; lines that say otherwise."""
+    results = []
+    for n_threads in (1, 2, 2):
+        with threadpool_limits(n_threads):
+            results.append(outcome(name))
+    tolerance = 0.0 if exact else tolerance_of(name)
+    lines = differences(results[0], results[1], tolerance) + differences(results[1], results[2])
+    return results[1], lines
+
+
+def git(*arguments):
+    return subprocess.check_output(["git", *arguments], text=True).strip()
+
+
+def write(names):
+    made_by = git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "src") else "")
+    kept = json.loads(RESULTS.read_text())["fits"] if RESULTS.exists() else {}
+    unstable = 0
+    for name in names:
+        start = time.process_time()
+        kept[name], lines = on_threads(name, exact=False)
+        print(f"{time.process_time() - start:6.2f} s for three  {name}", *lines, sep="\n    ")
+        unstable += bool(lines)
+    if unstable:
+        raise SystemExit(f"{unstable} fits differ between runs or thread counts; nothing is written")
+    machine = f"{platform.machine()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
+    content = {"made_by": made_by, "machine": machine, "fits": {name: kept[name] for name in FITS if name in kept}}
+    RESULTS.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n")
+    print(f"{RESULTS}: {RESULTS.stat().st_size / 1e3:.0f} kB, {len(kept)} fits")
+
+
+def compare(names, exact):
+    expected = json.loads(RESULTS.read_text())
+    start, n_different = time.process_time(), 0
+    for name in names:
+        lines = differences(expected["fits"][name], outcome(name), 0.0 if exact else tolerance_of(name))
+        n_different += bool(lines)
+        print(f"{'differs' if lines else 'same':8s} {name}", *lines, sep="\n    ")
+    print(f"{len(names) - n_different} of {len(names)} fits as {expected['made_by']} made them,", end=" ")
+    print(f"in {time.process_time() - start:.1f} s of processor time")
+    return n_different
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write results.json instead of comparing with it")
+    parser.add_argument("--exact", action="store_true", help="compare bit for bit what has a tolerance, too")
+    parser.add_argument("-k", default="", help="only fits whose name contains this")
+    arguments = parser.parse_args()
+    chosen = [name for name in FITS if arguments.k in name]
+    if arguments.write:
+        write(chosen)
+    else:
+        raise SystemExit(compare(chosen, arguments.exact) > 0)

@@ -1,0 +1,88 @@
+"""Results as JSON that keeps every bit, and what differs between two of them."""
+
+import hashlib
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tests.golden.fits import FITS, TOLERANCE
+
+RESULTS = Path(__file__).with_name("results.json")
+# Arrays up to this size are kept as numbers that a reader can compare, longer ones as a hash.
+SHORT = 24
+# What is kept of a long array that is compared with a tolerance.
+LEADING = 60
+
+
+def outcome(name: str) -> dict[str, Any]:
+    """Run a fit. The categories of its warnings belong to the result, their texts do not."""
+    fit = FITS[name]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        values = fit.run()
+    categories = sorted({warning.category.__name__ for warning in caught})
+    return {key: written(value, fit.algebra) for key, value in values.items()} | {"warnings": categories}
+
+
+def written(value: Any, leading: bool = False) -> Any:
+    """A value for JSON: floats in hexadecimal, arrays with dtype and shape."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return float(value).hex()
+    array = np.ascontiguousarray(value.toarray() if sp.issparse(value) else value)
+    if array.ndim == 0:
+        return written(array.item(), leading)
+    numbers = array.ravel()
+    kept: dict[str, Any] = {"array": f"{array.dtype} {array.shape}"}
+    if leading and array.dtype.kind == "f":
+        return kept | {"leading": [float(number).hex() for number in numbers[:LEADING]]}
+    if array.size > SHORT:
+        return kept | {"sha256": hashlib.sha256(array.tobytes()).hexdigest()[:32]}
+    return kept | {"values": [written(number) for number in numbers.tolist()]}
+
+
+def differences(expected: dict[str, Any], found: dict[str, Any], tolerance: float = 0.0) -> list[str]:
+    """One line for each value that differs; floats may differ by ``tolerance``, relative to the largest of an array."""
+    lines = [f"{key} is {'missing' if key in expected else 'new'}" for key in expected.keys() ^ found.keys()]
+    for key in expected.keys() & found.keys():
+        if not same(expected[key], found[key], tolerance):
+            lines.append(f"{key}: expected {readable(expected[key])}, found {readable(found[key])}")
+    return sorted(lines)
+
+
+def same(expected: Any, found: Any, tolerance: float) -> bool:
+    if expected == found or not tolerance:
+        return bool(expected == found)
+    if isinstance(expected, dict) and "leading" in expected:
+        equal = isinstance(found, dict) and expected["array"] == found["array"]
+        return equal and close(expected["leading"], found["leading"], tolerance)
+    return is_float(expected) and is_float(found) and close([expected], [found], tolerance)
+
+
+def close(expected: list[str], found: list[str], tolerance: float) -> bool:
+    a, b = (np.array([float.fromhex(number) for number in numbers]) for numbers in (expected, found))
+    scale = np.abs(a[np.isfinite(a)]).max(initial=0.0)
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True))
+
+
+def is_float(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and math.isfinite(float.fromhex(value))
+    except ValueError:
+        return False
+
+
+def readable(value: Any) -> str:
+    if isinstance(value, dict):
+        numbers = [readable(number) for number in value.get("values", value.get("leading", []))[:SHORT]]
+        return f"{value['array']} {value.get('sha256', '')}{' '.join(numbers)}"
+    return repr(float.fromhex(value)) if is_float(value) else repr(value)
+
+
+def tolerance_of(name: str) -> float:
+    return TOLERANCE if FITS[name].algebra else 0.0
