@@ -24,9 +24,9 @@ def publish_centres(estimator, X, data, result, left_out=None, radius=None, **mo
     ``radius`` is the distance beyond which a row is an outlier, None for one by the spread of each cluster.
     """
     if result.summary is None:
-        weight = (
-            data.weight if left_out is None else np.where(left_out, 0.0, 1.0 if data.weight is None else data.weight)
-        )
+        weight = data.weight
+        if left_out is not None and left_out.any():
+            weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
         labels, order, sample = labels_and_spreads(estimator.label_order, weight, result)
     else:
         labels, order, sample = _of_summary(estimator, data, result)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.core.label_order import LABEL_ORDERS, published_order
 from kfree.core.spaces import DUAL
 from kfree.engines.kernel.engine import KernelEngine
 from kfree.engines.kernel.gram import Gram
@@ -194,7 +194,7 @@ class KernelDPMeans(ClusterEstimator):
             result = search(KernelEngine(Gram(rows, kernel), weight), monitor)
         order = published_order(self.label_order, result.labels, result.state.stats.n, weight)
         radius = np.sqrt(result.objective.lam) if search.is_given else None
-        model, labels = KernelModel.of(result, kernel, rows, weight, order, ranks(order)[result.labels], radius)
+        model, labels = KernelModel.of(result, kernel, rows, weight, order, radius)
         found = history_of(result) | {
             "_model_": model,
             "labels_": labels,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.label_order import ranks
 from kfree.core.spaces import DUAL, spanned
 from kfree.core.sparse import ArrayOrCSR, require_structure
 from kfree.core.stats import Floats, Index, Labels
@@ -46,17 +47,16 @@ class KernelModel:
         rows: ArrayOrCSR,
         weight: Floats | None,
         order: Index,
-        found: Labels,
         radius: float | None,
     ) -> tuple[KernelModel, Labels]:
-        """The model of a search, whose public labels are ``found`` in this ``order``, and the labels it predicts."""
+        """The model of a search, whose clusters are published in this ``order``, and the labels of the rows."""
         n_rows, known = rows.shape[0], None if kernel.precomputed else rows
         centres = result.state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
         points = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
         bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms), radius)
         parts = [(places, offsets) for places, _, offsets in bare.offsets(rows)]
-        labels = _as_predicted([offsets for _, offsets in parts], found)
+        labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[result.labels])
         own = _with_itself(kernel, rows)
         distances = ((places, _distances_from(offsets, own[places])) for places, offsets in parts)
         spreads = spread_sample(distances, labels, weight).spreads()

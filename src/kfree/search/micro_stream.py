@@ -195,14 +195,8 @@ class MicroStream:
         order = np.argsort(oldest)
         place = np.argsort(order)[labels]
         totals = np.bincount(place, weights)
-        return Clusters(
-            micro.uids[oldest[order]],
-            found.rows.frame.outward(found.state.sites.centres)[order],
-            totals,
-            lam,
-            micro.uids,
-            place,
-        )
+        centres = found.rows.frame.outward(found.state.sites.centres)[order]
+        return Clusters(micro.uids[oldest[order]], centres, totals, lam, micro.uids, place)
 
 
 def _clustered(
