@@ -36,19 +36,22 @@ def measured(case, rounds):
     setting = DEFAULT | case
     X, _ = make_gaussians(n_clusters=5, random_state=0, **setting)
     model = BayesianKMeans(n_threads=1).fit(X[:20_000])
-    rows = np.ascontiguousarray(model._frame_.inward(X))
+    rows = np.ascontiguousarray(model._model_.frame.inward(X))
     started = time.process_time()
     tree = GaussianRows(_core, rows, "kd-tree", 1)
     building = time.process_time() - started
     brute = GaussianRows(_core, rows, "brute", 1)
     row = race(
         f"N={setting['n_rows']}, D={setting['n_features']}, τ={setting['separation']:g}",
-        {"kfree": lambda: passes(tree, model._rule_), "kfree, all rows": lambda: passes(brute, model._rule_)},
+        {
+            "kfree": lambda: passes(tree, model._model_.rule),
+            "kfree, all rows": lambda: passes(brute, model._model_.rule),
+        },
         rounds,
         target=20.0 if case == SPEED else None,
         clock=time.process_time,
     )
-    same = np.array_equal(passes(tree, model._rule_), passes(brute, model._rule_))
+    same = np.array_equal(passes(tree, model._model_.rule), passes(brute, model._model_.rule))
     share = brute.n_evaluations / max(tree.n_evaluations, 1)
     row.notes["kfree"] = (
         f"kd-tree: 1/{share:.0f} of the evaluations, K={model.n_clusters_}, built in {building:.3f} s, "

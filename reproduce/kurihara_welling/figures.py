@@ -104,9 +104,9 @@ def _kd_tree_line(N, D, τ):
     """One update of all labels with the statistics of all clusters, from the posteriors of a fit."""
     X, _ = make_gaussians(N, D, 5, separation=τ, random_state=0)
     model = BayesianKMeans(n_threads=1, algorithm="brute").fit(X[:5000])
-    rows = np.ascontiguousarray(model._frame_.inward(X))
+    rows = np.ascontiguousarray(model._model_.frame.inward(X))
     brute, tree = (
-        _seconds_of_updates(GaussianRows(_core, rows, name, 1), model._rule_) for name in ("brute", "kd-tree")
+        _seconds_of_updates(GaussianRows(_core, rows, name, 1), model._model_.rule) for name in ("brute", "kd-tree")
     )
     case = f"N={N}, D={D}, τ={τ:g}"
     note = f"against kfree's own pass over all rows, {brute:.2g} s; the paper's peer is a plain loop"

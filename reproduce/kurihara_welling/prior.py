@@ -112,7 +112,7 @@ def measured(tau, n_rows, n_features, seed):
 
 def free_energy_of(model, X, y):
     """Of given classes under a fitted model's prior, labels updated until nothing changes."""
-    engine = GaussianData(X, model, model._frame_).open("auto", "brute", 1)
+    engine = GaussianData(X, model, model._model_.frame).open("auto", "brute", 1)
     labels = np.unique(y, return_inverse=True)[1].astype(np.int32)
-    start = clustering_by(engine.assignment(labels, labels.max() + 1), engine, model._objective_)
-    return Update()(start, engine, model._objective_).cost
+    start = clustering_by(engine.assignment(labels, labels.max() + 1), engine, model._model_.objective)
+    return Update()(start, engine, model._model_.objective).cost

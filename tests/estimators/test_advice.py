@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.datasets import make_customers
-from kfree.estimators import _any_size
+from kfree.estimators import _opening
 from kfree.exceptions import DataAdvice
 from kfree.explain.advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
 from kfree.explain.column_advice import angles, hidden_groups
@@ -200,7 +200,7 @@ def test_a_few_far_rows_do_not_make_a_round_cluster_long():
 
 @pytest.mark.parametrize("rows_at_once", [10**6, 14_000])
 def test_large_fits_look_for_far_rows_among_some(rows_at_once, monkeypatch):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", rows_at_once)
     compared = []
     distances = DPMeans._distances_in
     monkeypatch.setattr(DPMeans, "_distances_in", lambda *given: compared.append(len(given[-1])) or distances(*given))

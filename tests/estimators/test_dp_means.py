@@ -25,7 +25,7 @@ def test_equals_the_serial_loop(case, order, engine, rng):
     visits = np.random.RandomState(3).permutation(len(X)) if order == "random" else None
     labels, centres, costs = oracles.serial_dp_means(oracles.canonical(X), lam, order=visits)
     assert model.labels_.tolist() == labels
-    np.testing.assert_array_equal(model._sites_.centres, np.array(centres))
+    np.testing.assert_array_equal(model._model_.centres, np.array(centres))
     np.testing.assert_allclose(model.cost_history_, costs, rtol=1e-13)
     assert model.n_iter_ == len(costs)
     assert model.converged_
@@ -44,7 +44,7 @@ def test_weighted_sweep_equals_the_serial_loop(weights, engine, rng):
     Z = oracles.canonical(X, w[weights])
     labels, centres, costs = oracles.serial_dp_means(Z, 25.0, w[weights])
     assert model.labels_.tolist() == labels
-    np.testing.assert_array_equal(model._sites_.centres, np.array(centres))
+    np.testing.assert_array_equal(model._model_.centres, np.array(centres))
     np.testing.assert_allclose(model.cost_history_, costs, rtol=1e-13)
 
 
@@ -53,7 +53,7 @@ def test_init_and_max_clusters_equal_the_serial_loop(engine, rng):
     X, _ = blobs(rng)
     init = X[:3] + 0.5
     model = DPMeans(search="sweep", label_order="found", lam=9.0, init=init, engine=engine)
-    frame = model.fit(X)._frame_
+    frame = model.fit(X)._model_.frame
     labels, *_ = oracles.serial_dp_means(oracles.canonical(X), 9.0, centres=frame.inward(init))
     assert model.labels_.tolist() == labels
     capped = DPMeans(search="sweep", label_order="found", lam=9.0, init=init, engine=engine, max_clusters=4)

@@ -56,7 +56,7 @@ def test_sweep_is_algorithm_2(lam_local, lam_global, weighted, engine, rng):
         Z, [number[g] for g in group.tolist()], lam_local, lam_global, weight
     )
     assert model.labels_.tolist() == labels
-    np.testing.assert_allclose(model._sites_.centres, centres, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model._model_.centres, centres, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.cost_history_, costs, rtol=1e-9)
     assert model.converged_
 

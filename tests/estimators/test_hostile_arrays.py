@@ -222,7 +222,7 @@ def test_a_model_that_lost_its_sites_raises(field, rng):
 def test_coefficients_that_lie_about_their_shape_are_refused(rng):
     X = rng.normal(size=(40, 2))
     model = KernelDPMeans(lam=5.0).fit(X)
-    model._coefficients_._shape = (10**6, model._coefficients_.shape[1])
+    model._model_.coefficients._shape = (10**6, model._model_.coefficients.shape[1])
     with pytest.raises(ValueError, match="_coefficients_"):
         model.predict(X)
 

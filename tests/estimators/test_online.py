@@ -11,7 +11,7 @@ from oracles.online import merge_dp_means, online_dp_means
 from sklearn.base import clone
 
 import kfree
-from kfree.estimators import _events
+from kfree.search import events as _events
 
 # Most streams here reach their limit, which a test of its own is about.
 pytestmark = pytest.mark.filterwarnings("ignore:max_clusters=.* was reached")
@@ -78,7 +78,7 @@ def test_the_papers_algorithms_bit_for_bit(seed, split, lam, engine, rng):
     model, joined = streamed(OnlineDPMeans(lam, split=split, engine=engine), X, weight, rng)
     assert joined == expected
     assert model.cluster_ids_.tolist() == [c.name for c in clusters]
-    np.testing.assert_array_equal(model._sites_.centres, [c.mean for c in clusters])
+    np.testing.assert_array_equal(model._model_.centres, [c.mean for c in clusters])
     np.testing.assert_array_equal(model.weights_, [c.w for c in clusters])
 
 
@@ -93,7 +93,7 @@ def test_limit_and_forgetting_against_plain_python(seed, settings, lam, engine, 
     model, joined = streamed(OnlineDPMeans(lam, engine=engine, **SETTINGS[settings]), X, weight, rng)
     assert model.lam_ == penalty
     assert joined == expected
-    np.testing.assert_allclose(model._sites_.centres, [c.mean for c in clusters], atol=1e-9)
+    np.testing.assert_allclose(model._model_.centres, [c.mean for c in clusters], atol=1e-9)
     np.testing.assert_allclose(model.weights_, [c.w for c in clusters])
 
 

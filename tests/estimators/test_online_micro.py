@@ -11,7 +11,7 @@ from sklearn.base import clone
 from test_online import replayed, same_bits, streamed
 
 from kfree import DPMeans, OnlineDPMeans
-from kfree.estimators._micro_stream import Clusters
+from kfree.search.micro_stream import Clusters
 
 # Most streams here reach their limit, which a test of its own is about.
 pytestmark = pytest.mark.filterwarnings("ignore:max_clusters=.* was reached")

@@ -50,7 +50,7 @@ def test_the_sweep_is_the_serial_loop(problem, lam, shuffled, n_threads):
     Z = oracles.canonical(X, weight)
     labels, centres, costs = oracles.serial_dp_means(Z, lam, weight, order)
     assert model.labels_.tolist() == labels
-    np.testing.assert_array_equal(model._sites_.centres, np.array(centres))
+    np.testing.assert_array_equal(model._model_.centres, np.array(centres))
     np.testing.assert_allclose(model.cost_, costs[-1], rtol=1e-12)
     assert (np.diff(model.cost_history_) <= 0).all()
     np.testing.assert_array_equal(model.predict(X), model.labels_)

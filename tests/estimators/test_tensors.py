@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kfree import DPMeans, HardHDP, KMeans
-from kfree.estimators import _any_size
+from kfree.estimators import _opening
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
@@ -75,7 +75,7 @@ def test_automatic_fits_agree_and_repeat(rng):
 @needs_gpu
 @pytest.mark.parametrize("settings", [{}, {"lam": 5_000.0}])
 def test_large_tensors_are_searched_by_a_summary_where_they_are(rng, settings, monkeypatch):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 50_000)
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 50_000)
     X = (rng.normal(size=(60_000, 3)) + 9.0 * rng.integers(0, 3, size=(60_000, 1))).astype(np.float32)
     expected = DPMeans(**settings).fit(X)
     for rows in (X, torch.from_numpy(X).cuda()):

@@ -256,14 +256,16 @@ def test_noise_is_left_out(name, make, rng):
 def test_noise_warns_of_the_last_search_alone(rng):
     calls = []
 
-    def search(rows, weight):
+    rows = np.append(rng.normal(size=50), [90.0, 95.0])[:, None]
+
+    def search(weight):
         calls.append(weight)
         warnings.warn(f"search {len(calls)}", UserWarning, stacklevel=1)
-        return SimpleNamespace(labels=np.zeros(len(rows), dtype=np.int32))
+        labels = np.zeros(len(rows), dtype=np.int32)
+        return SimpleNamespace(labels=labels, distances=lambda: [(slice(None), np.abs(rows))])
 
-    rows = np.append(rng.normal(size=50), [90.0, 95.0])[:, None]
     with pytest.warns(UserWarning, match="search") as told:
-        left_out = without_noise(0.04, rows, None, search, lambda found: [(slice(None), np.abs(rows))])[1]
+        left_out = without_noise(0.04, len(rows), None, search)[1]
     assert np.flatnonzero(left_out).tolist() == [50, 51]
     assert len(calls) > 1
     assert [str(warning.message) for warning in told] == [f"search {len(calls)}"]
@@ -272,19 +274,19 @@ def test_noise_warns_of_the_last_search_alone(rng):
 @pytest.mark.parametrize("n_taking_turns", [1, 2])
 def test_noise_warns_if_many_rows_to_leave_out_still_change(n_taking_turns):
     """Of ten rows to leave out, one may take turns with another without a warning."""
-    rows, searches = np.arange(100.0)[:, None], []
+    searches = []
 
-    def search(rows, weight):
+    def search(weight):
         searches.append(weight)
-        return SimpleNamespace(labels=np.zeros(len(rows), dtype=np.int32))
+        return SimpleNamespace(labels=np.zeros(100, dtype=np.int32), distances=distances)
 
-    def distances(found):
+    def distances():
         first = 90 - n_taking_turns * (len(searches) % 2)
         return [(slice(None), np.where((np.arange(100) >= first) & (np.arange(100) < first + 10), 50.0, 1.0)[:, None])]
 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        without_noise(0.1, rows, None, search, distances)
+        without_noise(0.1, 100, None, search)
     assert len(searches) == 11
     expected = [] if n_taking_turns == 1 else ["2 of the 10 rows to leave out still changed in the last of 10"]
     assert [str(one.message)[11:72] for one in told] == expected

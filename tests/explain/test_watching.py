@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, lambda_path
 from kfree.engines.registry import open_engine
-from kfree.estimators import _watching
+from kfree.estimators import _monitoring
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.path.lam_path import lam_path
 
@@ -48,14 +48,14 @@ def after_each_move(monkeypatch):
     """A list of what happens after each move, and a place for a function that is called then."""
     seen, hooks = [], []
 
-    class Seen(_watching.Watch):
+    class Seen(_monitoring.Monitor):
         def report(self, descent):
-            seen.append((descent.cost_history[-1], _watching.n_clusters_of(descent.state)))
+            seen.append((descent.cost_history[-1], _monitoring.n_clusters_of(descent.state)))
             super().report(descent)
             for hook in hooks:
                 hook()
 
-    monkeypatch.setattr(_watching, "Watch", Seen)
+    monkeypatch.setattr(_monitoring, "Monitor", Seen)
     return seen, hooks
 
 

@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kfree
 from kfree import DPMeans, KMeans, open_rows
-from kfree.estimators import _any_size
-from kfree.estimators._any_size import memory_bytes
+from kfree.estimators import _opening
 from kfree.search.summary import micro
 from kfree.search.summary.plan import Plan, bytes_to_search
+from kfree.validation.parameters import memory_bytes
 
 # Rows of three columns that do not fit; of so many, labels fit, and an array is not streamed.
 MEMORY, N_ROWS = "3MB", 16_000
@@ -125,7 +125,7 @@ def test_cost_and_k_are_close_to_those_of_a_search_on_all_rows():
 
 @pytest.mark.parametrize("settings", [{}, {"lam": 900.0}, {"target_k": 5}, {"lam": 30.0, "metric": "cosine"}])
 def test_large_arrays_are_searched_by_a_summary_without_a_limit(settings, monkeypatch):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 14_000)
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 14_000)
     X, weight = rows_with_weights(N_ROWS)
     model = DPMeans(**settings).fit(X, sample_weight=weight)
     limited = DPMeans(**settings, memory=bytes_to_search(14_000, 3)).fit(X, sample_weight=weight)
@@ -162,7 +162,7 @@ def test_many_clusters_of_a_summary():
 
 
 def test_a_summary_keeps_what_a_fit_promises(monkeypatch, rng):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 14_000)
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 14_000)
     tied = np.repeat([[5.0, 5.0], [0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 4000, axis=0)
     assert DPMeans(lam=10.0).fit(tied).labels_[::4000].tolist() == [0, 1, 2, 3]
     X = rng.normal(size=(N_ROWS, 3))
@@ -189,15 +189,15 @@ def test_an_interrupt_before_there_are_clusters_raises(model, monkeypatch):
 
 
 def test_a_large_array_of_many_columns_gets_the_memory_that_it_needs(monkeypatch, rng):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 2100)
-    monkeypatch.setattr(_any_size, "DEFAULT_MEMORY", "1MB")
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 2100)
+    monkeypatch.setattr(_opening, "DEFAULT_MEMORY", "1MB")
     X = 9.0 * rng.integers(3, size=(20_000, 1)) + rng.normal(size=(20_000, 40))
     model = DPMeans(lam=3e4).fit(X)
     assert (model.n_clusters_, model.n_passes_ > 1) == (3, True)
 
 
 def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):
-    monkeypatch.setattr(_any_size, "ROWS_AT_ONCE", 1000)
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 1000)
     X = rows_with_weights(1500)[0]
     for settings in (
         {"search": "sweep"},

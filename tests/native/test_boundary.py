@@ -225,7 +225,7 @@ def test_models_whose_centres_were_changed(model, method):
         fitted._stream_._anchor = np.zeros(2)
         message = "must have shape"
     else:
-        fitted._sites_.centres[0, 0] = np.nan
+        fitted._model_.centres[0, 0] = np.nan
         message = "centres of this model hold NaN or inf"
     with pytest.raises(ValueError, match=message):
         getattr(fitted, method)(X)

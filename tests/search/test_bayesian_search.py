@@ -81,9 +81,9 @@ def test_a_narrow_gaussian_within_a_wide_one_is_found(tau, seed):
     """Both are missed by cuts across the longest axis alone, and the first one if cuts stop early."""
     X, y = make_gaussians(5000, 2, 10, separation=tau, random_state=seed)
     model = BayesianKMeans(n_threads=1).fit(X)
-    engine = GaussianData(X, model, model._frame_).open("auto", "brute", 1)
-    truth = clustering_by(engine.assignment(y, 10), engine, model._objective_)
-    assert model.free_energy_ <= Update()(truth, engine, model._objective_).cost + 1e-6
+    engine = GaussianData(X, model, model._model_.frame).open("auto", "brute", 1)
+    truth = clustering_by(engine.assignment(y, 10), engine, model._model_.objective)
+    assert model.free_energy_ <= Update()(truth, engine, model._model_.objective).cost + 1e-6
 
 
 def test_the_first_cut_is_across_the_longest_axis(rng):

@@ -296,7 +296,7 @@ def test_a_sweep_finds_nothing_to_improve(rng):
     X, _ = blobs(rng)
     model = DPMeans(lam=5.0, label_order="found").fit(X)
     engine, objective = open_engine("native", X), OBJECTIVES["euclidean"](5.0)
-    swept = Sweep().start(Sites.of(model._sites_.centres), engine, objective)
+    swept = Sweep().start(Sites.of(model._model_.centres), engine, objective)
     np.testing.assert_array_equal(engine.labels(swept.assignment), model.labels_)
 
 

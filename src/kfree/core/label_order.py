@@ -1,13 +1,18 @@
 """The order of the public labels: by size, or as the search numbered the clusters."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.stats import Floats, Index, Labels
 
 # Rows per block: few at first, since most clusters have rows among them; then more, while memory remains bounded.
 _ROWS_AT_FIRST, _ROWS_AT_ONCE = 1024, 65536
 LABEL_ORDERS = ["size", "found"]
 
 
-def published_order(rule, labels, weight, row_weight=None):
+def published_order(rule: str, labels: Labels, weight: NDArray[Any], row_weight: Floats | None = None) -> Index:
     """Clusters of ``weight`` (k,) as the search numbers them, in the order of their public labels.
 
     ``"size"`` is heaviest first and, among equals, in the order of their first rows that count.
@@ -23,7 +28,7 @@ def published_order(rule, labels, weight, row_weight=None):
     return np.lexsort((_first_rows(labels, row_weight, np.isin(share, tied)), -share))
 
 
-def _first_rows(labels, row_weight, wanted):
+def _first_rows(labels: Labels, row_weight: Floats | None, wanted: NDArray[np.bool_]) -> Index:
     """The first row that counts of each ``wanted`` cluster (k,); the number of rows where there is none."""
     first, begin, size = np.full(len(wanted), len(labels)), 0, _ROWS_AT_FIRST
     while begin < len(labels) and (first[wanted] == len(labels)).any():
@@ -36,17 +41,17 @@ def _first_rows(labels, row_weight, wanted):
     return first
 
 
-def heaviest_first(rule, weight):
+def heaviest_first(rule: str, weight: NDArray[Any]) -> Index:
     """The same where rows were streamed: equals stay in the order in which they were found."""
     return np.arange(len(weight)) if rule == "found" else np.argsort(-_shares(weight), kind="stable")
 
 
-def _shares(weight):
+def _shares(weight: NDArray[Any]) -> Floats:
     """Weights of clusters as shares of the largest, rounded: sums of equal weights may differ in their last bits."""
-    return np.round(weight / weight.max(), 12)
+    return np.asarray(np.round(weight / weight.max(), 12))
 
 
-def ranks(order):
+def ranks(order: Index) -> Labels:
     """The public label of each cluster of the search, (k,), int32."""
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)

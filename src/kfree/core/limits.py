@@ -1,9 +1,11 @@
 """Warnings that several estimators give."""
 
+from typing import Any
+
 from kfree.core.warning import warn
 
 
-def warn_penalty_rose(max_clusters, given, lam):
+def warn_penalty_rose(max_clusters: int | None, given: float, lam: float) -> None:
     """Say that a stream has reached its limit, after which its penalty is not the one that was asked for."""
     warn(
         f"max_clusters={max_clusters} was reached: the penalty of this stream was raised from {given:g} to {lam:g}, so "
@@ -11,7 +13,7 @@ def warn_penalty_rose(max_clusters, given, lam):
     )
 
 
-def warn_full(estimator, what):
+def warn_full(estimator: Any, what: str) -> None:
     """Say that a search ended with as many clusters as are allowed, if it did."""
     most = estimator.max_clusters
     if most is not None and estimator.n_clusters_ >= most:

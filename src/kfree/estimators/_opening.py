@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
-from kfree.engines.files.source import ArrayRows, Reading, RowSource
+from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import open_engine
 from kfree.estimators._places import journal_of, place_of
 from kfree.files.rows import FileRows, loaded
@@ -33,7 +33,7 @@ class Data:
     user asked for a limit: by files, ``memory``, ``checkpoint`` or workers.
     """
 
-    source: RowSource
+    source: Any  # a RowSource, or a CollectionRows
     X: Any = None
     weight: Any = None
     is_limited: bool = False
@@ -93,7 +93,7 @@ def starting_centres(init, n_features, metric):
         return None
     centres = validated_centres(init, n_features)
     is_direction = metric != "cosine" or centres.any(axis=1).all()
-    require(is_direction, "init", init, "centres that are not zero: under cosine they are directions")
+    require(bool(is_direction), "init", init, "centres that are not zero: under cosine they are directions")
     return centres
 
 

@@ -304,8 +304,8 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        opened, done, model = *self._assigned(X, groups, None), self._model_
-        return or_new(self, model.rank[opened.labels(done.assignment)], X, allow_new)
+        opened, done = self._assigned(X, groups, None)
+        return or_new(self, self._model_.rank[opened.labels(done.assignment)], X, allow_new)
 
     def score(self, X, y=None, groups=None, sample_weight=None):
         """Minus the cost of these rows under this model, local and global clusters included.

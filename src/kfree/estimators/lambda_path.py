@@ -1,6 +1,7 @@
 """lambda_path: the staircase k(lam), and the number of clusters best supported by the data."""
 
 from contextlib import nullcontext
+from functools import partial
 
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._monitoring import progress_line
@@ -80,7 +81,13 @@ def lambda_path(
     rows = validated_rows(X, "lambda_path")
     weight = validated_weights(sample_weight, rows.shape[0])
     opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
-    with progress_line("lambda_path") if verbose else nullcontext(silent) as tell:
-        path = lam_path(opened, OBJECTIVES[metric](0.0), random_generator(random_state), max_k, tell).staircase
+    with progress_line("lambda_path") if verbose else nullcontext(silent) as show:
+        rng = random_generator(random_state)
+        path = lam_path(opened, OBJECTIVES[metric](0.0), rng, max_k, partial(_tell, show)).staircase
+        show("path", 1.0)
     advise_path(path)
     return path
+
+
+def _tell(show, doing, share):
+    show(f"path, {doing}", share)

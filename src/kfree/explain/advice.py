@@ -1,10 +1,15 @@
 """Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.explain.column_advice import angles, hidden_groups
+from kfree.explain.view import Floats, Labels
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20
@@ -24,12 +29,14 @@ _LONG, _RATHER_LONG = 2.5, 1.8
 _TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def spread_over(rows):
+def spread_over(rows: NDArray[Any]) -> NDArray[Any]:
     """Some of the ``rows`` (n,), spread over them evenly: those that are inspected."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))]
 
 
-def advise(n_rows, some, names, labels, centres, path):
+def advise(
+    n_rows: int, some: Floats | None, names: Sequence[str] | None, labels: Labels, centres: Floats, path: Any
+) -> None:
     """Warn about everything that may mislead a fit of ``n_rows`` rows with an automatic penalty.
 
     ``some`` of the rows are inspected, which have these ``labels``; none if it is None, as for sparse rows.
@@ -46,24 +53,24 @@ def advise(n_rows, some, names, labels, centres, path):
     _warn_of(messages)
 
 
-def advise_path(path):
+def advise_path(path: Any) -> None:
     """Warn if a path may have ended too early."""
     _warn_of(path_ended(path))
 
 
-def _warn_of(messages):
+def _warn_of(messages: list[str]) -> None:
     for message in messages:
         warn(message, DataAdvice)
 
 
-def few_rows(n_rows):
+def few_rows(n_rows: int) -> list[str]:
     """Fewer than twenty rows, too few for a reliable number of clusters."""
     if n_rows >= _FEW_ROWS:
         return []
     return [f"X has {n_rows} rows, too few for a reliable number of clusters; give lam or target_k, or more rows."]
 
 
-def path_ended(path):
+def path_ended(path: Any) -> list[str]:
     """The best number of clusters is the largest that was considered, or greedy merging suggests a larger one."""
     if path is None or path.complete:
         return []
@@ -81,7 +88,7 @@ def path_ended(path):
     ]
 
 
-def unlike_scales(rows, named):
+def unlike_scales(rows: Floats, named: list[str]) -> list[str]:
     """Columns whose scale differs from that of a typical column by more than a hundred."""
     scale = rows.std(axis=0)
     varying = np.flatnonzero(scale > 0)
@@ -101,7 +108,7 @@ def unlike_scales(rows, named):
     ]
 
 
-def row_numbers(rows, named):
+def row_numbers(rows: Floats, named: list[str]) -> list[str]:
     """Columns with another whole number in every row, most of them consecutive."""
     n_rows = len(rows)
     whole = np.flatnonzero((rows == np.rint(rows)).all(axis=0)) if n_rows >= _FEW_ROWS else ()
@@ -111,7 +118,7 @@ def row_numbers(rows, named):
     return [f"{_some(found, named)} has another whole number in every row, as row numbers and identifiers do. Drop it."]
 
 
-def lattices(rows, named, labels):
+def lattices(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     """Yes/no columns and coarse lattices that outweigh the others, and clusters that are single values of a column."""
     steps = lattice_steps(rows)
     scale = rows.std(axis=0)
@@ -133,7 +140,7 @@ def lattices(rows, named, labels):
     ]
 
 
-def long_clusters(rows, labels, centres, is_sure=True):
+def long_clusters(rows: Floats, labels: Labels, centres: Floats, is_sure: bool = True) -> list[str]:
     """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch.
 
     Unless all density dips are sure, pieces need not be so long: a ring is cut into many short arcs. If they are, a
@@ -158,7 +165,7 @@ def long_clusters(rows, labels, centres, is_sure=True):
     ]
 
 
-def _windows(rows, labels, centres):
+def _windows(rows: Floats, labels: Labels, centres: Floats) -> tuple[float, float]:
     """Rows half-way between neighbouring centres, and the geometric mean of those around the two, over all pairs."""
     gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=2) if len(centres) <= 500 else np.empty((0, 0))
     np.fill_diagonal(gaps, np.inf)
@@ -171,7 +178,7 @@ def _windows(rows, labels, centres):
     return middle, around
 
 
-def _elongation(rows):
+def _elongation(rows: Floats) -> float:
     """The largest standard deviation over the root mean square of the others; 0 for few rows."""
     n_rows, n_features = rows.shape
     if n_rows < max(_FEWEST, 5 * n_features):
@@ -184,7 +191,7 @@ def _elongation(rows):
     return float(np.sqrt(variance[0] / rest)) if rest > 0 else np.inf
 
 
-def _within_variance(rows, labels):
+def _within_variance(rows: Floats, labels: Labels) -> Floats:
     n = np.bincount(labels)
     n = np.where(n > 0, n, 1)[:, None]
     sums = np.zeros((len(n), rows.shape[1]))
@@ -192,7 +199,7 @@ def _within_variance(rows, labels):
     return ((rows - (sums / n)[labels]) ** 2).mean(axis=0)
 
 
-def lattice_steps(rows):
+def lattice_steps(rows: Floats) -> Floats:
     """The distance between neighbouring values of each column on a lattice, 0 for any other column."""
     steps, most = np.zeros(rows.shape[1]), max(_DISTINCT * len(rows), 2)
     # Most other columns show it in their first rows.
@@ -207,27 +214,27 @@ def lattice_steps(rows):
     return steps
 
 
-def _evenly_spread(column):
+def _evenly_spread(column: Floats) -> bool:
     """Whether gaps between neighbouring values are alike, as those of consecutive numbers are, also in a sample."""
     gaps = np.diff(np.sort(column))
-    return gaps.max() <= 2 * gaps.mean()
+    return bool(gaps.max() <= 2 * gaps.mean())
 
 
-def _n_distinct(column):
+def _n_distinct(column: Floats) -> int:
     return len(np.unique(column))
 
 
-def _values_of(rows, found):
+def _values_of(rows: Floats, found: Sequence[int]) -> str:
     values = np.unique(rows[:, found[0]])
     return "such as " + ", ".join(f"{v:.4g}" for v in values[:3]) + (", …" if len(values) > 3 else "")
 
 
-def _some(columns, named, most=3):
+def _some(columns: Sequence[int], named: list[str], most: int = 3) -> str:
     listed = ", ".join(named[j] for j in columns[:most])
     return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")
 
 
-def warn_out_of_reach(largest, least, name):
+def warn_out_of_reach(largest: Floats, least: float, name: str) -> None:
     """Warn if the largest affinity of a row to those of the fit, (n,), is below ``least``: its label is arbitrary."""
     n_far = int(np.count_nonzero(largest < least))
     if n_far:

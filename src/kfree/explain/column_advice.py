@@ -1,6 +1,9 @@
 """Advice about columns that hide clusters of others, and about pairs of columns that are one angle."""
 
 import numpy as np
+from numpy.typing import NDArray
+
+from kfree.explain.view import Floats, Labels
 
 # Windows per column between the two quantiles, and those of a smoothed histogram that are added up.
 _BINS, _TOGETHER, _TAIL = 40, 3, 0.02
@@ -13,7 +16,7 @@ _POINT_MASS, _FEWEST_ROWS = 0.05, 100
 _ROUNDING, _GLANCE = 1e-6, 50
 
 
-def hidden_groups(rows, named, labels):
+def hidden_groups(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     """Columns with a gap within clusters, where rows of other columns are too wide for round clusters to see it.
 
     Columns of noise as wide as the clusters lie apart hide them from a cost that adds up all columns.
@@ -36,7 +39,7 @@ def hidden_groups(rows, named, labels):
     ]
 
 
-def angles(rows, named, n_clusters):
+def angles(rows: Floats, named: list[str], n_clusters: int) -> list[str]:
     """Adjacent columns that are the sine and cosine of an angle, which round clusters cut into arcs."""
     if n_clusters < 2:
         return []
@@ -54,14 +57,14 @@ def angles(rows, named, n_clusters):
     return []
 
 
-def _distinct(rows):
+def _distinct(rows: Floats) -> Floats:
     """Rows without copies, compared by their bytes, which is faster than by their numbers."""
     rows = np.ascontiguousarray(rows)
     _, first = np.unique(rows.view(np.dtype((np.void, rows[0].nbytes))).ravel(), return_index=True)
     return rows[np.sort(first)]
 
 
-def _have_gap(rows):
+def _have_gap(rows: Floats) -> NDArray[np.bool_]:
     """Columns (d,) of which each half shows a gap, together clearly, at the place that the other half has named."""
     ordered = np.sort(np.ascontiguousarray(rows.T)).T  # columns in contiguous memory sort faster
     n_rows = len(rows)
@@ -77,7 +80,7 @@ def _have_gap(rows):
     return found
 
 
-def _smoothed(bins):
+def _smoothed(bins: Floats) -> Floats:
     """The histogram of each column, (windows, d), of the bins that are given by row."""
     n_columns = bins.shape[1]
     inside = (bins >= 0) & (bins < _BINS)
@@ -86,7 +89,7 @@ def _smoothed(bins):
     return sum(counts[shift : len(counts) - _TOGETHER + 1 + shift] for shift in range(_TOGETHER))
 
 
-def _held_out(training, held_out):
+def _held_out(training: Floats, held_out: Floats) -> tuple[float, float]:
     """Per column, rows of the emptier side and of the gap, where the training rows have the deepest gap; (2, d)."""
     left, right = np.maximum.accumulate(training), np.maximum.accumulate(training[::-1])[::-1]
     gap = np.argmax(np.minimum(left, right) - training, axis=0)

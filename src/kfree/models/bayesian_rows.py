@@ -1,7 +1,9 @@
 """Rows, hyper-parameters and engines for the models of Bayesian clustering, one class per model."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.engines.cost_rules.counts import CountRows
 from kfree.engines.cost_rules.gaussian import GaussianRows
@@ -37,15 +39,19 @@ class BayesianRows(ABC):
     counts: NDArray[np.bool_] | None = None
     frame: Frame | None = None
 
-    def as_given(self):
+    def as_given(self) -> ArrayOrCSR:
         """The rows that count, in the coordinates of the user."""
         return self.rows if self.frame is None else self.frame.outward(self.rows)
 
     @abstractmethod
-    def open(self, engine, algorithm, n_threads):
+    def open(self, engine: str, algorithm: str, n_threads: int | None) -> Any:
         """An engine with the rows that count."""
 
-    def _divide(self, rows, sample_weight):
+    @abstractmethod
+    def centres(self, model: Any, stats: Any) -> Floats:
+        """Centres of clusters in the coordinates of the user."""
+
+    def _divide(self, rows: Any, sample_weight: Any) -> Any:
         """Set aside rows of weight zero; returns the others."""
         weight = validated_weights(sample_weight, rows.shape[0])
         if weight is None:
@@ -56,7 +62,7 @@ class BayesianRows(ABC):
             self.aside = rows[~self.counts]
         return rows[self.counts]
 
-    def all_labels(self, labels, rule, engine, n_threads):
+    def all_labels(self, labels: Labels, rule: Any, engine: str, n_threads: int | None) -> Labels:
         """Labels of all rows from those of the rows that count; the others go where they cost least."""
         if self.aside is None or self.counts is None:
             return labels
@@ -74,7 +80,7 @@ class GaussianData(BayesianRows):
 
     takes_sparse = False
 
-    def __init__(self, X, estimator, frame=None, sample_weight=None):
+    def __init__(self, X: Any, estimator: Any, frame: Frame | None = None, sample_weight: Any = None):
         rows = validated_rows(X, estimator)
         if sp.issparse(rows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
@@ -91,7 +97,9 @@ class GaussianData(BayesianRows):
                 "X by a constant first."
             )
 
-    def model(self, prior, rng, informed=informed_by_data):
+    def model(
+        self, prior: Any, rng: np.random.RandomState, informed: Callable[..., Any] = informed_by_data
+    ) -> tuple[Any, float]:
         """The model with the hyper-parameters given by ``prior``, in these coordinates, and φ0."""
         if isinstance(prior, str) and prior == "uninformative":
             return over_box(self.rows, self.weight), 1.0
@@ -109,10 +117,10 @@ class GaussianData(BayesianRows):
                 )
         return self._explicit(given, default), _positive("phi0", given.get("phi0", DATA_PHI0))
 
-    def open(self, engine, algorithm, n_threads):
+    def open(self, engine: str, algorithm: str, n_threads: int | None) -> GaussianRows:
         return GaussianRows(implementation(engine, "quadratic"), self.rows, algorithm, n_threads, self.weight)
 
-    def in_span(self, model, engine, n_threads):
+    def in_span(self, model: Any, engine: str, n_threads: int | None) -> tuple[GaussianRows, Any] | None:
         """An engine for coordinates in the span of the rows and m0, and the model for these; None if B0 mixes it."""
         basis = np.linalg.qr(np.vstack([self.rows, model.m0]).T)[0]
         spanned = model.within(basis)
@@ -121,17 +129,17 @@ class GaussianData(BayesianRows):
         coordinates = np.ascontiguousarray(self.rows @ basis)
         return GaussianRows(implementation(engine, "quadratic"), coordinates, "brute", n_threads, self.weight), spanned
 
-    def prior_of(self, model, phi0):
+    def prior_of(self, model: Any, phi0: float) -> dict[str, Any]:
         """Hyper-parameters by name, in the coordinates of the user."""
         if not model.is_proper:
             return {"phi0": phi0}
         m0 = self.frame.outward(model.m0)
         return {"xi0": model.xi0, "m0": m0, "eta0": model.eta0, "B0": model.B0, "phi0": phi0}
 
-    def centres(self, model, stats):
+    def centres(self, model: Any, stats: Any) -> Floats:
         return self.frame.outward(model.posterior(stats).m)
 
-    def _explicit(self, given, default):
+    def _explicit(self, given: dict[str, Any], default: Any) -> Any:
         if not given:
             return default
         n_features = self.rows.shape[1]
@@ -150,36 +158,35 @@ class MultinomialData(BayesianRows):
     takes_sparse = True
     parameter = "psi0"
 
-    def __init__(self, X, estimator, frame=None, sample_weight=None):
+    def __init__(self, X: Any, estimator: Any, frame: Frame | None = None, sample_weight: Any = None):
         self.frame, self.rows = None, self._divide(self._validated(X, estimator), sample_weight)
 
-    def model(self, prior, rng, informed=None):
+    def model(self, prior: Any, rng: np.random.RandomState, informed: Any = None) -> tuple[Any, float]:
         """The model with the hyper-parameters given by ``prior``, and φ0; "data" has the paper's 0.1 and 1."""
         uninformative = isinstance(prior, str) and prior == "uninformative"
         given = {} if isinstance(prior, str) else _checked_keys(prior, [self.parameter, "phi0"])
         strength = _positive(self.parameter, given.get(self.parameter, 1.0 if uninformative else 0.1))
         return self._model(strength, self.rows.shape[1]), _positive("phi0", given.get("phi0", 1.0))
 
-    def in_span(self, model, engine, n_threads):
+    def in_span(self, model: Any, engine: str, n_threads: int | None) -> None:
         """Counts are no coordinates."""
-        return None
 
-    def open(self, engine, algorithm, n_threads):
+    def open(self, engine: str, algorithm: str, n_threads: int | None) -> CountRows:
         require(algorithm != "kd-tree", "algorithm", algorithm, "'auto' or 'brute' unless model='gaussian'")
         return CountRows(self.rows, self._log_ways(), self.weight)
 
-    def prior_of(self, model, phi0):
+    def prior_of(self, model: Any, phi0: float) -> dict[str, Any]:
         return {self.parameter: getattr(model, self.parameter), "phi0": phi0}
 
-    def centres(self, model, stats):
+    def centres(self, model: Any, stats: Any) -> Floats:
         return model.centres(stats)
 
     _model: type[MultinomialModel] | type[BernoulliModel] = MultinomialModel
 
-    def _validated(self, X, estimator):
+    def _validated(self, X: Any, estimator: Any) -> Any:
         return validated_counts(X, estimator)
 
-    def _log_ways(self):
+    def _log_ways(self) -> Floats:
         return log_orders(self.rows)
 
 
@@ -189,10 +196,10 @@ class BernoulliData(MultinomialData):
     parameter = "omega0"
     _model = BernoulliModel
 
-    def _validated(self, X, estimator):
+    def _validated(self, X: Any, estimator: Any) -> Any:
         return validated_binary(X, estimator)
 
-    def _log_ways(self):
+    def _log_ways(self) -> Floats:
         return np.zeros(self.rows.shape[0])
 
 
@@ -203,31 +210,31 @@ DATA: dict[str, type[GaussianData] | type[MultinomialData]] = {
 }
 
 
-def require_prior(prior):
+def require_prior(prior: Any) -> None:
     """Raise unless ``prior`` is a name or a dict."""
     by_name = isinstance(prior, str) and prior in PRIORS
     require(by_name or isinstance(prior, dict), "prior", prior, "'data', 'uninformative' or a dict of hyper-parameters")
 
 
-def _checked_keys(prior, allowed):
+def _checked_keys(prior: dict[str, Any], allowed: list[str]) -> dict[str, Any]:
     for key in prior:
         require(key in allowed, "prior", f"{{{key!r}: …}}", "a dict with some of the keys " + ", ".join(allowed))
     return prior
 
 
-def _positive(name, value):
+def _positive(name: str, value: Any) -> float:
     require(is_positive_number(value), f"prior[{name!r}]", value, "a finite number > 0")
     return float(value)
 
 
-def _array(name, value, shape):
+def _array(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     array = np.asarray(value, dtype=np.float64)
     ok = array.shape == shape and np.isfinite(array).all()
-    require(ok, f"prior[{name!r}]", value, f"finite numbers of shape {shape}")
+    require(bool(ok), f"prior[{name!r}]", value, f"finite numbers of shape {shape}")
     return array
 
 
-def _require_positive_definite(B0):
+def _require_positive_definite(B0: Floats) -> None:
     symmetric = np.allclose(B0, B0.T, rtol=1e-10, atol=0)
     require(symmetric, "prior['B0']", B0.tolist(), "a symmetric matrix")
     try:

@@ -40,7 +40,7 @@ class FeatureSpace:
         """Whether the norm of the image of a new row is known."""
         return not self._kernel.precomputed
 
-    def of(self, rows: ArrayOrCSR) -> Floats:
+    def of(self, rows: Any) -> Floats:
         """Coordinates of new rows; if precomputed, of rows with these kernel values, without their distance from the
         span."""
         rows = rows.toarray() if self._kernel.precomputed and sp.issparse(rows) else rows

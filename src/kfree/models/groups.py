@@ -109,4 +109,4 @@ def numbers_within(group: Index, labels: NDArray[np.int32], n_clusters: int) -> 
     pairs, local = np.unique(group * n_clusters + labels, return_inverse=True)
     owner = pairs // n_clusters
     first = np.searchsorted(owner, np.arange(group.max() + 1))
-    return (local - first[owner[local]]).astype(np.int32)
+    return np.asarray(local - first[owner[local]], dtype=np.int32)

@@ -1,16 +1,19 @@
 """Nodes of a graph beside its clusters: a view by links, and which nodes belong to no cluster."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import betainc
 
+from kfree.core.stats import Floats, Labels
 from kfree.explain import View
 
 # Clusters of fewer nodes do not say what share of its links a node usually keeps.
 _FEWEST = 5
 
 
-def view_of_nodes(adjacency, labels, names, shares):
+def view_of_nodes(adjacency: sp.csr_array, labels: Labels, names: Any, shares: Floats) -> View:
     """A view of the nodes of a graph, by links: the distance between a and b is 1 − links / √(degree·degree)."""
     n, k = len(labels), len(shares)
     members = sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, k))
@@ -39,14 +42,14 @@ def view_of_nodes(adjacency, labels, names, shares):
     )
 
 
-def _affinity(links, degree, cluster_degree):
+def _affinity(links: sp.csr_array, degree: Floats, cluster_degree: Floats) -> sp.csr_array:
     """Links over the square roots of both degrees, sparse like ``links`` (m, k)."""
     row, column = links.tocoo().coords
     scale = np.sqrt(degree[row] * cluster_degree[column])
     return sp.csr_array((links.tocoo().data / np.where(scale > 0, scale, 1.0), (row, column)), shape=links.shape)
 
 
-def _nearest_other(links, degree, cluster_degree, own):
+def _nearest_other(links: sp.csr_array, degree: Floats, cluster_degree: Floats, own: Any) -> tuple[Labels, Floats]:
     """The nearest cluster of each row of ``links`` but its own, and the distance; −1 and infinity without links."""
     affinity = _affinity(links, degree, cluster_degree).tocoo()
     row, column = affinity.coords
@@ -56,7 +59,7 @@ def _nearest_other(links, degree, cluster_degree, own):
     return np.where(best > 0, nearest, -1).astype(np.int32), np.where(best > 0, 1.0 - best, np.inf)
 
 
-def node_scores(rows, labels, shares, false_alarms):
+def node_scores(rows: sp.csr_array, labels: Labels, shares: Floats, false_alarms: float) -> Floats:
     """How unusual the links (m, n) of nodes are, the least over all clusters; above 1, they belong to no cluster.
 
     Of a node's L links, those into a cluster that keeps the share p inside are Binomial(L, p). The score is
@@ -74,7 +77,7 @@ def node_scores(rows, labels, shares, false_alarms):
     return scores
 
 
-def _log_tail(n_links, share_in, p):
+def _log_tail(n_links: Floats, share_in: Floats, p: Floats) -> Floats:
     """log P(Binomial(n_links, p) ≤ n_links·share_in), by the incomplete beta function, also of fractional numbers."""
     n_in = np.minimum(n_links * share_in, n_links)
     few = n_links - n_in > 1e-9 * n_links

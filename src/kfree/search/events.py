@@ -1,6 +1,11 @@
 """The log of a stream: births, splits, merges and deaths of clusters, by their ids, and increases of the penalty."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+from kfree.core.stats import Index, Labels
 
 KINDS = np.array(["birth", "split", "merge", "death", "penalty"])
 _MERGE = KINDS.tolist().index("merge")
@@ -12,11 +17,12 @@ KEPT = 100_000
 class EventLog:
     """The newest events, and the number of all events."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.n_events = 0
-        self._parts, self._n_held = [], 0
+        self._parts: list[NDArray[np.int64]] = []
+        self._n_held = 0
 
-    def add(self, events):
+    def add(self, events: NDArray[np.int64]) -> None:
         """Append events (m, 4) as engines report them: row, kind, id, other."""
         if not len(events):
             return
@@ -27,7 +33,7 @@ class EventLog:
             self._parts = [self._newest()]
             self._n_held = KEPT
 
-    def as_array(self):
+    def as_array(self) -> NDArray[Any]:
         """A structured array, oldest first."""
         newest = self._newest()
         events = np.empty(len(newest), dtype=EVENT)
@@ -35,11 +41,11 @@ class EventLog:
         events["id"], events["other"] = newest[:, 2], newest[:, 3]
         return events
 
-    def _newest(self):
+    def _newest(self) -> NDArray[np.int64]:
         return np.concatenate([np.empty((0, 4), dtype=np.int64), *self._parts])[-KEPT:]
 
 
-def followed(ids, events):
+def followed(ids: Index, events: NDArray[np.int64]) -> Index:
     """The ids of clusters after the merges among ``events``."""
     successor: dict[int, int] = {}
     for _, kind, stays, goes in events[::-1].tolist():
@@ -51,7 +57,7 @@ def followed(ids, events):
     return np.array([successor.get(i, i) for i in distinct.tolist()], dtype=np.int64)[places]
 
 
-def places_of(ids, living):
+def places_of(ids: Index, living: Index) -> Labels:
     """Where each of ``ids`` is among the ``living``, ascending; −1 if it is not."""
     places = np.searchsorted(living, ids).astype(np.int32)
     no_id = -2  # follows the last id, where larger ids are placed; −1 is the id of no cluster

@@ -203,10 +203,7 @@ def _clustered(
     points: Any, weight: Any, lam: float | str, engine: str, n_threads: int | None, random_state: Any = None
 ) -> Result:
     """Split-merge DP-means of weighted points."""
-    limits = {"patience": 0, "time_budget": None, "max_iter": _MAX_ITER, "max_clusters": None}
-    search = PenalisedSearch(
-        "OnlineDPMeans", DPMeansObjective, lam, None, sweep=False, order="given", random_state=random_state, **limits
-    )
+    search = PenalisedSearch("OnlineDPMeans", DPMeansObjective, lam, max_iter=_MAX_ITER, random_state=random_state)
     rows = open_engine(engine, points, weight=weight, n_threads=n_threads)
     return searched_in_span(lambda rows: search(rows, Monitor()), points, weight, rows, n_threads)
 

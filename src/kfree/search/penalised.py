@@ -43,14 +43,14 @@ class PenalisedSearch:
     estimator: str
     family: Callable[[float], SummaryObjective]
     lam: float | str
-    target_k: int | None
-    sweep: bool
-    patience: int
-    time_budget: float | None
-    order: str
-    max_iter: int
-    max_clusters: int | None
-    random_state: Any
+    target_k: int | None = None
+    sweep: bool = False
+    patience: int = 0
+    time_budget: float | None = None
+    order: str = "given"
+    max_iter: int = 300
+    max_clusters: int | None = None
+    random_state: Any = None
     init: Floats | None = None
 
     def __call__(self, rows: Engine, monitor: Monitor) -> Result:
@@ -107,6 +107,7 @@ class PenalisedSearch:
             return float(self.lam), None, None
         plain = self.family(0.0)
         if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
+            assert self.target_k is not None  # as parameters are checked
             return farthest_first(rows, plain, self.target_k), None, None
         rng = random_generator(0 if self.random_state is None else self.random_state)
         if self.target_k is not None:

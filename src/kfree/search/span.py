@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats
 from kfree.engines.contract import Engine
 from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
@@ -40,7 +42,7 @@ def is_wide(rows: ArrayOrCSR) -> bool:
     """Whether rows have so many more columns than there are rows that a search in their span is faster."""
     n_rows, n_features = rows.shape
     share, most = (_SPARSE_SHARE, _MOST_SPARSE) if sp.issparse(rows) else (_DENSE_SHARE, _MOST_DENSE)
-    return 1 < n_rows <= most and n_features >= max(share * n_rows, 1024)
+    return bool(1 < n_rows <= most and n_features >= max(share * n_rows, 1024))
 
 
 def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
@@ -51,7 +53,7 @@ def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
     if sp.issparse(rows):
         return _from_sparse(rows, frame)
     with np.errstate(over="ignore", invalid="ignore"):  # products that overflow tell no rows apart
-        gram = sum(part @ part.T for part in _parts(rows, frame))
+        gram = np.asarray(sum(part @ part.T for part in _parts(rows, frame)))
         apart = _tells_rows_apart(gram)
     return _from_products(gram) if apart else _from_rows(rows, frame)
 
@@ -98,15 +100,15 @@ def _parts(rows: Floats, frame: Frame) -> Iterator[Floats]:
         yield part / largest / length if frame.unit else part
 
 
-def _tells_rows_apart(gram: Floats, alike: Labels | None = None) -> bool:
+def _tells_rows_apart(gram: Floats, alike: NDArray[Any] | None = None) -> bool:
     """Whether distances are large enough beside the rows to be read off their inner products.
 
     Rows with equal numbers in ``alike`` are known to be equal.
     """
-    alike = np.arange(len(gram)) if alike is None else alike
+    numbers: NDArray[Any] = np.arange(len(gram)) if alike is None else alike
     sq_norm = gram.diagonal()
     sq_gap = sq_norm + sq_norm[:, None] - 2 * gram
-    sq_gap[alike == alike[:, None]] = np.inf
+    sq_gap[numbers == numbers[:, None]] = np.inf
     return bool(sq_gap.min() > max(_LEAST_SQ_GAP * sq_norm.max(), _LEAST_PRODUCT))
 
 
@@ -127,7 +129,7 @@ def _from_sparse(rows: sp.csr_array, frame: Frame) -> Floats | None:
     return None if places is None else times_power_of_two(places, exponent)
 
 
-def _numbers_of_equal(rows: sp.csr_array) -> Labels:
+def _numbers_of_equal(rows: sp.csr_array) -> NDArray[Any]:
     """A number (n,) for each sparse row without zeros, the same for equal rows."""
     numbers: dict[tuple[bytes, bytes], int] = {}
     entries = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]

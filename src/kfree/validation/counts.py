@@ -1,5 +1,8 @@
 """Validation of rows of counts, or of zeros and ones."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -9,7 +12,7 @@ from kfree.validation.rows import validated_rows
 _LARGEST_TOTAL = 2.0**53
 
 
-def validated_counts(X, estimator):
+def validated_counts(X: Any, estimator: Any) -> Any:
     """X as float64 counts, dense or CSR: whole numbers ≥ 0."""
     rows = validated_rows(X, estimator).astype(np.float64, copy=False)
     _require_values(
@@ -27,7 +30,7 @@ def validated_counts(X, estimator):
     return rows
 
 
-def validated_binary(X, estimator):
+def validated_binary(X: Any, estimator: Any) -> Any:
     """X as float64 zeros and ones, dense or CSR."""
     rows = validated_rows(X, estimator).astype(np.float64, copy=False)
     _require_values(
@@ -39,7 +42,7 @@ def validated_binary(X, estimator):
     return rows
 
 
-def _require_values(rows, is_bad, allowed, advice):
+def _require_values(rows: Any, is_bad: Callable[[Any], Any], allowed: str, advice: str) -> None:
     values = rows.data if sp.issparse(rows) else rows
     bad = is_bad(values)
     if not bad.any():

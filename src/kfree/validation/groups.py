@@ -1,15 +1,19 @@
 """Validation of rows in groups, and the numbers of groups."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
+from kfree.core.stats import Index
 from kfree.core.warning import warn
 from kfree.engines.local.grouped import numbered
 from kfree.validation.parameters import shown
 from kfree.validation.rows import validated_rows
 
 
-def stacked(X, groups, estimator):
+def stacked(X: Any, groups: Any, estimator: Any) -> tuple[Any, NDArray[Any]]:
     """All rows in one array, and the name of each row's group.
 
     A list of arrays is a list of groups, named 0, 1, …; without ``groups``, all rows of an array belong to group 0.
@@ -35,7 +39,7 @@ def stacked(X, groups, estimator):
     return joined, np.repeat(np.arange(len(parts)), [part.shape[0] for part in parts])
 
 
-def stacked_weights(sample_weight, X):
+def stacked_weights(sample_weight: Any, X: Any) -> Any:
     """One array of weights, also where X is a list of arrays and weights come as a list of the same lengths."""
     is_nested = isinstance(sample_weight, list | tuple) and any(np.ndim(part) for part in sample_weight)
     if not is_nested or not is_list(X):
@@ -49,7 +53,7 @@ def stacked_weights(sample_weight, X):
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in sample_weight])
 
 
-def renumbered(names):
+def renumbered(names: NDArray[Any]) -> tuple[NDArray[Any], Index]:
     """Distinct names by first appearance, and each row's number."""
     try:
         return numbered(names)
@@ -59,12 +63,12 @@ def renumbered(names):
         ) from None
 
 
-def is_list(X):
+def is_list(X: Any) -> bool:
     """Whether X is a list of arrays, one per group."""
     return isinstance(X, list | tuple) and len(X) > 0 and all(_n_dimensions(part) == 2 for part in X)
 
 
-def require_further(names, known):
+def require_further(names: NDArray[Any], known: NDArray[Any]) -> None:
     """Raise unless these groups are new and their names of the kind that the known ones have."""
     if names.dtype.kind != known.dtype.kind:
         raise ValueError(
@@ -78,7 +82,7 @@ def require_further(names, known):
         )
 
 
-def refuse_groups_as_y(y, groups):
+def refuse_groups_as_y(y: Any, groups: Any) -> None:
     """Raise if y holds names, which must be meant as groups, and warn if it may be; y itself is ignored."""
     if y is None or groups is not None:
         return
@@ -90,7 +94,7 @@ def refuse_groups_as_y(y, groups):
         warn(f"y holds whole numbers that repeat, and {advice}", UserWarning)
 
 
-def _n_dimensions(part):
+def _n_dimensions(part: Any) -> int:
     if hasattr(part, "ndim"):
         return part.ndim
     try:
@@ -99,11 +103,11 @@ def _n_dimensions(part):
         return -1
 
 
-def _shaped(part):
+def _shaped(part: Any) -> Any:
     return part if hasattr(part, "shape") else np.asarray(part)
 
 
-def _validated(groups, n_rows):
+def _validated(groups: Any, n_rows: int) -> NDArray[Any]:
     """One name per row, none of them missing."""
     if isinstance(groups, str | bytes) or not hasattr(groups, "__len__"):
         raise ValueError(f"groups={groups!r} is not allowed; give the name or number of its group for every row of X.")

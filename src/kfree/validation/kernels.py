@@ -1,12 +1,15 @@
 """Validation of kernels and of matrices of kernel values."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.metrics.pairwise import KERNEL_PARAMS, kernel_metrics
 
 from kfree.core.frame import Frame
-from kfree.core.sparse import dense
+from kfree.core.sparse import ArrayOrCSR, dense
+from kfree.core.stats import Floats
 from kfree.engines.contract import generic_direction
 from kfree.engines.kernel.gram import Kernel
 from kfree.validation.parameters import is_number, is_positive_number, require, require_choice
@@ -26,7 +29,9 @@ _UNMOVED = ("linear", "rbf", "laplacian")
 _SMALL = 400
 
 
-def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
+def validated_kernel(
+    name: Any, gamma: Any, degree: Any, coef0: Any, params: Any, rows: ArrayOrCSR, weight: Floats | None
+) -> Kernel:
     """The kernel, with a width estimated from the rows if gamma is None."""
     require(name is not None, "kernel", name, "the name of a kernel or a function of two rows")
     require_kernel_settings(name, gamma, degree, coef0, params)
@@ -39,7 +44,7 @@ def validated_kernel(name, gamma, degree, coef0, params, rows, weight):
     return Kernel(name, {"gamma": gamma, "degree": degree, "coef0": coef0}, frame)
 
 
-def require_kernel_settings(name, gamma, degree, coef0, params):
+def require_kernel_settings(name: Any, gamma: Any, degree: Any, coef0: Any, params: Any) -> None:
     """Raise unless ``name`` is a kernel or None, and all given parameters belong to it."""
     if name is not None and not callable(name):
         require_choice("kernel", name, [*kernel_metrics(), "precomputed"])
@@ -52,7 +57,7 @@ def require_kernel_settings(name, gamma, degree, coef0, params):
     require(params is None or (callable(name) and isinstance(params, dict)), "kernel_params", params, is_for_function)
 
 
-def scale_of(rows, weight):
+def scale_of(rows: Any, weight: Floats | None) -> float:
     """One over the summed variance of the columns, so that typical rows have a value of about exp(−2)."""
     weight = np.ones(rows.shape[0]) if weight is None else weight
     if not (weight > 0).all():  # rows of no weight may be infinitely far
@@ -67,7 +72,7 @@ def scale_of(rows, weight):
     return 1.0 / variance if variance > 0 else 1.0
 
 
-def validated_matrix(X, parameter, estimator):
+def validated_matrix(X: Any, parameter: str, estimator: Any) -> Any:
     """A symmetric matrix of numbers, dense or sparse."""
     X = validated_rows(X, estimator)
     if X.shape[0] != X.shape[1]:
@@ -84,7 +89,7 @@ def validated_matrix(X, parameter, estimator):
     return X
 
 
-def require_positive_semidefinite(matrix, what):
+def require_positive_semidefinite(matrix: Any, what: str) -> None:
     """Raise if an eigenvalue is clearly below zero. A part of a matrix that has one proves it for the whole."""
     lowest, largest = _ends_of_spectrum(matrix)
     if lowest < -_ROUNDING * max(largest, 0.0) and lowest < 0:
@@ -95,7 +100,7 @@ def require_positive_semidefinite(matrix, what):
         )
 
 
-def require_similar_weights(weight):
+def require_similar_weights(weight: Floats | None) -> None:
     """Raise if weights differ so much that subtracting rows from sums in feature space loses the light ones."""
     counted = np.ones(1) if weight is None else weight[weight > 0]
     if counted.max() > _WIDEST_WEIGHTS * counted.min():
@@ -105,7 +110,7 @@ def require_similar_weights(weight):
         )
 
 
-def require_digits(matrix, rows, what):
+def require_digits(matrix: Any, rows: ArrayOrCSR, what: str) -> None:
     """Raise if values between unequal rows have no digits left for their distances, or if products overflow float64."""
     largest = float(np.abs(matrix.diagonal()).max())
     if largest > 0 and not 1 / _LARGEST_VALUE < largest < _LARGEST_VALUE:
@@ -121,13 +126,13 @@ def require_digits(matrix, rows, what):
     )
 
 
-def _spread(rows):
+def _spread(rows: ArrayOrCSR) -> bool:
     """Whether not all rows are equal."""
     low, high = (dense(rows.min(axis=0)), dense(rows.max(axis=0)))
     return bool((low < high).any())
 
 
-def _ends_of_spectrum(matrix):
+def _ends_of_spectrum(matrix: Any) -> tuple[float, float]:
     """The smallest and the largest eigenvalue. Of a large matrix, Lanczos gives bounds from within."""
     n_rows = matrix.shape[0]
     if n_rows <= _SMALL:

@@ -2,12 +2,15 @@
 
 import mmap
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from kfree.core.sparse import canonical_csr, held, require_structure
+from kfree.core.stats import Floats
 from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
 from kfree.native.threads import thread_count
@@ -26,7 +29,7 @@ _ROWS_AT_ONCE = 65536
 _LEAST_WEIGHT = 1e-100
 
 
-def validated_rows(X, estimator):
+def validated_rows(X: Any, estimator: Any) -> Any:
     """X as float32 or float64, dense with any strides or canonical CSR; copied only if it must be converted."""
     if isinstance(X, FileRows):
         raise TypeError(
@@ -79,7 +82,7 @@ def validated_rows(X, estimator):
     return canonical_csr(X) if sp.issparse(X) else X
 
 
-def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
+def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = False) -> Floats | None:
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
         return None
@@ -128,7 +131,7 @@ def validated_weights(sample_weight, n_rows, all_may_be_zero=False):
     return weight
 
 
-def validated_centres(init, n_features):
+def validated_centres(init: Any, n_features: int) -> Floats:
     """Starting centres as a (k, d) float64 array."""
     require_sound_array(init, "init")
     require_distinct_names(init, "init")
@@ -147,7 +150,7 @@ def validated_centres(init, n_features):
     return centres
 
 
-def require_sound_centres(centres, n_features):
+def require_sound_centres(centres: Floats, n_features: int) -> None:
     """Raise unless the centres of a fitted model are finite numbers, as many columns as X has."""
     if centres.ndim != 2 or centres.shape[1] != n_features or not np.isfinite(centres).all():
         raise ValueError(
@@ -156,7 +159,7 @@ def require_sound_centres(centres, n_features):
         )
 
 
-def _require_finite(X, names, n_threads):
+def _require_finite(X: Any, names: Any, n_threads: int | None) -> None:
     require_threads(n_threads)
     values = X.data[None, :] if sp.issparse(X) else X
     if implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
@@ -171,7 +174,7 @@ def _require_finite(X, names, n_threads):
     )
 
 
-def _bad_per_column(X):
+def _bad_per_column(X: Any) -> NDArray[np.int64]:
     n_bad = np.zeros(X.shape[1], dtype=np.int64)
     if sp.issparse(X):
         np.add.at(n_bad, X.indices[~np.isfinite(X.data)], 1)
@@ -181,7 +184,7 @@ def _bad_per_column(X):
     return n_bad
 
 
-def require_sound_array(values, name):
+def require_sound_array(values: Any, name: str) -> None:
     """Raise if ``values`` hides entries behind a mask, or is mapped to a file that has become shorter.
 
     NumPy hands out what lies under a mask as if it were a value, and reading beyond the end of a mapped file ends the
@@ -201,7 +204,7 @@ def require_sound_array(values, name):
             _require_whole_file(array, name)
 
 
-def _require_whole_file(array, name):
+def _require_whole_file(array: Any, name: str) -> None:
     while isinstance(array, np.ndarray):
         if isinstance(array.base, mmap.mmap) and isinstance(array, np.memmap):
             begin = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
@@ -214,7 +217,7 @@ def _require_whole_file(array, name):
         array = array.base
 
 
-def _file_size(mapped):
+def _file_size(mapped: Any) -> int | None:
     """Bytes of the file, or None for memory without a file."""
     try:
         return mapped.size()

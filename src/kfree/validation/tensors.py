@@ -1,6 +1,7 @@
 """Rows on a device: tensors of torch and arrays of CuPy, which ``engine="gpu"`` uses where they lie."""
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from kfree.core.taking import taken
 _HALVES = ("float16", "bfloat16")
 
 
-def is_tensor(X):
+def is_tensor(X: Any) -> bool:
     """Whether X is a tensor of torch or an array of CuPy; neither library is imported for it."""
     return any(
         isinstance(X, getattr(sys.modules[name], kind))
@@ -19,12 +20,12 @@ def is_tensor(X):
     )
 
 
-def is_on_device(X):
+def is_on_device(X: Any) -> bool:
     """Whether the memory of X is that of a GPU."""
     return is_tensor(X) and getattr(getattr(X, "device", None), "type", "cuda") == "cuda"
 
 
-def validated_tensor(X, estimator):
+def validated_tensor(X: Any, estimator: Any) -> Any:
     """X as a tensor in float32 or float64 that ``engine="gpu"`` can read; raises with what to do."""
     from kfree.engines.gpu.device import require_device
 
@@ -52,7 +53,7 @@ def validated_tensor(X, estimator):
     return tensor.to(device)
 
 
-def in_memory(rows, index=None):
+def in_memory(rows: Any, index: Any = None) -> Any:
     """Rows or labels, all or some, as an array of NumPy; others than tensors stay what they are."""
     if index is None:
         return rows.cpu().numpy() if is_tensor(rows) else rows
@@ -66,7 +67,7 @@ def in_memory(rows, index=None):
     return in_memory(rows[torch.from_numpy(np.ascontiguousarray(index)).to(rows.device)])
 
 
-def placed_like(labels, X):
+def placed_like(labels: Any, X: Any) -> Any:
     """Labels on the device where X is, by the same library, else as they are."""
     if not is_on_device(X):
         return labels
@@ -75,7 +76,7 @@ def placed_like(labels, X):
     return sys.modules["torch"].from_numpy(np.ascontiguousarray(labels)).to(X.device)
 
 
-def _require_finite(tensor):
+def _require_finite(tensor: Any) -> None:
     finite = tensor.isfinite()
     if bool(finite.all()):
         return

@@ -112,8 +112,9 @@ def searched_in_span(
     places = coordinates(X, rows.frame) if not search.sweep and is_wide(X) else None
     if places is None:
         return search(rows, monitor)
-    settings = {"weight": rows.weight, "frame": Frame.plain(places.shape[1]), "n_threads": n_threads}
-    found = search(GroupedEngine.open(rows.name, places, rows.group, **settings), monitor)
+    frame = Frame.plain(places.shape[1])
+    spanning = GroupedEngine.open(rows.name, places, rows.group, weight=rows.weight, frame=frame, n_threads=n_threads)
+    found = search(spanning, monitor)
     state = _lifted(found, rows)
     found.descent.cost_history = ended(found.descent.cost_history, state.cost)
     return replace(found, rows=rows, state=state)
