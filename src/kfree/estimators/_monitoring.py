@@ -31,7 +31,7 @@ def monitored(estimator):
         if estimator.verbose:
             show = stack.enter_context(progress_line(type(estimator).__name__))
             monitor.listeners.append(_SearchLine(show, estimator))
-        if getattr(estimator, "_skl_callbacks", None):
+        if vars(estimator).get("_skl_callbacks"):
             monitor.listeners.append(stack.enter_context(_callbacks(estimator)))
         if estimator.on_interrupt == "keep" and threading.current_thread() is threading.main_thread():
             stack.enter_context(_kept(monitor))

@@ -39,10 +39,6 @@ class Data:
     is_limited: bool = False
     plan: Plan | None = None
 
-    @property
-    def n_rows(self):
-        return self.source.n_rows
-
 
 def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     """The rows of a fit, after validation.
@@ -51,7 +47,7 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     by a summary without being asked, since this takes less time.
     """
     data = _given(estimator, X, sample_weight)
-    is_large = summarise_large and data.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
+    is_large = summarise_large and data.source.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
     if estimator.search == "auto" and is_large and not data.is_limited:
         is_large = _fulfils(estimator, streamable)
     if not data.is_limited and estimator.search != "summary" and not (estimator.search == "auto" and is_large):
@@ -60,26 +56,21 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     if estimator.engine == "dask":
         current_client()  # before any pass
     plan = Plan.of(_memory_for(estimator, data, block), data.source.n_features, block)
-    if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.n_rows)):
+    if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.source.n_rows)):
         check(estimator, streamable)
         return replace(data, plan=plan)
     _require_in_memory(estimator, X, data, plan)
     return _loaded(estimator, X, data)
 
 
-def opened(estimator, data, weight):
-    """The rows of an array in memory, with these weights."""
-    unit = estimator.metric == "cosine"
-    return open_engine(estimator.engine, data.X, weight=weight, unit=unit, n_threads=estimator.n_threads)
-
-
 def opened_for_passes(estimator, data, seed, monitor):
     """The rows for passes over all of them: in memory where a limit allows it, else streamed."""
     journal = journal_of(estimator, data.source, data.plan, seed)
     # Under a limit, labels may not fit, and rows may not fit on a GPU.
-    may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.n_rows))
+    may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.source.n_rows))
     if data.X is not None and may_hold and journal is None:
-        return opened(estimator, data, data.weight)
+        settings = {"unit": estimator.metric == "cosine", "n_threads": estimator.n_threads}
+        return open_engine(estimator.engine, data.X, weight=data.weight, **settings)
     meter = _Meter(monitor, data.source)
     reading = Reading(estimator.engine, estimator.n_threads, data.plan.chunk_rows, meter)
     first_draw = int(np.random.RandomState(seed).randint(2**31))
@@ -88,9 +79,7 @@ def opened_for_passes(estimator, data, seed, monitor):
 
 
 def starting_centres(init, n_features, metric):
-    """Given centres (k, d), None if there are none."""
-    if init is None:
-        return None
+    """Given centres (k, d)."""
     centres = validated_centres(init, n_features)
     is_direction = metric != "cosine" or centres.any(axis=1).all()
     require(bool(is_direction), "init", init, "centres that are not zero: under cosine they are directions")
@@ -154,9 +143,9 @@ def _require_in_memory(estimator, X, data, plan):
             f"search={search!r} searches all rows in memory, and X is a {type(X).__name__}, whose rows are not. Give "
             "search='summary', or 'auto'."
         )
-    if not plan.fits(data.n_rows):
+    if not plan.fits(data.source.n_rows):
         raise ValueError(
-            f"search={search!r} searches all rows in memory, and the {data.n_rows} rows of X do not fit in "
+            f"search={search!r} searches all rows in memory, and the {data.source.n_rows} rows of X do not fit in "
             f"{plan.memory} bytes of memory. Give search='summary' or 'auto', or more memory."
         )
 

@@ -1,20 +1,23 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, opened, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
 from kfree.search.penalised import PenalisedSearch
-from kfree.search.span import searched_in_span
+from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
     NOISE,
     WATCHING,
@@ -307,14 +310,17 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         check(self, CONSTRAINTS)
         # Random splits need all rows.
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
-        search = self._search(data.source.n_features)
+        search, left_out = self._search(data.source.n_features), None
         with monitored(self) as monitor:
-            if data.plan is None:
-                result, left_out = self._searched(data, search, monitor)
-            else:
+            if data.plan is not None:
                 seed = random_seed(self.random_state)
-                rows, left_out = opened_for_passes(self, data, seed, monitor), None
+                rows = opened_for_passes(self, data, seed, monitor)
                 result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+            elif self.noise:
+                found = partial(self._searched, data, search, monitor)
+                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found)
+            else:
+                result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids
         radius = np.sqrt(lam) if search.is_given else None
         _by_centres.publish_centres(
@@ -327,7 +333,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     def _search(self, n_features):
         """The search that the parameters ask for."""
-        init = starting_centres(self.init, n_features, self.metric)
+        init = None if self.init is None else starting_centres(self.init, n_features, self.metric)
         require(
             init is None or self.max_clusters is None or len(init) <= self.max_clusters,
             "max_clusters",
@@ -349,17 +355,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             init,
         )
 
-    def _searched(self, data, search, monitor):
-        """The result on rows in memory, and which of them were left out as noise (None without noise)."""
-
-        def searched(weight):
-            rows = opened(self, data, weight)
-            if search.sweep or search.init is not None:
-                return search(rows, monitor)
-            some = in_memory(data.X)
-            return searched_in_span(lambda rows: search(rows, monitor), some, weight, rows, self.n_threads)
-
-        return without_noise(self.noise, data.n_rows, data.weight, searched)
+    def _searched(self, data, search, monitor, weight):
+        """The result on rows in memory with these weights; few rows of many columns are searched in their span."""
+        unit = self.metric == "cosine"
+        rows = open_engine(self.engine, data.X, weight=weight, unit=unit, n_threads=self.n_threads)
+        if search.sweep or search.init is not None or not is_wide(data.X):
+            return search(rows, monitor)
+        return searched_in_span(search, monitor, in_memory(data.X), weight, rows, self.n_threads)
 
     def _advise(self, data, result):
         """Warn about what may mislead a fit with an automatic penalty."""
@@ -376,7 +378,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], labels[places[keep]]
         names = getattr(self, "feature_names_in_", None)
-        advise(data.n_rows, some, names, labels, self.cluster_centers_, self.path_)
+        advise(data.source.n_rows, some, names, labels, self.cluster_centers_, self.path_)
 
     def _view(self, X):
         return _by_centres.view_of(self, X)
@@ -389,4 +391,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return self.n_clusters_
 
     def __sklearn_tags__(self):
-        return _by_centres.sparse_tags(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags

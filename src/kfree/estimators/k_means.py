@@ -1,14 +1,16 @@
 """KMeans: Lloyd's algorithm on kfree's engine, for a known k and for comparison (Lloyd 1982)."""
 
+from functools import partial
 from numbers import Real
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, opened, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
 from kfree.search.lloyd import LloydSearch
@@ -204,14 +206,15 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=False)
         search, left_out = self._search(data.source.n_features), None
         with monitored(self) as monitor:
-            if data.plan is None:
-                result, left_out = without_noise(
-                    self.noise, data.n_rows, data.weight, lambda weight: search(opened(self, data, weight), monitor)
-                )
-            else:
+            if data.plan is not None:
                 seed = random_seed(self.random_state)
                 rows = opened_for_passes(self, data, seed, monitor)
                 result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+            elif self.noise:
+                found = partial(self._searched, data, search, monitor)
+                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found)
+            else:
+                result = self._searched(data, search, monitor, data.weight)
         search.warn_of_limits(result.descent)
         search_ = "summary" if result.summary else "lloyd"
         return _by_centres.publish_centres(self, X, data, result, left_out, search_=search_)
@@ -227,6 +230,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         )
         family = OBJECTIVES[self.metric]
         return LloydSearch(family, self.n_clusters, init, self.n_init, self.max_iter, self.tol, self.random_state)
+
+    def _searched(self, data, search, monitor, weight):
+        """The result on rows in memory with these weights."""
+        unit = self.metric == "cosine"
+        return search(open_engine(self.engine, data.X, weight=weight, unit=unit, n_threads=self.n_threads), monitor)
 
     def _view(self, X):
         return _by_centres.view_of(self, X)

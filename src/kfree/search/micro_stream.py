@@ -21,7 +21,7 @@ from kfree.search.loop import require_finite_cost
 from kfree.search.monitor import Monitor
 from kfree.search.penalised import PenalisedSearch
 from kfree.search.result import Result
-from kfree.search.span import searched_in_span
+from kfree.search.span import is_wide, searched_in_span
 
 # Micro-clusters begin with this share of the penalty of a cluster; it doubles whenever there are too many of them.
 _FINENESS = 1e-6
@@ -205,7 +205,9 @@ def _clustered(
     """Split-merge DP-means of weighted points."""
     search = PenalisedSearch("OnlineDPMeans", DPMeansObjective, lam, max_iter=_MAX_ITER, random_state=random_state)
     rows = open_engine(engine, points, weight=weight, n_threads=n_threads)
-    return searched_in_span(lambda rows: search(rows, Monitor()), points, weight, rows, n_threads)
+    if not is_wide(points):
+        return search(rows, Monitor())
+    return searched_in_span(search, Monitor(), points, weight, rows, n_threads)
 
 
 def _first_within(max_clusters: int | None, fitted: Callable[[int], Result]) -> Result:

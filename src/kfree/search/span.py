@@ -24,6 +24,7 @@ from kfree.engines.contract import Engine
 from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.centres.state import State
+from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 
 # Least ratio of columns to rows at which this is faster, for dense and for sparse rows.
@@ -59,16 +60,21 @@ def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
 
 
 def searched_in_span(
-    search: Callable[[Engine], Result], X: ArrayOrCSR, weight: Floats | None, rows: Engine, n_threads: int | None
+    search: Callable[[Engine, Monitor], Result],
+    monitor: Monitor,
+    X: ArrayOrCSR,
+    weight: Floats | None,
+    rows: Engine,
+    n_threads: int | None,
 ) -> Result:
-    """The result of a search on the coordinates of rows in their span, if there are few rows of many columns."""
-    places = coordinates(X, rows.frame) if is_wide(X) else None
+    """The result of a search on coordinates of the rows in their span, or on the rows if these have too few digits."""
+    places = coordinates(X, rows.frame)
     if places is None:
-        return search(rows)
+        return search(rows, monitor)
     if rows.frame.unit:  # once, instead of in every pass
         places /= np.linalg.norm(places, axis=1, keepdims=True)
     frame = Frame.plain(places.shape[1])
-    found = search(open_engine(rows.name, places, weight=weight, frame=frame, n_threads=n_threads))
+    found = search(open_engine(rows.name, places, weight=weight, frame=frame, n_threads=n_threads), monitor)
     state = _lifted(found, rows)
     found.descent.cost_history = ended(found.descent.cost_history, state.cost)
     return replace(found, rows=rows, state=state)
