@@ -182,7 +182,7 @@ def test_an_interrupt_before_there_are_clusters_raises(model, monkeypatch):
         return summarised(*given, **more)
 
     summarised = micro.summarised
-    module = "kfree.estimators." + ("k_means" if isinstance(model, KMeans) else "dp_means")
+    module = "kfree.search." + ("lloyd" if isinstance(model, KMeans) else "penalised")
     monkeypatch.setattr(f"{module}.summarised", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clone(model).set_params(on_interrupt="keep", memory=MEMORY).fit(rows_with_weights(N_ROWS)[0])
@@ -243,12 +243,12 @@ def test_progress_names_the_pass_and_the_bytes(written, capsys):
     assert re.search(r"cost \S+, \d+ clusters; pass \d+, (0\.\d+) of \1 MB", shown)
 
 
-def test_a_search_that_may_not_go_on_keeps_the_state_of_the_last_pass(written):
+def test_a_search_that_may_not_go_on_keeps_the_state_of_the_last_pass(written, monkeypatch):
     X, _ = rows_with_weights(20_000)
     rows = open_rows(written(X, NAMES[:3]))
     model = KMeans(40, random_state=1, memory=MEMORY)
     long = KMeans(40, random_state=1, memory=MEMORY).fit(rows)
-    model._clock = lambda watch: lambda: False
+    monkeypatch.setattr("kfree.search.fit.MOST_PASSES", 1)
     short = model.fit(rows)
     assert short.stop_reason_ == "passes"
     assert short.n_passes_ == 3 < long.n_passes_
@@ -281,7 +281,7 @@ def test_memory_that_is_too_small_says_how_much_is_needed(rng):
 @pytest.mark.parametrize(
     ("model", "match"),
     [
-        (DPMeans(search="sweep", lam=1.0, memory=MEMORY), "search='sweep' is not allowed; give 'split-merge' for rows"),
+        (DPMeans(search="sweep", lam=1.0, memory=MEMORY), "search='sweep' searches all rows in memory"),
         (DPMeans(lam="farthest-first", target_k=3, memory=MEMORY), "lam='farthest-first' is not allowed"),
         (DPMeans(noise=0.1, memory=MEMORY), "noise=0.1 is not allowed; give 0 for rows that do not fit in memory"),
         (DPMeans(time_budget=1.0, memory=MEMORY), "time_budget=1.0 is not allowed; give None for rows"),

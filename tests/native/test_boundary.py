@@ -1,6 +1,7 @@
 """Arrays that do not fit each other, and stored streams that were cut short: refused where compiled code begins."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,7 +153,7 @@ def test_groups_without_sites():
 
 def test_weights_of_a_model_that_were_changed_by_hand():
     model = HardHDP(3.0, 3.0).fit(X, groups=np.arange(30) % 3)
-    model._weights_ = np.full_like(model._weights_, np.nan)
+    model._model_ = replace(model._model_, weights=np.full_like(model._model_.weights, np.nan))
     with pytest.raises(ValueError, match="centres must have"):
         model.partial_fit(X, groups=np.arange(30) % 3 + 9)
 

@@ -328,7 +328,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         )
         self.cluster_ids_ = uids[self._model_.order]
         if result.path is not None and self.metric == "euclidean":
-            self._advise(data, result)
+            self._advise(data, result, left_out)
         return self
 
     def _search(self, n_features):
@@ -363,12 +363,14 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             return search(rows, monitor)
         return searched_in_span(search, monitor, in_memory(data.X), weight, rows, self.n_threads)
 
-    def _advise(self, data, result):
+    def _advise(self, data, result, left_out):
         """Warn about what may mislead a fit with an automatic penalty."""
+        some = None
         if result.summary is None:
-            rows, labels, some = data.X, in_memory(self.labels_), None
+            rows, labels = data.X, self._model_.rank.take(result.labels)
+            labels = labels if left_out is None else np.where(left_out, np.int32(-1), labels)
         else:
-            rows, labels, some = result.summary.sample.given(), self._model_.sample.labels, None
+            rows, labels = result.summary.sample.given(), self._model_.sample.labels
         if not sp.issparse(rows):
             places = spread_over(np.flatnonzero(labels >= 0))
             some = np.asarray(in_memory(rows, places), dtype=np.float64)
