@@ -10,7 +10,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.kernel.gram import blocks
-from kfree.engines.local.engine import LocalEngine
+from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_engine
 from kfree.estimators._explained import (
     METRICS,
@@ -162,7 +162,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         labels, centres = ranks(order).take(found.labels), state.sites.centres
         size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
         own = labels.take(chosen)
-        if isinstance(engine, LocalEngine):  # which has the rows: no copy is needed
+        if isinstance(engine, LocalRows):  # which has the rows: no copy is needed
             dist = np.sqrt(engine.sq_dists_of(chosen, own, centres[order]))
         else:
             dist = self._own_distances(engine.frame, centres[order], in_memory(rows, chosen), own)
@@ -242,7 +242,7 @@ class CentreClusterer(Judging, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _own_distances(self, frame, centres, rows, labels):
         """Distances of rows to the centres that ``labels`` name."""
         engine, seen = self._engine_in(frame, centres, rows, None, self._in_process)
-        return np.sqrt(engine.parts[0].distances_to_own(np.arange(engine.n_rows), labels, seen))
+        return np.sqrt(engine.sq_dists_of(np.arange(engine.n_rows), labels, seen))
 
     @cached
     def _spreads_(self):

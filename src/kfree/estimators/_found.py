@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from kfree.core.cached import cached
 from kfree.core.stats import Labels
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
@@ -18,7 +18,7 @@ class Found:
     ``path`` is the one that the penalty was chosen from, or None.
     """
 
-    engine: Engine
+    engine: MemoryRows
     objective: DPMeansObjective
     state: State
     descent: Descent[State]

@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.frame import Frame
 from kfree.core.warning import warn
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._found import Found
 from kfree.estimators._span import coordinates, is_wide
 from kfree.estimators._validation import is_positive_number, random_generator, require, require_choice, require_count
@@ -52,7 +52,7 @@ class SharedSearch(Watched):
         if places is None:
             return engine
         frame = Frame.plain(places.shape[1])
-        return GroupedEngine.open(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
+        return GroupedRows.open(self.engine, places, group, weight=weight, frame=frame, n_threads=self.n_threads)
 
     def _objective(self, engine):
         """The objective with the penalties that were given or found."""

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._centres import CentreClusterer
 from kfree.estimators._explained import column_names, require_rows, spreads_by, view_by_distances
 from kfree.estimators._groups import is_list, renumbered, stacked, stacked_weights
@@ -141,7 +141,7 @@ class SharedClusterer(CentreClusterer):
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
-        engine = GroupedEngine.open(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
+        engine = GroupedRows.open(self.engine, rows, group, weight=weight, frame=frame, n_threads=self.n_threads)
         return engine.penalised(self._objective_), centres
 
     def _with_old_clusters(self, rows, group, weight):

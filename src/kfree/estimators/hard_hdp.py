@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._feature_space import feature_space
 from kfree.estimators._groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.estimators._hdp_search import SharedSearch
@@ -187,7 +187,7 @@ class HardHDP(SharedSearch, SharedClusterer):
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        engine = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        engine = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         where = engine if space is not None else self._in_span(rows, group, weight, engine)
         found = self._found(where)
         if where.n_features != engine.n_features:

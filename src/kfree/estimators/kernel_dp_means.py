@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from kfree.core.spaces import DUAL, spanned
-from kfree.engines.kernel.engine import KernelEngine
+from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._explained import spreads_by
 from kfree.estimators._in_feature_space import InFeatureSpace, distances_from, offsets_by, with_itself
@@ -178,7 +178,7 @@ class KernelDPMeans(PenalisedSearch, InFeatureSpace, ClusterMixin, BaseEstimator
         require_count("max_iter", self.max_iter)
         require_choice("label_order", self.label_order, LABEL_ORDERS)
         rows, weight, kernel = self._validated(X, sample_weight)
-        engine = KernelEngine(Gram(rows, kernel), weight)
+        engine = KernelRows(Gram(rows, kernel), weight)
         found = self._search(engine, DPMeansObjective(0.0, space=DUAL))
         self._publish(X, rows, weight, kernel, engine, found.state, found.descent)
         self.lam_, self.path_ = found.objective.lam, found.path

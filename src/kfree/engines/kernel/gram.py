@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from kfree.core.blocks import row_blocks
 from kfree.core.frame import Frame
 from kfree.core.memory import available_bytes
 from kfree.core.sparse import ArrayOrCSR, dense, require_structure
@@ -80,8 +81,8 @@ class Kernel:
     def with_itself_seen(self, rows: ArrayOrCSR) -> Floats:
         """The same for rows in the coordinates of the kernel."""
         at_once = _DIAGONAL if isinstance(self.name, str) else 1
-        parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
-        return np.concatenate([self.of_seen(part, part).diagonal() for part in parts])
+        some = (rows[places] for places in row_blocks(rows.shape[0], at_once))
+        return np.concatenate([self.of_seen(one, one).diagonal() for one in some])
 
     def to_all(self, new: ArrayOrCSR, rows: ArrayOrCSR, n_rows: int) -> Iterator[tuple[slice, Floats]]:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
@@ -91,9 +92,7 @@ class Kernel:
 
 def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Rows a few at a time, so that a block of as many columns is small."""
-    at_once = max(1, BLOCK_BYTES // (8 * n_columns))
-    for begin in range(0, n_rows, at_once):
-        yield slice(begin, min(begin + at_once, n_rows))
+    return row_blocks(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))
 
 
 def _checked(values: Floats, name: Any) -> Floats:
@@ -147,7 +146,7 @@ class Gram:
     def generic(self, weight: Floats) -> Floats:
         """Coefficients (n,) of a direction that is not orthogonal to anything that rows are likely to lie along.
 
-        For the linear kernel the direction is that of ``LocalEngine``, so that both find the same clusters.
+        For the linear kernel the direction is that of ``LocalRows``, so that both find the same clusters.
         """
         n_rows, n_features = self._X.shape
         if self._kernel.name == "linear" and isinstance(self._X, np.ndarray) and n_features <= n_rows:
