@@ -36,7 +36,7 @@ CHOICES = {
 def fit(X, init, choices):
     """Lloyd's iterations from given centres; returns their number and the share of distances computed."""
     engine, objective, lloyd = open_engine("native", X), DPMeansObjective(0.0), Lloyd()
-    engine.parts[0]._bounds = _core.Bounds(len(X), **choices)
+    engine._bounds = _core.Bounds(len(X), **choices)
     start = lloyd.start(Sites.of(engine.frame.inward(init)), engine, objective)
     n_iter = descend(start, [lloyd], engine, objective, MAX_ITER).n_iter
     return n_iter, engine.n_distances / (len(X) * len(init) * n_iter)

@@ -29,13 +29,14 @@ CLUSTER = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "
 
 def opened(folder, client=None, n_threads=2, place=None):
     """An engine over files, on two threads of this process or on workers."""
+    from kfree.engines.dask.part import DaskPart
+    from kfree.engines.dask.place import FilesOnWorkers
+    from kfree.engines.files.facts import Facts
+
     from kfree import open_rows
     from kfree.core.frame import Frame
     from kfree.engines.dask.cluster import Cluster
-    from kfree.engines.dask.part import DaskPart
-    from kfree.engines.dask.place import FilesOnWorkers
     from kfree.engines.files.engine import StreamEngine, open_stream_in
-    from kfree.engines.files.facts import Facts
     from kfree.engines.files.source import Reading
 
     rows, frame = open_rows(folder), Frame.plain(N_COLUMNS)
@@ -98,7 +99,6 @@ def speed(n_rows="1e7", rounds="3", ks="100,1000"):
 def constants(n_rows="1e7"):
     """Processor seconds of a worker per row read, per row and centre; of the client per task, and per byte joined."""
     import distributed
-
     from kfree.engines.dask.tasks import merged
     from kfree.engines.parts import NodeSums
 
@@ -145,8 +145,8 @@ def _nothing(number):
 def parts(n_rows="1e8", n_parts="64", ks="64"):
     """Processor seconds of passes over 64 parts on two workers, and what the constants foretell."""
     import distributed
-
     from kfree.engines.dask.place import FilesOnWorkers
+
     from kfree.engines.dask.shares import shares
 
     class InManyParts(FilesOnWorkers):

@@ -18,12 +18,12 @@ import time
 
 import numpy as np
 import torch
+from kfree.engines.gpu.part import GpuPart
 from ratio import Row, report
 
 from kfree import DPMeans, KMeans
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.gpu.part import GpuPart
 from kfree.engines.registry import open_engine
 
 SHAPES = [(312_320, 128, 1000), (10_000_000, 128, 4096), (100_000_000, 16, 256)]

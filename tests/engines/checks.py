@@ -1,6 +1,7 @@
-"""Checks that any engine must pass: the same bits as rows in memory, and nothing as long as the rows crosses.
+"""Checks that all rows must pass: the same bits as rows in memory, and nothing as long as the rows crosses.
 
-``found_by`` runs all searches on an engine; ``check_same_bits`` compares what two engines found.
+``found_by`` runs all searches on rows in memory, and ``answered_by`` asks all questions of rows that may be anywhere;
+``check_same_bits`` compares what was found in two places.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ from engines.metering import Metered
 
 from kfree.core.sites import Sites
 from kfree.engines.contract import VisitingOrder
+from kfree.engines.drawing import Region
 from kfree.native import _core
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.moves import Lloyd, Sweep
@@ -18,6 +20,7 @@ from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import lam_path
 
+SEED = 4
 N_ROWS = 9 * _core.BLOCK + 84  # ten blocks of summation, the last one not full
 
 
@@ -90,11 +93,57 @@ def found_by(engine, unit):
 
 
 def check_same_bits(found, expected):
-    """Two engines found the same, to the last bit."""
+    """Two places have the same answers, to the last bit."""
     assert found.keys() == expected.keys()
     for name, arrays in found.items():
         for ours, theirs in zip(arrays, expected[name], strict=True):
             np.testing.assert_array_equal(ours, theirs, err_msg=name)
+
+
+def answered_by(rows, lam):
+    """What rows answer that may be anywhere: frame, sample, a pass, sweeps with births and without room, regions."""
+    return dict(_answers(rows, lam))
+
+
+def _answers(rows, lam):
+    start = Sites.of(rows.first_point()[None, :])
+    one = rows.nearest(start)
+    sample = rows.sample(300, np.random.RandomState(SEED), start)
+    sites = Sites.of(sample.rows(np.arange(9)))
+    yield "frame", [rows.frame.anchor, rows.frame.shift, np.array(rows.total_weight), np.array(rows.n_counting)]
+    yield "sample", [sample.rows(np.arange(300))]
+    for name, done in (
+        ("one site", one),
+        ("nine sites", rows.nearest(sites)),
+        ("births", rows.sweep(sites, lam, None, 10_000)),
+        ("no room", rows.sweep(sites, lam, None, 3)),
+    ):
+        yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
+        yield f"{name}: labels", [rows.labels(done.assignment), done.assignment.fingerprints]
+        yield f"{name}: sums", [rows.sums(done.assignment).sum, rows.sq_dists(done.assignment, done.centres)]
+    numbers = np.arange(9, dtype=np.int32)[::-1].copy()
+    yield "numbered", [rows.nearest_labels(sites, numbers)]
+    yield from drawn_by(rows, sites)
+
+
+def drawn_by(rows, sites):
+    """What passes that draw rows of a region return: all rows of it, a sample, and a sample that was expected small."""
+    k = len(sites.uids)
+    few = np.arange(k) % 3 == 0
+    for name, region in {
+        "few clusters": Region(few, 10**6, SEED, 4000.0),
+        "a sample": Region(np.ones(k, bool), 500, SEED, float(rows.n_counting)),
+        "more than expected": Region(few, 300, SEED, 100.0),
+        "none": Region(np.zeros(k, bool), 300, SEED, 0.0),
+        "with border": Region(few, 10**6, SEED, 4000.0, border=True),
+        "part of the border": Region(np.arange(k) == 0, 1000, SEED, 500.0, border=True),
+        "no room for a border": Region(few, 300, SEED, 100.0, border=True),
+    }.items():
+        done, found, is_all = rows.nearest_drawing(sites, region)
+        points = np.empty((0, rows.n_features)) if found is None else found.rows(np.arange(found.n_rows))
+        weight = np.empty(0) if found is None else found.row_weights()
+        stats = [done.stats.n, done.stats.sum, done.stats.sse]
+        yield name, [points, weight, np.array(is_all), *stats, done.assignment.fingerprints]
 
 
 def check_nothing_as_long_as_the_rows_crosses(engine, unit):

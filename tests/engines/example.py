@@ -2,27 +2,35 @@
 
 import numpy as np
 
-from kfree.engines.local.engine import RowEngine, anchored_frame, centred_frame
-from kfree.engines.local.part import LocalPart
-from kfree.native.implementations import implementation
+from kfree.engines.contract import Rows
+from kfree.engines.files.engine import Place, open_stream
+from kfree.engines.local.rows import LocalRows
 
 
-class MappedPart(LocalPart):
-    """Rows of one .npy file, which the operating system reads as they are needed."""
+class MappedRows(Rows):
+    """Rows of .npy files, which the operating system reads as they are needed.
 
-    def __init__(self, path, frame, begin):
-        passes, rows = implementation("native", "rows"), np.load(path, mmap_mode="r")
-        super().__init__(passes, rows, None, frame, n_threads=None, begin=begin, alone=False)
+    All files but the last one hold a multiple of 2,048 rows, the block size of sums.
+    """
+
+    def __init__(self, paths, frame, scanned=None):
+        self._files = [np.load(path, mmap_mode="r") for path in paths]
+        n_rows = sum(len(X) for X in self._files)
+        super().__init__("native", frame, n_rows, self._files[0].shape[1], scanned)
+
+    def ask(self, question):
+        return self.in_turn(question, self._ranges())
+
+    def take(self, copies):
+        return LocalRows("native", copies.X, copies.weight, self.frame)
+
+    def _ranges(self):
+        begin = 0
+        for X in self._files:
+            yield LocalRows("native", X, None, self.frame, span=(begin, self.n_rows))
+            begin += len(X)
 
 
 def open_files(paths):
-    """An engine over files that hold a multiple of BLOCK rows each, but for the last one."""
-
-    def engine_in(frame):
-        parts, begin = [], 0
-        for path in paths:
-            parts.append(MappedPart(path, frame, begin))
-            begin += parts[-1].n_rows
-        return RowEngine("native", parts)
-
-    return engine_in(centred_frame(engine_in(anchored_frame(np.load(paths[0], mmap_mode="r"), None))))
+    n_features = np.load(paths[0], mmap_mode="r").shape[1]
+    return open_stream(Place(n_features, lambda frame, scanned: MappedRows(paths, frame, scanned)))

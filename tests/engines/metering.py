@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.engines.contract import Assignment
+from kfree.core.assignment import Assignment
 
 # What is one number per row is asked for when it is published, never during a search.
 PUBLISHED = {"labels", "nearest_labels", "sq_dists"}
-# Objects of the contract that live as long as a search.
-LIVE_ON = {"bisection", "closings", "potential", "members", "alone"}
+# Objects that live as long as a search.
+LIVE_ON = {"bisection", "deletion_costs", "seeding", "members", "alone"}
 # A sample is copied to memory by agreement.
 MAY_CROSS = {*PUBLISHED, "sample", "nearest_drawing"}
 

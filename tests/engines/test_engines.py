@@ -1,32 +1,59 @@
-"""Every engine in one part and in seven uneven ones, on 1, 2 and 8 threads, over all kinds of rows: the same bits."""
+"""Rows in one place on 1, 2 and 8 threads, and in seven uneven ranges, over all kinds of rows: the same bits."""
 
 from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from engines import checks
 from engines.metering import Metered, RowsCrossed
 
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.contract import Rows
+from kfree.engines.files.engine import Place, open_stream
+from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 
-# Two parts of one block each, one of three, and so on: the blocks at which parts begin.
+# Two ranges of one block each, one of three, and so on: the blocks at which ranges begin.
 UNEVEN = [0, 1, 2, 5, 6, 8, 9]
-WAYS = {
-    "native, one part, 2 threads": ("native", [0], 2),
-    "native, one part, 8 threads": ("native", [0], 8),
-    "native, seven parts, 1 thread": ("native", UNEVEN, 1),
-    "native, seven parts, 2 threads": ("native", UNEVEN, 2),
-    "native, seven parts, 8 threads": ("native", UNEVEN, 8),
-}
 FEW_ROWS = 2_500
 
 
-def opened(rows, name="native", blocks=(0,), n_threads=1):
+def opened(rows, name="native", n_threads=1):
     X, weight, unit = rows
-    parts = [_core.BLOCK * block for block in blocks]
-    return open_engine(name, X, weight=weight, unit=unit, n_threads=n_threads, parts=parts)
+    return open_engine(name, X, weight=weight, unit=unit, n_threads=n_threads)
+
+
+class RangedRows(Rows):
+    """Rows in memory that are asked in ranges which begin at some ``blocks``."""
+
+    def __init__(self, name, X, weight, n_threads, blocks, frame, scanned=None):
+        super().__init__(name, frame, *X.shape, scanned)
+        self._X, self._weight, self._n_threads, self._blocks = X, weight, n_threads, blocks
+
+    def ask(self, question):
+        return self.in_turn(question, self._ranges())
+
+    def take(self, copies):
+        return LocalRows.of(copies, self, self._n_threads)
+
+    def _ranges(self):
+        ends = [*(_core.BLOCK * block for block in self._blocks[1:]), self.n_rows]
+        for begin, end in zip((_core.BLOCK * block for block in self._blocks), ends, strict=True):
+            weight = None if self._weight is None else self._weight[begin:end]
+            span = begin, self.n_rows
+            yield LocalRows(self.name, self._X[begin:end], weight, self.frame, self._n_threads, span)
+
+
+def ranged(rows, name, n_threads, blocks):
+    X, weight, unit = rows
+    if sp.issparse(X):  # which open_stream would centre
+        return RangedRows(name, X, weight, n_threads, blocks, Frame.plain(X.shape[1]))
+    return open_stream(
+        Place(X.shape[1], lambda *seen: RangedRows(name, X, weight, n_threads, blocks, *seen)), unit=unit
+    )
 
 
 def rows_of(kind, n_rows=checks.N_ROWS):
@@ -35,29 +62,66 @@ def rows_of(kind, n_rows=checks.N_ROWS):
 
 @cache
 def expected(kind, n_rows=checks.N_ROWS):
-    """What one part finds on one thread."""
+    """What searches find on one thread."""
     rows = rows_of(kind, n_rows)
     return checks.found_by(opened(rows), rows[2])
 
 
-@pytest.mark.parametrize("way", WAYS)
+def lam_of(rows):
+    return 0.05 if rows[2] else 9.0
+
+
+@cache
+def answers(kind, n_rows=checks.N_ROWS):
+    """What rows in one place answer on one thread."""
+    rows = rows_of(kind, n_rows)
+    return checks.answered_by(opened(rows), lam_of(rows))
+
+
+@pytest.mark.parametrize("n_threads", [2, 8])
 @pytest.mark.parametrize("kind", checks.KINDS)
-def test_same_bits(kind, way):
+def test_same_bits_on_any_number_of_threads(kind, n_threads):
     rows = rows_of(kind)
-    checks.check_same_bits(checks.found_by(opened(rows, *WAYS[way]), rows[2]), expected(kind))
+    checks.check_same_bits(checks.found_by(opened(rows, n_threads=n_threads), rows[2]), expected(kind))
 
 
-@pytest.mark.parametrize("blocks", [[0], [0, 1]], ids=["one part", "two parts"])
-@pytest.mark.parametrize("kind", [kind for kind in checks.KINDS if kind not in ("CSR", "many columns")])
-def test_the_reference_implementation_has_the_same_bits(kind, blocks):
+@pytest.mark.parametrize("n_threads", [1, 2, 8])
+@pytest.mark.parametrize("kind", [kind for kind in checks.KINDS if kind != "CSR"])
+def test_same_bits_in_seven_uneven_ranges(kind, n_threads):
+    rows = rows_of(kind)
+    checks.check_same_bits(checks.answered_by(ranged(rows, "native", n_threads, UNEVEN), lam_of(rows)), answers(kind))
+
+
+def test_sparse_rows_have_the_same_bits_in_ranges():
+    X, *_ = rows = rows_of("CSR")
+    found, one_place = ranged(rows, "native", 1, UNEVEN), opened(rows)
+    sites = Sites.of(X[:9].toarray())
+    for ask in (lambda rows: rows.nearest(sites), lambda rows: rows.sweep(sites, 9.0, None, 10_000)):
+        ours, theirs = (ask(rows) for rows in (found, one_place))
+        np.testing.assert_array_equal(ours.centres, theirs.centres)
+        np.testing.assert_array_equal(ours.stats.sum, theirs.stats.sum)
+        np.testing.assert_array_equal(found.labels(ours.assignment), one_place.labels(theirs.assignment))
+
+
+REFERENCE = [kind for kind in checks.KINDS if kind not in ("CSR", "many columns")]
+
+
+@pytest.mark.parametrize("kind", REFERENCE)
+def test_the_reference_implementation_has_the_same_bits(kind):
     rows = rows_of(kind, FEW_ROWS)
-    checks.check_same_bits(checks.found_by(opened(rows, "reference", blocks), rows[2]), expected(kind, FEW_ROWS))
+    checks.check_same_bits(checks.found_by(opened(rows, "reference"), rows[2]), expected(kind, FEW_ROWS))
 
 
-@pytest.mark.parametrize("blocks", [[0], UNEVEN], ids=["one part", "seven parts"])
-def test_nothing_as_long_as_the_rows_crosses(blocks):
+@pytest.mark.parametrize("kind", REFERENCE)
+def test_the_reference_implementation_has_the_same_bits_in_two_ranges(kind):
+    rows = rows_of(kind, FEW_ROWS)
+    found = checks.answered_by(ranged(rows, "reference", 1, [0, 1]), lam_of(rows))
+    checks.check_same_bits(found, answers(kind, FEW_ROWS))
+
+
+def test_nothing_as_long_as_the_rows_crosses():
     rows = rows_of("weights, some zero")
-    crossed = checks.check_nothing_as_long_as_the_rows_crosses(opened(rows, blocks=blocks), rows[2])
+    crossed = checks.check_nothing_as_long_as_the_rows_crosses(opened(rows), rows[2])
     assert crossed["nearest"] < 1_000
 
 

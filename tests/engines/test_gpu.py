@@ -7,11 +7,15 @@ import weakref
 import numpy as np
 import pytest
 from engines import checks
-from engines.test_engines import UNEVEN, expected, rows_of
+from engines.test_engines import answers, expected, lam_of, rows_of
 
 from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.engines.drawing import Region
+from kfree.engines.files.engine import open_stream, streamed
+from kfree.engines.files.source import ArrayRows, Reading
+from kfree.engines.local.rows import LocalRows
+from kfree.engines.questions import Nearest
 from kfree.engines.registry import open_engine
 from kfree.native import _core
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -28,13 +32,35 @@ DENSE = [kind for kind in checks.KINDS if kind != "CSR"]
 
 
 @needs_gpu
-@pytest.mark.parametrize("parts", ["one part", "seven uneven parts"])
 @pytest.mark.parametrize("kind", DENSE)
-def test_all_searches_have_the_bits_of_the_cpu(kind, parts):
+def test_all_searches_have_the_bits_of_the_cpu(kind):
     X, weight, unit = rows_of(kind)
-    begins = [0] if parts == "one part" else [_core.BLOCK * block for block in UNEVEN]
-    engine = open_engine("gpu", X, weight=weight, unit=unit, parts=begins)
+    engine = open_engine("gpu", X, weight=weight, unit=unit)
     checks.check_same_bits(checks.found_by(engine, unit), expected(kind))
+
+
+@needs_gpu
+@pytest.mark.parametrize("chunk_rows", [_core.BLOCK, 4 * _core.BLOCK])
+@pytest.mark.parametrize("kind", DENSE)
+def test_rows_streamed_through_the_device_have_the_bits_of_the_cpu(kind, chunk_rows):
+    X, weight, unit = rows = rows_of(kind)
+    stream = open_stream(streamed(ArrayRows(X, weight), Reading("gpu", None, chunk_rows)), unit=unit)
+    checks.check_same_bits(checks.answered_by(stream, lam_of(rows)), answers(kind))
+
+
+def test_a_range_of_rows_has_the_sums_of_the_cpu():
+    from kfree.engines.gpu.engine import uploaded
+
+    X, weight, unit, rows = rows_and_sites((300, 13, 5), "weights, some zero")
+    frame = open_engine("native", X, weight=weight, unit=unit).frame
+    for first, n_rows in ((0, 10), (3, 4), (3, 10)):
+        span = first * _core.BLOCK, n_rows * _core.BLOCK if n_rows == 10 else first * _core.BLOCK + len(X)
+        ranges = uploaded(X, weight, frame, span), LocalRows("native", X, weight, frame, span=span)
+        sites = Sites.of(ranges[1].rows(rows))
+        ours, theirs = (one.ask(Nearest(sites)) for one in ranges)
+        assert list(ours.nodes) == list(theirs.nodes)
+        for name in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
 
 
 @needs_gpu
@@ -84,7 +110,7 @@ def rows_and_sites(shape, kind):
 
 
 def check_passes(shape, kind):
-    """All passes of the part contract, on the GPU and by the reference implementation."""
+    """All passes over rows in memory, on the GPU and by the reference implementation."""
     X, weight, unit, rows = rows_and_sites(shape, kind)
     ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
     np.testing.assert_array_equal(ours.frame.shift, theirs.frame.shift)
@@ -110,17 +136,18 @@ def results(engine, sites, done):
     yield from (halves.n_rows, sides.n, sides.sum, sides.sse, n_changed)
     yield engine.labels(halves.divided(np.arange(k, 2 * k, dtype=np.int32)))
     if k > 1:
-        closings = engine.closings()
-        closings.turn_to(assignment, sites)
-        yield from (closings.costs(), (closings.neighbours() != 0).toarray())
+        deletion = engine.deletion_costs()
+        deletion.update(assignment, sites)
+        yield from (deletion.costs(), (deletion.neighbours() != 0).toarray())
         centres = stats.sum / np.where(stats.n > 0, stats.n, 1.0)[:, None]
-        picks = engine.dearest(assignment, centres, stats, MeanRowCosts, 1e-9)
+        picks = engine.best_departures(assignment, centres, stats, MeanRowCosts, 1e-9)
         yield from (picks.row, picks.gain, picks.points)
         exchanged = engine.exchange(assignment, centres, stats, MeanRowCosts, 1e-9)
         yield engine.labels(assignment if exchanged is None else exchanged)
-    potential = engine.potential()
-    potential.approach(sites.centres[0])
-    yield from (potential.draw(np.array([0.1, 0.7])), potential.best(sites.centres[:3]), potential.farthest()[1])
+    seeding = engine.seeding()
+    seeding.approach(sites.centres[0])
+    yield from (seeding.draw(np.array([0.1, 0.7])), seeding.best(sites.centres[:3]), seeding.farthest()[1])
+    yield from (engine.sq_distances(sites.centres[:3]), engine.rows(np.arange(1)), engine.row_weights())
     sample = engine.sample(20, np.random.RandomState(1), Sites.of(sites.centres[:1]))
     yield sample.rows(np.arange(sample.n_rows))
     region = Region(np.arange(k) % 3 == 0, engine.n_counting // 2 + 1, 1, 1.0, border=True)
@@ -162,18 +189,16 @@ def iterations_of(engine, sites, n_iter):
 
 
 @pytest.mark.parametrize("few_rows", [0, 1 << 20], ids=["started one by one", "recorded"])
-@pytest.mark.parametrize("parts", ["one part", "two parts"])
 @pytest.mark.parametrize("kind", ["float32", "weights, some zero", "cosine"])
-def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, parts, few_rows, monkeypatch):
+def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, few_rows, monkeypatch):
     from kfree.engines.gpu import recorded
 
     shape = (300, 13, 12) if IS_INTERPRETED else (200_000, 16, 30)
-    if IS_INTERPRETED and (kind, parts, few_rows) != ("weights, some zero", "one part", 0):
+    if IS_INTERPRETED and (kind, few_rows) != ("weights, some zero", 0):
         pytest.skip("interpreted kernels are slow")
     monkeypatch.setattr(recorded, "FEW_ROWS", few_rows)
     X, weight, unit, _ = rows_and_sites(shape, kind)
-    begins = [0] if parts == "one part" else [0, _core.BLOCK]
-    ours = open_engine("gpu", X, weight=weight, unit=unit, parts=begins)
+    ours = open_engine("gpu", X, weight=weight, unit=unit)
     theirs = open_engine("native", X, weight=weight, unit=unit)
     # One site more than there are blobs: most rows are far from all sites but their own, and some are not.
     seeds = greedy_k_means_plus_plus(theirs, shape[2] // 2 + 1, np.random.RandomState(0))
@@ -183,8 +208,8 @@ def test_passes_over_moving_sites_have_the_bits_of_the_reference(kind, parts, fe
 
 
 def test_an_interrupted_pass_leaves_nothing_behind(monkeypatch):
+    from kfree.engines.gpu.cluster_sums import ClusterSums
     from kfree.engines.gpu.history import History
-    from kfree.engines.gpu.part_sums import PartSums
 
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -193,7 +218,7 @@ def test_an_interrupted_pass_leaves_nothing_behind(monkeypatch):
     ours, theirs = (open_engine(name, X) for name in ("gpu", "native"))
     sites = Sites.of(greedy_k_means_plus_plus(theirs, 6, np.random.RandomState(0)))
     ours.nearest(sites)
-    for place, step in ((History, "_again"), (PartSums, "_totals_of_pass")):
+    for place, step in ((History, "_again"), (ClusterSums, "_totals_of_pass")):
         sites = sites.moved(sites.centres + 0.02 * np.arange(6)[:, None])
         with monkeypatch.context() as patch:
             patch.setattr(place, step, interrupted)
@@ -212,7 +237,7 @@ def test_rows_are_freed_without_the_garbage_collector():
     sites = Sites.of(X[:5].astype(np.float64))
     for _ in range(3):
         engine.nearest(sites)
-    rows = weakref.ref(engine.parts[0]._rows)
+    rows = weakref.ref(engine._rows)
     gc.disable()
     try:
         del engine

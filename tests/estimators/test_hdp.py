@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import DPMeans, HardHDP
 from kfree.core.sites import Sites
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.engines.registry import open_engine
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.bisection import bisect
@@ -33,7 +33,7 @@ def some_state(rng, lam_local=1.0, lam_global=3.0, n_sites=6, weighted=True, eng
     """An engine, an objective and a state of rows held against a few of them."""
     X, group, weight = grouped(rng, weighted=weighted)
     objective = HDPObjective(lam_global, lam_local)
-    held = GroupedEngine.open(engine, X, group, weight=weight, n_threads=1).penalised(objective)
+    held = GroupedRows.open(engine, X, group, weight=weight, n_threads=1).penalised(objective)
     sites = Sites.of(held.rows(rng.choice(len(X), n_sites, replace=False)))
     return settle(state_of(sites, held.nearest(sites), objective), held, objective), held, objective
 
@@ -81,7 +81,7 @@ def test_one_group_is_dp_means(engine, rng):
     X, _, weight = grouped(rng, weighted=True)
     one = np.zeros(len(X), dtype=int)
     objective = HDPObjective(2.5, 1.5)
-    held = GroupedEngine.open(engine, X, one, weight=weight).penalised(objective)
+    held = GroupedRows.open(engine, X, one, weight=weight).penalised(objective)
     plain_engine = open_engine(engine, X, weight=weight, frame=held.frame)
     sites = shared_by_all(held, objective)
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_choices_of_groups(engine, rng):
     state, held, objective = some_state(rng, engine=engine)
     gaps, n_missed = held.sq_distances(state.sites.centres), 0
     for group in range(held.n_groups):
-        rows, used = held.parts[0].members(group), state.stats.used[:, group]
+        rows, used = held.members(group), state.stats.used[:, group]
         w = held.weight[rows]
 
         def cost(choice, rows=rows, w=w):
@@ -150,7 +150,7 @@ def test_native_passes_equal_their_twins(rng):
         X, group, weight = grouped(rng, n_groups=9, n_rows=7, weighted=weighted)
         if weighted:
             weight[group == 3], weight[::5] = 0.0, 0.0
-        opened = [GroupedEngine.open(engine, X, group, weight=weight, n_threads=2) for engine in ENGINES]
+        opened = [GroupedRows.open(engine, X, group, weight=weight, n_threads=2) for engine in ENGINES]
         twins = [one.penalised(HDPObjective(3.0, 1.0)) for one in opened]
         start = Sites.of(twins[0].rows(np.arange(0, 40, 5))).used_by(rng.random((8, 9)) < 0.3)
         passes = [[e.nearest(start), e.visit(start, 3.0)] for e in twins]
@@ -159,13 +159,13 @@ def test_native_passes_equal_their_twins(rng):
             np.testing.assert_array_equal(ours.stats.sse, theirs.stats.sse)
             np.testing.assert_array_equal(ours.stats.used, theirs.stats.used)
         done = passes[0][0]
-        closings = [e.closings() for e in twins]
-        for one in closings:
-            one.turn_to(done.assignment, start.after(done.centres, done.stats))
-        np.testing.assert_allclose(closings[0].costs(), closings[1].costs(), rtol=1e-12)
-        np.testing.assert_array_equal(closings[0].neighbours().toarray(), closings[1].neighbours().toarray())
+        deletion = [e.deletion_costs() for e in twins]
+        for one in deletion:
+            one.update(done.assignment, start.after(done.centres, done.stats))
+        np.testing.assert_allclose(deletion[0].costs(), deletion[1].costs(), rtol=1e-12)
+        np.testing.assert_array_equal(deletion[0].neighbours().toarray(), deletion[1].neighbours().toarray())
         labels = twins[0].labels(done.assignment)
-        seconds = [e.parts[0].seconds(labels, start.centres, done.stats.used) for e in twins]
+        seconds = [e.seconds(labels, start.centres, done.stats.used) for e in twins]
         np.testing.assert_array_equal(seconds[0][0], seconds[1][0])
         np.testing.assert_array_equal(seconds[0][1], seconds[1][1])
 
@@ -189,13 +189,13 @@ def test_merges_and_splits_change_the_cost_as_said(rng):
 def test_deaths_cost_what_is_said(rng):
     """Closing a site costs each group the better of doing without it and of opening another one."""
     state, engine, objective = some_state(rng)
-    deaths = engine.closings()
-    deaths.turn_to(state.assignment, state.sites)
+    deaths = engine.deletion_costs()
+    deaths.update(state.assignment, state.sites)
     gaps = engine.sq_distances(state.sites.centres)
     for site, said in enumerate(deaths.costs()):
         extra = 0.0
         for group in np.flatnonzero(state.stats.used[site]):
-            rows, used = engine.parts[0].members(group), state.stats.used[:, group]
+            rows, used = engine.members(group), state.stats.used[:, group]
             kept = [q for q in np.flatnonzero(used) if q != site]
             choices = [*([kept] if kept else []), *([*kept, q] for q in np.flatnonzero(~used))]
             costs = [

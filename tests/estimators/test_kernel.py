@@ -15,7 +15,7 @@ from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL, EUCLIDEAN
 from kfree.engines.contract import VisitingOrder
 from kfree.engines.kernel import gram
-from kfree.engines.kernel.engine import KernelEngine
+from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram, Kernel
 from kfree.engines.kernel.sums import KernelSums
 from kfree.engines.registry import open_engine
@@ -106,7 +106,7 @@ def some_engines(rng, kept, monkeypatch):
         monkeypatch.setattr(gram, "BLOCK_BYTES", 8 * 60 * 7)
     X, w = rng.normal(size=(60, 3)), rng.integers(0, 4, 60).astype(float)
     plain = open_engine("reference", X, weight=w)
-    return plain, KernelEngine(Gram(plain.rows(np.arange(60)), Kernel("linear")), w)
+    return plain, KernelRows(Gram(plain.rows(np.arange(60)), Kernel("linear")), w)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["kept", "in blocks"])
@@ -120,8 +120,8 @@ def test_every_pass_against_rows_with_coordinates(kept, rng, monkeypatch):
     for space, points, engine in ((EUCLIDEAN, centres, plain), (DUAL, dual, kernel)):
         assert_close(space.sq_gaps(points, slice(1, 3)), EUCLIDEAN.sq_gaps(centres, slice(1, 3)))
         assert_close(space.gram(points), centres @ centres.T)
-        moment = engine.parts[0].scatter_product(rows, labels, points).total().sum
-        expected = plain.parts[0].scatter_product(rows, labels, centres).total().sum
+        moment = engine.scatter_product(rows, labels, points)[1]
+        expected = plain.scatter_product(rows, labels, centres)[1]
         assert_close(space.gram(moment), EUCLIDEAN.gram(expected))
     part, same = plain.among(np.arange(10, 30)), kernel.among(np.arange(10, 30))
     assert_close(same.sq_distances(dual), part.sq_distances(centres))
@@ -130,23 +130,22 @@ def test_every_pass_against_rows_with_coordinates(kept, rng, monkeypatch):
 
 def passes(engine, centres, rows, labels):
     """What an engine says about rows and centres, in numbers that do not depend on coordinates."""
-    part = engine.parts[0]
     near = engine.nearest(Sites.of(centres))
     swept = engine.sweep(Sites.of(centres[:1]), 4.0, VisitingOrder(5, 60), 5)
-    chosen, halves = part.choose(rows, labels, centres)
+    chosen, halves = engine.choose(rows, labels, centres)
     sq_dist = np.full(60, np.inf)
-    part.approach(centres[1], sq_dist)
+    engine.approach(centres[1], sq_dist)
     stats = engine.sums(near.assignment)
     means = stats.sum / stats.n[:, None]
     exchanged = engine.exchange(near.assignment, means, stats, MeanRowCosts, 1e-9)
     return [
         *(engine.labels(near.assignment), engine.sq_dists(near.assignment, centres), near.stats.n, near.stats.sse),
         *(engine.labels(swept.assignment), swept.stats.sse, swept.n_refused),
-        *(chosen, halves.total().n, halves.total().sse, sq_dist, engine.best_candidate(centres, sq_dist)),
-        part.distances_to_own(rows, labels, centres),
-        *part.second_nearest(rows, labels, centres),
+        *(chosen, halves.n, halves.sse, sq_dist, engine.best_candidate(centres, sq_dist)),
+        engine.distances_to_own(rows, labels, centres),
+        *engine.second_nearest(rows, labels, centres),
         engine.gaps(centres),
-        part.scatter_product(rows, labels, centres).total().n,
+        engine.scatter_product(rows, labels, centres)[0],
         engine.sq_distances(centres),
         engine.labels(exchanged),
     ]

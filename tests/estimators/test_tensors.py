@@ -98,14 +98,14 @@ def test_rows_are_streamed_through_the_device(rng):
 
 @needs_gpu
 def test_an_interrupted_fit_gives_memory_back(X, monkeypatch):
-    from kfree.engines.gpu.part_sums import PartSums
+    from kfree.engines.gpu.cluster_sums import ClusterSums
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     before = torch.cuda.memory_allocated()
     with monkeypatch.context() as patch:
-        patch.setattr(PartSums, "of_pass", interrupted)
+        patch.setattr(ClusterSums, "of_pass", interrupted)
         with pytest.raises(KeyboardInterrupt):
             DPMeans(20.0, engine="gpu").fit(X)
     assert torch.cuda.memory_allocated() == before

@@ -5,16 +5,16 @@ import signal
 
 import numpy as np
 import pytest
-from engines.checks import rows_of_all_kinds
+from engines.checks import SEED, check_same_bits, rows_of_all_kinds
 from files.test_any_size import MEMORY, N_ROWS, NAMES, rows_with_weights
-from files.test_stream import SEED, check_same, first_draw
+from files.test_stream import first_draw
 
 from kfree import DPMeans, open_rows
 from kfree.core.sites import Sites
 from kfree.engines.drawing import Region
-from kfree.engines.files.engine import Here, open_stream
-from kfree.engines.files.recorded import Recorded
+from kfree.engines.files.engine import Place, open_stream, streamed
 from kfree.engines.files.source import ArrayRows, Reading
+from kfree.engines.journaled import Journaled
 from kfree.files.rows import FileRows
 from kfree.native import _core
 from kfree.saving.journal import Journal
@@ -34,6 +34,11 @@ class FailingRows(ArrayRows):
                 FailingRows.n_reads -= 1
                 if FailingRows.n_reads < 0:
                     raise KeyboardInterrupt
+
+
+def journaled(place, journal):
+    """A place whose answers are recorded."""
+    return Place(place.n_features, lambda *seen: Journaled(place.rows(*seen), journal))
 
 
 def searched(place):
@@ -58,15 +63,16 @@ def searched(place):
 @pytest.mark.parametrize("n_passes", [1, 3])
 def test_a_search_interrupted_again_and_again_ends_with_the_same_bits(n_passes, tmp_path, rng):
     X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
-    expected = searched(Here(ArrayRows(X, weight), READING))
+    expected = searched(streamed(ArrayRows(X, weight), READING))
     found, n_attempts = None, 0
     while found is None:
         FailingRows.n_reads, n_attempts = n_passes, n_attempts + 1
         try:
-            found = searched(Recorded(Here(FailingRows(X, weight), READING), Journal(tmp_path / "fit", {"rows": 1})))
+            place = streamed(FailingRows(X, weight), READING)
+            found = searched(journaled(place, Journal(tmp_path / "fit", {"rows": 1})))
         except KeyboardInterrupt:
             assert n_attempts < 12
-    check_same(found, expected)
+    check_same_bits(found, expected)
     assert n_attempts == -(-10 // n_passes)
 
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from engines.checks import rows_of_all_kinds
+from engines.checks import SEED, answered_by, check_same_bits, drawn_by, rows_of_all_kinds
 from engines.metering import Metered
 
 from kfree.core.hashing import hashed
 from kfree.core.sites import Sites
-from kfree.engines.contract import row_weights
 from kfree.engines.drawing import Region
-from kfree.engines.files.engine import Here, open_stream
+from kfree.engines.files.engine import open_stream, streamed
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.engines.registry import open_engine
 from kfree.files import open_rows
@@ -30,55 +29,8 @@ KINDS = [
     "heavy tails",
     "cosine",
 ]
-SEED = 4
 # Chunks of one block, and chunks that are no power of two.
 CHUNKS = [_core.BLOCK, 3 * _core.BLOCK]
-
-
-def outcomes(engine, lam):
-    """Arrays that all engines must agree about: frame, sample, a pass, a sweep with births and one that is full."""
-    start = Sites.of(engine.first_point()[None, :])
-    one = engine.nearest(start)
-    sample = engine.sample(300, np.random.RandomState(SEED), start)
-    sites = Sites.of(sample.rows(np.arange(9)))
-    yield "frame", [engine.frame.anchor, engine.frame.shift, np.array(engine.total_weight), np.array(engine.n_counting)]
-    yield "sample", [sample.rows(np.arange(300))]
-    for name, done in (
-        ("one site", one),
-        ("nine sites", engine.nearest(sites)),
-        ("births", engine.sweep(sites, lam, None, 10_000)),
-        ("no room", engine.sweep(sites, lam, None, 3)),
-    ):
-        yield name, [done.centres, done.stats.n, done.stats.sum, done.stats.sse, np.array(done.n_refused)]
-        yield f"{name}: labels", [engine.labels(done.assignment), done.assignment.fingerprints]
-        yield f"{name}: sums", [engine.sums(done.assignment).sum, engine.sq_dists(done.assignment, done.centres)]
-    yield from drawn(engine, sites)
-
-
-def drawn(engine, sites):
-    """What passes that draw rows of a region return: all rows of it, a sample, and a sample that was expected small."""
-    k = len(sites.uids)
-    few = np.arange(k) % 3 == 0
-    for name, region in {
-        "few clusters": Region(few, 10**6, SEED, 4000.0),
-        "a sample": Region(np.ones(k, bool), 500, SEED, float(engine.n_counting)),
-        "more than expected": Region(few, 300, SEED, 100.0),
-        "none": Region(np.zeros(k, bool), 300, SEED, 0.0),
-        "with border": Region(few, 10**6, SEED, 4000.0, border=True),
-        "part of the border": Region(np.arange(k) == 0, 1000, SEED, 500.0, border=True),
-        "no room for a border": Region(few, 300, SEED, 100.0, border=True),
-    }.items():
-        done, rows, is_all = engine.nearest_drawing(sites, region)
-        points = np.empty((0, engine.n_features)) if rows is None else rows.rows(np.arange(rows.n_rows))
-        weight = np.empty(0) if rows is None else row_weights(rows)
-        stats = [done.stats.n, done.stats.sum, done.stats.sse]
-        yield name, [points, weight, np.array(is_all), *stats, done.assignment.fingerprints]
-
-
-def check_same(found, expected):
-    for name, arrays in dict(expected).items():
-        for ours, theirs in zip(found[name], arrays, strict=True):
-            np.testing.assert_array_equal(ours, theirs, err_msg=name)
 
 
 def first_draw(seed):
@@ -92,12 +44,12 @@ def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
     start = Sites.of(engine.first_point()[None, :])
     sites = Sites.of(engine.sample(9, np.random.RandomState(SEED), start).rows(np.arange(9)))
     labels, counts = engine.labels(engine.nearest(sites).assignment), np.ones(len(X)) if weight is None else weight
-    found = dict(drawn(engine, sites))
+    found = dict(drawn_by(engine, sites))
     inside = np.flatnonzero((labels % 3 == 0) & (counts > 0))
     keys = hashed(0, len(X), SEED)
     by_key = np.flatnonzero(counts > 0)
     by_key = np.sort(by_key[np.argsort(keys[by_key])[:500]])
-    everything = engine.copies(np.arange(len(X)))
+    everything = engine.among(np.arange(len(X)))
     for name, rows, is_all in (("few clusters", inside, True), ("a sample", by_key, False)):
         np.testing.assert_array_equal(found[name][0], everything.rows(rows), err_msg=name)
         np.testing.assert_array_equal(found[name][1], counts[rows], err_msg=name)
@@ -108,7 +60,7 @@ def test_rows_of_a_region_are_drawn_by_their_keys(kind, rng):
 def test_rows_beyond_the_border_are_those_that_change_over_most_easily(kind, rng):
     X, weight, _ = rows_of_all_kinds(rng)[kind]
     engine = open_engine("native", X, weight=weight, n_threads=1)
-    everything = engine.copies(np.arange(len(X)))
+    everything = engine.among(np.arange(len(X)))
     sites = Sites.of(everything.rows(np.arange(9)))
     wanted, counts = np.arange(9) % 3 == 0, np.ones(len(X)) if weight is None else weight
     sq_dist = everything.sq_distances(sites.centres)
@@ -130,12 +82,12 @@ def test_rows_beyond_the_border_are_those_that_change_over_most_easily(kind, rng
 def test_a_stream_has_the_bits_of_memory(kind, chunk_rows, rng):
     X, weight, unit = rows_of_all_kinds(rng)[kind]
     lam = 0.05 if unit else 9.0
-    expected = dict(outcomes(open_engine("native", X, weight=weight, unit=unit, n_threads=1), lam))
+    expected = answered_by(open_engine("native", X, weight=weight, unit=unit, n_threads=1), lam)
     assert len(expected["births"][0]) > 9
-    reading = Reading("native", 2, chunk_rows)
-    for begins in ([0], [0, _core.BLOCK, 4 * _core.BLOCK]):
-        stream = open_stream(Here(ArrayRows(X, weight), reading, begins), unit=unit, sample=(300, first_draw(SEED)))
-        check_same(dict(outcomes(stream, lam)), expected)
+    place = streamed(ArrayRows(X, weight), Reading("native", 2, chunk_rows))
+    for sample in ((300, first_draw(SEED)), (0, 0)):
+        stream = open_stream(place, unit=unit, sample=sample)
+        check_same_bits(answered_by(stream, lam), expected)
 
 
 @pytest.mark.parametrize("cuts", [[], [1], [100, 5000, 5001, 11_000]], ids=["one file", "two files", "five files"])
@@ -144,21 +96,22 @@ def test_files_of_any_partitioning_have_the_bits_of_memory(cuts, tmp_path, rng):
     table = np.column_stack([X, weight])
     for number, rows in enumerate(np.split(table, cuts)):
         np.save(tmp_path / f"{number}.npy", rows)
-    expected = dict(outcomes(open_engine("native", X, weight=weight), 9.0))
+    expected = answered_by(open_engine("native", X, weight=weight), 9.0)
     rows = open_rows(tmp_path / "*.npy", columns=[0, 1, 2], weight=3)
-    check_same(dict(outcomes(open_stream(Here(rows, Reading("native", None, _core.BLOCK))), 9.0)), expected)
+    stream = open_stream(streamed(rows, Reading("native", None, _core.BLOCK)))
+    check_same_bits(answered_by(stream, 9.0), expected)
 
 
 def test_a_sample_that_was_drawn_in_the_first_pass_needs_no_other(rng):
     X = rng.normal(size=(3 * _core.BLOCK, 2))
-    engine = open_stream(Here(ArrayRows(X), Reading("native", 1, _core.BLOCK)), sample=(50, first_draw(SEED)))
-    assert engine.sample(50, np.random.RandomState(SEED), Sites.of(np.zeros((1, 2)))).n_rows == 50
-    assert engine.parts[0].n_passes == 0
+    rows = open_stream(streamed(ArrayRows(X), Reading("native", 1, _core.BLOCK)), sample=(50, first_draw(SEED)))
+    rows.ask = None
+    assert rows.sample(50, np.random.RandomState(SEED), Sites.of(np.zeros((1, 2)))).n_rows == 50
 
 
 def test_nothing_as_long_as_the_rows_crosses(rng):
     X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
-    metered = Metered(open_stream(Here(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK))), len(X))
+    metered = Metered(open_stream(streamed(ArrayRows(X, weight), Reading("native", 1, _core.BLOCK))), len(X))
     objective = DPMeansObjective(100.0)
     summary = summarised(metered, objective, Plan.of(3_000_000, X.shape[1], _core.BLOCK), None, 0, 1)
     found = split_merge(summary.engine, objective, None, 50, None, Budget(np.random.RandomState(0)))

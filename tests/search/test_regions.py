@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kfree.core.sites import Sites
-from kfree.engines.local.engine import beside
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -36,13 +35,13 @@ def test_regions_have_every_cluster_once_and_about_the_same_weight(n_regions, rn
 def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
     X = blobs(rng)
     engine = open_engine("native", X, n_threads=1)
-    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    sites = Sites.of(engine.among(np.arange(12)).rows(np.arange(12)))
     state = state_of(sites, engine.nearest(sites), DPMeansObjective(1.0))
     labels = engine.labels(state.assignment)
     inside = np.arange(12) % 2 == 0
     # Every seventh row of the even clusters, and none of cluster 4.
     rows = np.flatnonzero(inside[labels] & (labels != 4) & (np.arange(len(X)) % 7 == 0))
-    found = _matched(engine.copies(rows), state, state.stats.n > 0, inside)
+    found = _matched(engine.among(rows), state, state.stats.n > 0, inside)
     own = np.concatenate([labels[rows], [4]])
     assert found.n_rows == len(rows) + 1
     for cluster in np.flatnonzero(inside):
@@ -56,13 +55,13 @@ def test_a_matched_sample_has_the_weights_and_means_of_all_rows(rng):
 def test_clusters_outside_a_region_count_with_all_their_rows(rng):
     X = blobs(rng)
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(1.0)
-    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    sites = Sites.of(engine.among(np.arange(12)).rows(np.arange(12)))
     state = state_of(sites, engine.nearest(sites), objective)
     means = recentred(state, objective)
     inside = np.arange(12) % 3 == 0
-    rows = engine.copies(np.flatnonzero(inside[engine.labels(state.assignment)]))
-    both = beside(rows, *objective.as_rows(state.stats.take(np.flatnonzero(~inside))))
-    assert both.n_rows == rows.n_rows + 8
+    rows = engine.among(np.flatnonzero(inside[engine.labels(state.assignment)]))
+    both = rows.beside(*objective.as_rows(state.stats.take(np.flatnonzero(~inside))))
+    assert both.n_counting == rows.n_rows + 8
     assert both.total_weight == pytest.approx(len(X))
     # Rows may change sides, and the bound is below the cost of those that stay.
     found, exact = (one.nearest(means).stats for one in (both, engine))
@@ -75,7 +74,7 @@ def test_regions_lower_the_cost_to_that_of_a_search_on_all_rows(rng):
     X = blobs(rng, 6000, 80)
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
     full = search(engine, objective, None, None)
-    start = Proposal(Sites.of(engine.copies(np.arange(20)).rows(np.arange(20))), np.full(20, 300.0))
+    start = Proposal(Sites.of(engine.among(np.arange(20)).rows(np.arange(20))), np.full(20, 300.0))
     found = searched_by_regions(engine, start, objective, search, Limits(2000, 500, 22, 0))
     assert found.n_iter <= 22
     assert found.state.cost <= 1.003 * full.cost
@@ -88,7 +87,7 @@ def test_clusters_at_the_border_of_a_region_are_found():
     X = np.random.default_rng(2).normal(size=(4000, 8))
     engine, objective = open_engine("native", X, n_threads=1), DPMeansObjective(60.0)
     full = search(engine, objective, None, None)
-    start = Proposal(Sites.of(engine.copies(np.arange(20)).rows(np.arange(20))), np.full(20, 200.0))
+    start = Proposal(Sites.of(engine.among(np.arange(20)).rows(np.arange(20))), np.full(20, 200.0))
     found = searched_by_regions(engine, start, objective, search, Limits(1200, 600, 22, 0))
     assert found.state.cost <= 1.003 * full.cost
     assert len(found.state.sites.uids) >= 0.95 * len(full.sites.uids)
@@ -98,12 +97,12 @@ def test_rows_that_were_not_taken_are_left(rng):
     X = blobs(rng)
     weight = rng.random(len(X)) + 0.5
     engine = open_engine("native", X, weight=weight, n_threads=1)
-    sites = Sites.of(engine.copies(np.arange(12)).rows(np.arange(12)))
+    sites = Sites.of(engine.among(np.arange(12)).rows(np.arange(12)))
     done = engine.nearest(sites)
     labels, is_taken = engine.labels(done.assignment), rng.random(len(X)) < 0.3
     is_taken[labels == 4] = True
-    left = _left(done.stats, engine.copies(np.flatnonzero(is_taken)).nearest(sites).stats)
-    points = engine.copies(np.arange(len(X))).rows(np.arange(len(X)))
+    left = _left(done.stats, engine.among(np.flatnonzero(is_taken)).nearest(sites).stats)
+    points = engine.among(np.arange(len(X))).rows(np.arange(len(X)))
     for place, cluster in enumerate(np.delete(np.arange(12), 4)):
         mine = np.flatnonzero((labels == cluster) & ~is_taken)
         assert left.n[place] == pytest.approx(weight[mine].sum())
@@ -113,14 +112,14 @@ def test_rows_that_were_not_taken_are_left(rng):
 
 def test_no_more_clusters_than_allowed(rng):
     engine, objective = open_engine("native", blobs(rng), n_threads=1), DPMeansObjective(60.0)
-    start = Proposal(Sites.of(engine.copies(np.arange(5)).rows(np.arange(5))), np.full(5, 800.0))
+    start = Proposal(Sites.of(engine.among(np.arange(5)).rows(np.arange(5))), np.full(5, 800.0))
     found = searched_by_regions(engine, start, objective, partial(search, max_clusters=9), Limits(1500, 400, 22, 0))
     assert len(found.state.sites.uids) <= 9
 
 
 def test_a_proposal_that_costs_more_is_refused(rng):
     engine, objective = open_engine("native", blobs(rng), n_threads=1), DPMeansObjective(60.0)
-    start = Proposal(Sites.of(engine.copies(np.arange(30)).rows(np.arange(30))), np.full(30, 130.0))
+    start = Proposal(Sites.of(engine.among(np.arange(30)).rows(np.arange(30))), np.full(30, 130.0))
 
     def ruined(rows, objective, sites, divisible):
         state = state_of(sites, rows.nearest(sites), objective)

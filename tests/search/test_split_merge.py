@@ -106,9 +106,9 @@ def test_the_axis_of_a_long_cluster_is_found(rng):
 @pytest.mark.parametrize("metric", METRICS)
 def test_deaths_cost_at_most_what_is_said(metric, rng):
     state, engine, _ = some_state(rng, metric)
-    closings = engine.closings()
-    closings.turn_to(state.assignment, state.sites)
-    said = closings.costs()
+    costs = engine.deletion_costs()
+    costs.update(state.assignment, state.sites)
+    said = costs.costs()
     Z, labels = engine.rows(np.arange(engine.n_rows)), engine.labels(state.assignment)
     for cluster in range(len(said)):
         rows = np.flatnonzero(labels == cluster)

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from files.test_recorded import searched
-from files.test_stream import check_same
+from engines.checks import check_same_bits
+from files.test_recorded import journaled, searched
 from workers.faults import TroubledRows
+from workers.test_dask_engine import on_workers
 
 from kfree.engines.dask.cluster import Cluster, ClusterError
-from kfree.engines.dask.part import OnWorkers
-from kfree.engines.dask.place import FilesOnWorkers
-from kfree.engines.files.engine import Here
-from kfree.engines.files.recorded import Recorded
+from kfree.engines.dask.rows import FilesOnWorkers
+from kfree.engines.files.engine import streamed
 from kfree.engines.files.source import ArrayRows, Reading
 from kfree.native import _core
 from kfree.saving.journal import Journal
@@ -45,7 +44,7 @@ def client(processes):
 
 @pytest.fixture(scope="module")
 def expected():
-    return without_counts(searched(Here(ArrayRows(ROWS), READING)))
+    return without_counts(searched(streamed(ArrayRows(ROWS), READING)))
 
 
 def without_counts(found):
@@ -75,7 +74,7 @@ class Ordering(Cluster):
 
 
 def place_of(cluster, orders):
-    return OnWorkers(FilesOnWorkers(cluster, TroubledRows(ROWS, orders, os.getpid()), READING))
+    return on_workers(FilesOnWorkers(cluster, TroubledRows(ROWS, orders, os.getpid()), READING))
 
 
 TROUBLES = {
@@ -89,7 +88,7 @@ TROUBLES = {
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_workers_in_trouble_change_no_bit(trouble, client, orders, expected):
     cluster = Ordering(client, orders, TROUBLES[trouble])
-    check_same(without_counts(searched(place_of(cluster, orders))), expected)
+    check_same_bits(without_counts(searched(place_of(cluster, orders))), expected)
     assert not cluster.left
     assert not list(orders.iterdir())  # all orders were carried out
 
@@ -106,7 +105,7 @@ def test_a_retired_worker_changes_no_bit(orders, expected):
     # Workers in this process would count its memory, which grows with the tests that ran in it, as theirs.
     settings = SETTINGS | {"processes": False, "memory_limit": None}
     with distributed.LocalCluster(**settings) as own, distributed.Client(own) as client:
-        check_same(without_counts(searched(place_of(Retiring(client), orders))), expected)
+        check_same_bits(without_counts(searched(place_of(Retiring(client), orders))), expected)
     assert retired
 
 
@@ -139,11 +138,11 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders,
 
     path = tmp_path / "fit.kfree"
     with pytest.raises(ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again\. .* checkpoint="):
-        searched(Recorded(place_of(Deserted(client, patience=0.5), orders), Journal(path, {})))
+        searched(journaled(place_of(Deserted(client, patience=0.5), orders), Journal(path, {})))
     client.cluster.scale(2)
     client.wait_for_workers(2, timeout=60)
     journal = Journal(path, {})
-    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    check_same_bits(without_counts(searched(journaled(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated > 2
 
 
@@ -162,7 +161,7 @@ class Last(Journal):
 
 if __name__ == "__main__":
     with distributed.Client(sys.argv[1]) as client:
-        searched(Recorded(place_of(Cluster(client), Path(sys.argv[2])), Last(sys.argv[3], {})))
+        searched(journaled(place_of(Cluster(client), Path(sys.argv[2])), Last(sys.argv[3], {})))
 """
 
 
@@ -172,7 +171,7 @@ def test_a_killed_client_goes_on_from_its_checkpoint(client, orders, expected, t
     died = subprocess.run([sys.executable, "-c", DIES, *args], capture_output=True, check=False, timeout=120)
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()
     journal = Journal(path, {})
-    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    check_same_bits(without_counts(searched(journaled(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated == 4
 
 
@@ -199,7 +198,7 @@ def test_a_fit_that_lost_the_scheduler_goes_on_from_its_checkpoint(client, order
 
     lost = pytest.raises(ClusterError, match="the Dask scheduler was lost in the pass .* Start a new Client")
     with process, distributed.Client(process.stdout.readline().decode().strip()) as other, lost:
-        searched(Recorded(place_of(Headless(other), orders), Journal(path, {})))
+        searched(journaled(place_of(Headless(other), orders), Journal(path, {})))
     journal = Journal(path, {})
-    check_same(without_counts(searched(Recorded(place_of(Cluster(client), orders), journal))), expected)
+    check_same_bits(without_counts(searched(journaled(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated > 2

@@ -5,13 +5,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from files.test_stream import SEED, first_draw
+from engines.checks import SEED
+from files.test_stream import first_draw
+from workers.test_dask_engine import on_workers
 
 from kfree.core.sites import Sites
 from kfree.core.sum_tree import nodes_covering
 from kfree.engines.dask.cluster import Cluster
-from kfree.engines.dask.part import OnWorkers
-from kfree.engines.dask.place import FilesOnWorkers
+from kfree.engines.dask.rows import FilesOnWorkers
 from kfree.engines.dask.shares import LEAST_BALANCE, balance, shares
 from kfree.engines.files.engine import open_stream
 from kfree.engines.files.source import ArrayRows, Reading
@@ -27,10 +28,8 @@ def engine(client, rng):
     X = rng.normal(size=(N_BLOCKS * _core.BLOCK, D)).astype(np.float32)
     X[-40:] *= 100.0
     cluster = Cluster(client)
-    place = OnWorkers(FilesOnWorkers(cluster, ArrayRows(X), Reading("native", 1, _core.BLOCK)))
-    engine = open_stream(place, sample=(SAMPLE, first_draw(SEED)))
-    engine.cluster = cluster
-    return engine
+    place = on_workers(FilesOnWorkers(cluster, ArrayRows(X), Reading("native", 1, _core.BLOCK)))
+    return open_stream(place, sample=(SAMPLE, first_draw(SEED)))
 
 
 def test_a_pass_moves_at_most_three_times_the_centres(engine):

@@ -1,4 +1,4 @@
-"""Rows a block at a time, so that what is computed for each row takes little memory."""
+"""Rows a few at a time, so that what is made for each row takes little memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from collections.abc import Iterator
 BLOCK_BYTES = 1 << 24
 
 
-def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Rows a few at a time, so that a block of as many columns is small."""
-    at_once = max(1, BLOCK_BYTES // (8 * n_columns))
+def row_blocks(n_rows: int, at_once: int) -> Iterator[slice]:
+    """Places of ``n_rows`` rows, ``at_once`` at a time.
+
+    Examples
+    --------
+    >>> list(row_blocks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
     for begin in range(0, n_rows, at_once):
         yield slice(begin, min(begin + at_once, n_rows))
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """The same where a row takes ``n_columns`` numbers, so that a block is small."""
+    return row_blocks(n_rows, max(1, BLOCK_BYTES // (8 * n_columns)))

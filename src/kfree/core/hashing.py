@@ -1,9 +1,11 @@
-"""Hashes of row numbers, for fingerprints of clusters and for samples that do not depend on parts."""
+"""Hashes of row numbers, for fingerprints of clusters and for samples that do not depend on where rows are cut."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+Fingerprints = NDArray[np.uint64]
 
 
 def hashed(begin: int, end: int, seed: int = 0) -> NDArray[np.uint64]:
@@ -16,7 +18,7 @@ def hashed(begin: int, end: int, seed: int = 0) -> NDArray[np.uint64]:
         return z ^ (z >> np.uint64(31))
 
 
-def fingerprints(labels: NDArray[np.int32], begin: int, n_clusters: int) -> NDArray[np.uint64]:
+def fingerprints(labels: NDArray[np.int32], begin: int, n_clusters: int) -> Fingerprints:
     """Per cluster the sum, modulo 2^64, of the hashes of its rows' numbers; the rows are ``begin``, ``begin`` + 1, …
 
     Examples

@@ -1,44 +1,46 @@
-"""The engine contract: the engine keeps everything that is as long as the rows; a search sees clusters.
+"""The two contracts of rows: ``Rows`` are anywhere and answer questions, ``MemoryRows`` have labels beside them.
 
 Rows, weights, labels, sides and distances of rows stay where the rows are. What crosses is as large as the clusters:
-statistics, centres, costs, counts, a few picked rows; labels cross once, when they are published. Any engine with these
-passes runs every algorithm of kfree, with the same bits. ``engines/chunked`` fulfils the contract over parts
-(``engines/parts.py``), of which memory, files, workers and GPUs are places.
+statistics, centres, costs, counts, a few picked rows; labels cross once, when they are published. All places for rows
+give the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TypeVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from kfree.core.arrays import Array
+from kfree.core.assignment import Assignment
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.engines.drawing import Drawing, Region
+from kfree.engines.moves import Bisection, DeletionCosts, SecondNearest, Seeding, exchange_candidates
+from kfree.engines.passes import RowPasses, swept
+from kfree.engines.questions import (
+    Copies,
+    DeferredLabels,
+    Distances,
+    FingerprintsOf,
+    FirstRow,
+    LabelsOf,
+    Nearest,
+    Question,
+    Restate,
+    Scan,
+    Scanned,
+    Sweep,
+)
 
-Fingerprints = NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """Which row is in which cluster: labels that stay with the rows, known by one handle per part."""
-
-    handles: Sequence[Any]
-    n_clusters: int
-    compute_fingerprints: Callable[[], Fingerprints]
-
-    @cached
-    def fingerprints(self) -> Fingerprints:
-        """Per cluster the sum of a hash of its rows' numbers, (k,): equal sums mean the same rows."""
-        return self.compute_fingerprints()
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Picks:
-    """A few rows: their global numbers, the clusters they are in, the gain for which they were picked, coordinates (m,
-    d)."""
+    """A few rows: their numbers, the clusters they are in, the gain for which they were picked, coordinates (m, d)."""
 
     row: Index
     cluster: Index
@@ -77,139 +78,241 @@ class VisitingOrder:
     def permutation(self) -> Index:
         return np.random.RandomState(self.seed).permutation(self.n_rows)
 
-    def within(self, begin: int, end: int) -> tuple[Index, Index | None]:
-        """The rows ``begin`` … ``end`` − 1 in visiting order, counted from ``begin``, and when they are visited.
 
-        Positions are None where these are all rows: the positions are then 0, 1, ….
-        """
-        if end - begin == self.n_rows:
-            return self.permutation, None
-        positions = np.flatnonzero((self.permutation >= begin) & (self.permutation < end))
-        return self.permutation[positions] - begin, positions
+class Rows(ABC):
+    """Rows in some place, and passes over them; all coordinates are those of ``frame``.
 
-
-class Bisection(Protocol):
-    """Rows of some clusters, each cluster a pair of sites; the side that a row is on stays with the row.
-
-    ``n_rows`` (m,) are the rows of positive weight in each pair.
+    ``n_counting`` rows have a positive weight; ``n_distances`` counts the distances that searches computed.
+    ``few_rows_name`` is the implementation for a few rows with coordinates that a search derives from these.
+    A place writes ``ask`` and ``take``, and passes what a ``Scan`` has found to this class.
     """
 
-    n_rows: Floats
+    n_distances: int = 0
 
-    def scatter_product(self, pairs: Floats) -> tuple[Floats, Floats]:
-        """Per pair Σ s and Σ s·z, where s is weight·(squared distance to the second site − to the first).
+    def __init__(self, name: str, frame: Frame, n_rows: int, n_features: int, scanned: Scanned | None = None):
+        self.name = self.few_rows_name = name
+        self.frame, self.n_rows, self.n_features = frame, n_rows, n_features
+        self.n_counting = n_rows if scanned is None else scanned.n_counting
+        self._total_weight = None if scanned is None else scanned.total_weight
+        self._sample = None if scanned is None else scanned.sample
 
-        With sites at mean ± axis this multiplies the axis with the scatter matrix, which is never formed.
-        """
+    @abstractmethod
+    def ask(self, question: Question[A]) -> A:
+        """The answer about all rows."""
 
-    def choose(self, pairs: Floats, active: NDArray[np.bool_]) -> tuple[Stats, Floats]:
-        """Each row of an ``active`` pair (m,) goes to the nearer site of ``pairs`` (2m, d), the first one on ties.
+    @abstractmethod
+    def take(self, copies: Copies) -> MemoryRows:
+        """Copies of some of these rows as rows in the memory of this process, in the same frame."""
 
-        Statistics (2m,) about the sites, of which those of other pairs are not defined, and how many rows of positive
-        weight changed sides, (m,); the first time all did. Once a pair is not active, it stays so.
-        """
+    def in_turn(self, question: Question[A], ranges: Iterable[RowPasses]) -> A:
+        """The answer about consecutive ranges of rows, which are asked one after the other."""
 
-    def divided(self, newborn: Labels) -> Assignment:
-        """The assignment in which the second side of pair p is the cluster ``newborn[p]``, unless that is −1."""
+        def answers() -> Iterator[A]:
+            asked = question
+            for rows in ranges:
+                answer = asked.answer(rows)
+                self.n_distances += rows.n_distances if question.is_search else 0
+                yield answer
+                asked = asked.after(answer)
 
-
-class Closings(Protocol):
-    """What it would cost to close each cluster, its rows going to other clusters. Caches intermediate results."""
-
-    def turn_to(self, assignment: Assignment, sites: Sites) -> None: ...
-
-    def costs(self) -> Floats:
-        """What closing one cluster adds to the cost, its own penalty aside; an upper bound, (k,)."""
-
-    def neighbours(self) -> sp.csr_array:
-        """(k, k): not zero where rows of one cluster would go to another."""
-
-
-class Potential(Protocol):
-    """The squared distance of every row to the nearest of the sites taken so far; infinite at first."""
-
-    def approach(self, site: Floats) -> None:
-        """Take one more site (d,)."""
-
-    def draw(self, uniform: Floats) -> Floats:
-        """Rows drawn in proportion to weight·squared distance, or to weight where that is zero everywhere; (m, d).
-
-        ``uniform`` (m,) are numbers in [0, 1).
-        """
-
-    def best(self, candidates: Floats) -> int:
-        """The candidate that would leave the smallest Σ weight·squared distance; the first one on ties."""
-
-    def farthest(self) -> tuple[float, Floats]:
-        """The largest weight·squared distance and the first row (d,) that has it."""
-
-
-class Engine(Protocol):
-    """Passes over rows that the engine holds; all coordinates are those of ``frame``.
-
-    ``n_counting`` rows have a positive weight; ``n_distances`` counts the distances that were computed.
-    ``few_rows_name`` is the engine for a few rows with coordinates that a search derives from these, such as means.
-    """
-
-    name: str
-    few_rows_name: str
-    frame: Frame
-    n_rows: int
-    n_features: int
-    n_counting: int
+        return question.join(answers())
 
     @property
-    def n_distances(self) -> int: ...
+    def description(self) -> str:
+        return self.name
 
     @property
-    def description(self) -> str: ...
-
-    @property
-    def total_weight(self) -> float: ...
+    def total_weight(self) -> float:
+        if self._total_weight is None:
+            self._total_weight = float(self.nearest(Sites.of(self.first_point()[None, :])).stats.n[0])
+        return self._total_weight
 
     def first_point(self) -> Floats:
         """The first row of positive weight, (d,)."""
+        first = self.ask(FirstRow())
+        assert first is not None  # there is one
+        point: Floats = self.take(Copies(first[None, :], None)).rows(np.arange(1))[0]
+        return point
 
     def nearest(self, sites: Sites) -> Pass:
         """Every row goes to its nearest site, the oldest one on ties.
 
-        An engine may cache results of earlier passes to compute less; sites with the same uid are the same site,
-        wherever they have moved.
+        Results of earlier passes may be cached to compute less; sites with the same uid are the same site, wherever
+        they have moved.
         """
+        return self._pass(self.ask(Nearest(sites)).total(), DeferredLabels.of(sites))
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, MemoryRows | None, bool]:
+        """``nearest``, the rows of a region in the order of their numbers (None without any), and if these are all."""
+        found = self.ask(Drawing(sites, region))
+        rows = self.take(found.rows) if len(found.rows.keys) else None
+        return self._pass(found.sums.total(), DeferredLabels.of(sites)), rows, found.rows.is_all
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
-        """The same, as if rows came one by one in ``order``, and with up to ``room`` births.
+        """The same, as if rows came one by one in ``order`` (None: as they lie), and with up to ``room`` births.
 
         A row for which weight·squared distance to all that exists when it comes exceeds lam opens a cluster centred
         on itself, and rows that come later may join it (Kulis & Jordan 2012, Algorithm 1). ``centres`` of the result
         has the newborn after the old ones.
         """
+        if order is not None:
+            raise ValueError("streamed rows are visited in the order in which they lie; give order='given'.")
+        born = self.ask(Sweep(sites, lam, room, np.empty((0, self.n_features))))
+        labels = DeferredLabels(np.array(sites.centres), born.points, born.at, lam)
+        return self._pass(born.sums.total(), labels, born.n_refused)
 
     def sums(self, assignment: Assignment) -> Stats:
         """Weights and sums of the clusters; sse is zero."""
+        stats = self.ask(Restate(assignment.labels)).total()
+        return Stats(stats.n, stats.sum, np.zeros_like(stats.sse))
+
+    def sample(
+        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
+    ) -> MemoryRows | None:
+        """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
+
+        If all are taken, their order has no effect: they are shuffled after they were sorted by their distance to the
+        one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
+        """
+        if beyond is not None:
+            raise ValueError("a sample of streamed rows beyond given sites is not available")
+        seed = 0 if self.n_counting <= size else int(rng.randint(2**31))
+        return _shuffled(self.take(self._drawn(size, seed)), centre, rng)
+
+    def _drawn(self, size: int, seed: int) -> Copies:
+        """Rows with the smallest keys. A sample that the first pass drew is forgotten, as it takes as much memory."""
+        known, self._sample = self._sample, None
+        has_all = known is not None and len(known.keys) == self.n_counting
+        if known is None or known.size < size or (known.seed != seed and not has_all):
+            known = self.ask(Scan(size, seed)).sample
+        return known.first(size).in_row_order()
+
+    def labels(self, assignment: Assignment) -> Labels:
+        """The labels, one per row, for publishing."""
+        return self.ask(LabelsOf(assignment.labels))
+
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
+        """The labels of ``nearest(sites)`` alone, for publishing; ``numbers`` (k,) are those of the sites."""
+        return numbers.take(self.ask(LabelsOf(DeferredLabels.of(sites))))
+
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Floats:
+        """The squared distance of each row to its centre, for publishing."""
+        return self.ask(Distances(assignment.labels, centres))
+
+    def _pass(self, stats: Stats, labels: DeferredLabels, n_refused: int = 0) -> Pass:
+        assignment = Assignment(labels, labels.n_clusters, lambda: self.ask(FingerprintsOf(labels)))
+        return Pass(np.vstack([labels.centres, labels.newborn]), assignment, stats, n_refused)
+
+
+class MemoryRows(RowPasses, Rows):
+    """All rows of a fit in one place, where labels are arrays beside them: in memory or on a GPU."""
+
+    def __init__(self, name: str, frame: Frame, n_rows: int, n_features: int, weight: Array | None):
+        super().__init__(name, frame, n_rows, n_features)
+        self.weight = weight
+        self.n_counting = n_rows if weight is None else int((weight > 0).sum())
+
+    def ask(self, question: Question[A]) -> A:
+        return question.join([question.answer(self)])
+
+    @abstractmethod
+    def among(self, index: Index) -> MemoryRows:
+        """Copies of these rows in the memory of this process, with their weights and in the same frame."""
+
+    @abstractmethod
+    def given(self) -> ArrayOrCSR:
+        """All rows as they were given, not in coordinates of the frame; of a kernel, the numbers of its rows."""
+
+    @abstractmethod
+    def sq_distances(self, centres: Floats) -> Floats:
+        """All squared distances, (n, k)."""
+
+    @abstractmethod
+    def gaps(self, centres: Floats) -> Floats:
+        """The squared distance of each centre to the nearest other one."""
+
+    def generic_axis(self) -> Floats:
+        """A direction (d,) that is not orthogonal to anything that the rows are likely to lie along."""
+        return generic_direction(self.n_features)
+
+    def rows(self, index: Index) -> Floats:
+        """Coordinates of some rows."""
+        return self.points(self.arrays.of(index))
+
+    def row_weights(self) -> Floats:
+        """One weight per row, also where all rows count once."""
+        weight: Floats = self.arrays.to_numpy(self.weights(self.arrays.arange(self.n_rows)))
+        return weight
+
+    def first_point(self) -> Floats:
+        point: Floats = self.points(self.counting()[:1])[0]
+        return point
+
+    def nearest(self, sites: Sites) -> Pass:
+        labels, _, sums, _ = self.assign(sites, np.inf)
+        return self.passed(labels, sums.total(), sites.centres)
+
+    def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
+        visited = None if order is None else self.arrays.of(order.permutation)
+        labels, _, sums, founders, n_refused = swept(self, sites, lam, visited, room)
+        centres = np.vstack([sites.centres, self.points(founders)]) if len(founders) else sites.centres
+        return self.passed(labels, sums.total(), centres, n_refused)
+
+    def passed(self, labels: Array, stats: Stats, centres: Floats, n_refused: int = 0) -> Pass:
+        """The pass that ended with these labels."""
+        assignment = self.assignment(labels, len(centres))
+        return Pass(np.ascontiguousarray(centres), assignment, stats, n_refused)
+
+    def sums(self, assignment: Assignment) -> Stats:
+        nowhere = self.arrays.full(self.n_rows, 0.0, np.float64)
+        return self.sums_of(assignment.labels, nowhere, assignment.n_clusters).total()
 
     def bisection(self, assignment: Assignment, place: Labels, n_pairs: int) -> Bisection:
         """The rows of the clusters whose ``place`` (k,) is the number of a pair, not −1."""
+        return Bisection(self, assignment, place, n_pairs)
 
-    def closings(self) -> Closings:
-        """What it costs to close clusters: one object per search, which caches the second-nearest sites of rows."""
+    def deletion_costs(self) -> DeletionCosts:
+        """What it costs to delete clusters: one object per search, which caches the second-nearest sites of rows."""
+        return SecondNearest(self)
 
-    def dearest(
+    def seeding(self) -> Seeding:
+        """For seeds by k-means++ and farthest-first."""
+        return Seeding(self)
+
+    def best_departures(
         self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least: float
     ) -> Picks:
         """Of each cluster the row that saves most by leaving it, if that is more than ``least``; highest gain first.
 
         The only row of a cluster is never picked. Of rows that save the same, the first one is.
         """
+        rows = self.counting()
+        weight, own = self.weights(rows), assignment.labels[rows]
+        sizes = self.arrays.of(costs.size(stats.n, stats.sum))[own]
+        gain = costs.leaving(sizes, weight, self.distances_to_own(rows, own, centres))
+        gain[~(self.arrays.of(stats.n)[own] > weight)] = 0.0  # alone already
+        pays = self.arrays.flatnonzero(gain > least)
+        pays = pays[self.arrays.argsort(-gain[pays])]
+        best = pays[self.arrays.first_of_each(own[pays])]
+        return self._picks(rows[best], own[best], gain[best])
 
     def farthest(self, assignment: Assignment, centres: Floats, size: int) -> tuple[Picks, Floats]:
         """The ``size`` rows of positive weight that lie farthest from their centres, farthest first, and their weights.
 
         ``gain`` is the squared distance; rows at their centre are left out.
         """
+        rows, labels = self.counting(), assignment.labels
+        sq_dist = self.distances_to_own(rows, labels[rows], centres)
+        order = self.arrays.largest(sq_dist, size)
+        order = order[sq_dist[order] > 0]
+        picks = self._picks(rows[order], labels[rows[order]], sq_dist[order])
+        return picks, self.arrays.to_numpy(self.weights(rows[order]))
 
     def moved(self, assignment: Assignment, rows: Index, clusters: Index) -> Assignment:
-        """The assignment after a few rows, by global number, have gone to other clusters."""
+        """The assignment after a few rows have gone to other clusters."""
+        labels = self.arrays.copy(assignment.labels)
+        labels[self.arrays.of(rows)] = self.arrays.of(clusters.astype(np.int32))
+        return self.assignment(labels, assignment.n_clusters)
 
     def exchange(
         self, assignment: Assignment, centres: Floats, stats: Stats, costs: type[RowCosts], least_gain: float
@@ -220,58 +323,60 @@ class Engine(Protocol):
         centres are updated after every move (Hartigan 1975). The last row of a cluster stays. ``centres`` are those of
         ``stats``.
         """
-
-    def potential(self) -> Potential: ...
-
-    def gaps(self, centres: Floats) -> Floats:
-        """The squared distance of each centre to the nearest other one."""
-
-    def generic_axis(self) -> Floats:
-        """A direction (d,) that is not orthogonal to anything that the rows are likely to lie along."""
-
-    def sample(
-        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
-    ) -> SampleEngine | None:
-        """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
-
-        If all are taken, their order has no effect: they are shuffled after they were sorted by their distance to the
-        one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
-        """
-
-    def labels(self, assignment: Assignment) -> Array:
-        """The labels, one per row, for publishing."""
-
-    def nearest_labels(self, sites: Sites, numbers: Labels) -> Array:
-        """The labels of ``nearest(sites)`` alone, for publishing; ``numbers`` (k,) are those of the sites."""
-
-    def sq_dists(self, assignment: Assignment, centres: Floats) -> Array:
-        """The squared distance of each row to its centre, for publishing."""
-
-
-class SampleEngine(Engine, Protocol):
-    """A sample in memory: besides the contract, it shows its rows."""
-
-    weight: Floats | None
-
-    def rows(self, index: Index) -> Floats:
-        """Coordinates of some rows."""
-
-    def given(self) -> ArrayOrCSR:
-        """All rows as they were given, not in coordinates of the frame; of a kernel, the numbers of its rows."""
-
-    def among(self, index: Index) -> SampleEngine:
-        """An engine that holds copies of these rows, with their weights and in the same frame."""
-
-    def sq_distances(self, centres: Floats) -> Floats:
-        """All squared distances, (n, k)."""
+        rows, others = exchange_candidates(self, assignment.labels, centres, stats, costs)
+        labels = self.exchange_listed(rows, others, assignment.labels, centres, stats, least_gain)
+        return None if labels is None else self.assignment(labels, assignment.n_clusters)
 
     def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
         """The candidate with the smallest Σ weight·min(sq_dist, squared distance to it), the first on ties."""
+        return self.best_of(candidates, self.arrays.of(sq_dist))
+
+    def sample(
+        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
+    ) -> MemoryRows | None:
+        seed = 0 if self.n_counting <= size and beyond is None else int(rng.randint(2**31))
+        rows = self.counting()
+        if beyond is not None:
+            rows = rows[self.assign(beyond, np.inf)[1][rows] > 0]
+        rows, _ = self.arrays.smallest_hashes(rows, 0, self.n_rows, seed, size)
+        index = np.sort(self.arrays.to_numpy(rows))
+        return _shuffled(self.among(index), centre, rng) if len(index) else None
+
+    def labels(self, assignment: Assignment) -> Labels:
+        return self.arrays.to_numpy(assignment.labels)
+
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
+        return numbers.take(self.labels(self.nearest(sites).assignment))
+
+    def sq_dists(self, assignment: Assignment, centres: Floats) -> Floats:
+        everyone = self.arrays.arange(self.n_rows)
+        return self.arrays.to_numpy(self.distances_to_own(everyone, assignment.labels, centres))
+
+    def sq_dists_of(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
+        """Squared distances of some rows to the centres that ``labels`` name; no search asks, so they do not count."""
+        n_distances = self.n_distances
+        sq_dist: Floats = self.arrays.to_numpy(
+            self.distances_to_own(self.arrays.of(rows), self.arrays.of(labels), centres)
+        )
+        self.n_distances = n_distances
+        return sq_dist
+
+    def _picks(self, rows: Array, clusters: Array, gain: Array) -> Picks:
+        row, cluster, gain = (self.arrays.to_numpy(found) for found in (rows, clusters, gain))
+        return Picks(row, cluster.astype(np.int64), gain, self.points(rows))
 
 
-def row_weights(engine: SampleEngine) -> Floats:
-    """One weight per row, also where all rows count once."""
-    return np.ones(engine.n_rows) if engine.weight is None else engine.weight
+def _shuffled(rows: MemoryRows, centre: Sites, rng: np.random.RandomState) -> MemoryRows:
+    """Rows in an order that depends on ``rng`` and their distances to a site alone."""
+    sq_dist = rows.sq_dists(rows.nearest(centre).assignment, centre.centres)
+    order = np.argsort(sq_dist, kind="stable")
+    return rows.among(order[rng.permutation(len(order))])
+
+
+def centred_frame(anchored: Rows) -> Frame:
+    """The frame of rows that are seen about an anchor, shifted by the weighted mean."""
+    stats = anchored.nearest(Sites.of(np.zeros((1, anchored.n_features)))).stats
+    return Frame(anchored.frame.anchor, stats.sum[0] / stats.n[0])
 
 
 def generic_direction(size: int) -> Floats:

@@ -1,17 +1,15 @@
-"""Engines by name."""
+"""Rows in memory, by the name of what computes."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from kfree.core.arrays import Array
 from kfree.core.frame import Frame
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
-from kfree.engines.chunked.engine import ChunkedEngine
+from kfree.engines.contract import MemoryRows
 from kfree.engines.gpu.device import require_device
-from kfree.engines.local.engine import LocalEngine, open_parts
-from kfree.native.implementations import IMPLEMENTATIONS, implementation
+from kfree.engines.local.rows import LocalRows, open_rows_here
+from kfree.native.implementations import IMPLEMENTATIONS
 
 ENGINES = (*IMPLEMENTATIONS, "gpu")
 
@@ -24,19 +22,14 @@ def open_engine(
     unit: bool = False,
     frame: Frame | None = None,
     n_threads: int | None = None,
-    parts: Sequence[int] = (0,),
-) -> ChunkedEngine:
-    """Give validated rows to the engine called ``name``; without a ``frame`` it makes one from the rows.
-
-    ``parts`` are the rows at which parts begin, multiples of the block size; the answer does not depend on them.
-    """
+) -> MemoryRows:
+    """Give validated rows to what is called ``name``; without a ``frame`` it is made from the rows."""
     if name == "gpu":
         device = require_device()
         from kfree.engines.gpu.engine import open_gpu  # torch takes seconds to import
 
-        return open_gpu(X, weight, unit, frame, parts, device)
-    passes = implementation(name, "rows")
-    return open_parts("native" if name == "auto" else name, passes, X, weight, unit, frame, n_threads, parts)
+        return open_gpu(X, weight, unit, frame, device)
+    return open_rows_here(name, X, weight, unit, frame, n_threads)
 
 
 def open_local(
@@ -47,10 +40,7 @@ def open_local(
     unit: bool = False,
     frame: Frame | None = None,
     n_threads: int | None = 1,
-) -> LocalEngine:
-    """Weighted rows in one part, which shows them; for a few, threads would take longer than what they do."""
+) -> LocalRows:
+    """Weighted rows in this process; for a few, threads would take longer than what they do."""
     # What is in memory does not go to a GPU.
-    name = "native" if name == "gpu" else name
-    engine = open_engine(name, X, weight=weight, unit=unit, frame=frame, n_threads=n_threads)
-    assert isinstance(engine, LocalEngine)  # there is one part
-    return engine
+    return open_rows_here("native" if name == "gpu" else name, X, weight, unit, frame, n_threads)

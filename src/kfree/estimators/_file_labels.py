@@ -6,10 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kfree.core.sites import Sites
-from kfree.engines.dask.open import open_dask_in, run_on_workers
-from kfree.engines.files.engine import open_stream_in
+from kfree.engines.dask.rows import run_on_workers
 from kfree.engines.files.source import Reading
-from kfree.estimators._places import bare
+from kfree.estimators._places import bare, place_of
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.files.chunks import read_ahead
 from kfree.files.labels import label_paths, write_labels
@@ -52,9 +51,9 @@ def labels_of_file(shared, begin, end, path):
 
 def score_streamed(model, rows):
     """Minus the cost of the rows, with the weights that they have in the files or the collection."""
-    opened = open_dask_in if model.engine == "dask" else open_stream_in
-    engine = opened(rows, Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._model_.frame)
-    return -model._model_.objective.cost(engine.nearest(Sites.of(model._model_.centres)).stats)
+    reading = Reading(model.engine, model.n_threads, _chunk_rows(rows))
+    seen = place_of(model, rows, reading, None).rows(model._model_.frame, None)
+    return -model._model_.objective.cost(seen.nearest(Sites.of(model._model_.centres)).stats)
 
 
 def require_columns(model, rows):

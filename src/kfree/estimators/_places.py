@@ -6,12 +6,11 @@ from importlib import import_module
 
 import numpy as np
 
-from kfree.engines.dask.collections import CollectionRows
-from kfree.engines.dask.open import dask_place
-from kfree.engines.dask.tasks import threads_per_task
-from kfree.engines.files.engine import Here
-from kfree.engines.files.recorded import Recorded
+from kfree.engines.dask.collections import CollectionRows, workers_of
+from kfree.engines.dask.rows import DaskRows, threads_per_task
+from kfree.engines.files.engine import Place, streamed
 from kfree.engines.files.source import ArrayRows
+from kfree.engines.journaled import Journaled
 from kfree.saving.journal import Journal, digest
 
 # Parameters that change no bit of a result.
@@ -19,9 +18,14 @@ _NO_EFFECT = {"checkpoint", "engine", "memory", "n_threads", "on_interrupt", "ve
 
 
 def place_of(model, source, reading, journal):
-    """The place of the rows of ``source``, whose passes are recorded if there is a ``journal``."""
-    place = dask_place(source, reading) if model.engine == "dask" else Here(source, reading)
-    return place if journal is None else Recorded(place, journal)
+    """The place of the rows of ``source``, whose answers are recorded if there is a ``journal``."""
+    place = streamed(source, reading)
+    if model.engine == "dask":
+        workers = workers_of(source, reading)
+        place = Place(source.n_features, lambda frame, scanned: DaskRows(workers, frame, scanned))
+    if journal is None:
+        return place
+    return Place(source.n_features, lambda frame, scanned: Journaled(place.rows(frame, scanned), journal))
 
 
 def journal_of(model, source, plan, seed):

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.label_order import LABEL_ORDERS
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
 from kfree.estimators._by_centres import history_of, labels_and_spreads, sparse_tags
 from kfree.estimators._monitoring import monitored, with_callbacks
@@ -220,7 +220,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
         space = feature_space(self, rows, weight)
         points = rows if space is None else space.fitted
-        opened = GroupedEngine.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
+        opened = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         search = self._search()
         with monitored(self) as monitor:
             if space is None:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.label_order import LABEL_ORDERS, published_order
 from kfree.core.spaces import DUAL
-from kfree.engines.kernel.engine import KernelEngine
+from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
 from kfree.estimators._by_centres import history_of
@@ -191,7 +191,7 @@ class KernelDPMeans(ClusterEstimator):
         rows, weight, kernel = self._validated(X, sample_weight)
         search = self._search()
         with monitored(self) as monitor:
-            result = search(KernelEngine(Gram(rows, kernel), weight), monitor)
+            result = search(KernelRows(Gram(rows, kernel), weight), monitor)
         order = published_order(self.label_order, result.labels, result.state.stats.n, weight)
         radius = np.sqrt(result.objective.lam) if search.is_given else None
         model, labels = KernelModel.of(result, kernel, rows, weight, order, radius)

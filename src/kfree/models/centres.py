@@ -15,7 +15,7 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Labels
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
@@ -65,7 +65,7 @@ class CentreModel:
             return np.full(len(self.order), self.radius)
         return self.spreads.limits(false_alarms)
 
-    def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[Engine, Floats]:
+    def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:
         """Validated rows in the coordinates of the fit, and the centres in those of the rows."""
         frame, centres = self.frame, self.centres
         if sp.issparse(rows):

@@ -15,7 +15,7 @@ from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Used
 from kfree.engines.contract import Pass
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.explain.spread import spread_sample
 from kfree.models.centres import CentreModel
 from kfree.models.feature_space import FeatureSpace
@@ -43,16 +43,16 @@ class GroupModel(CentreModel):
 
     def grouped(
         self, rows: ArrayOrCSR, group: Index, weight: Floats | None, name: str, n_threads: int | None
-    ) -> tuple[GroupedEngine, Floats]:
+    ) -> tuple[GroupedRows, Floats]:
         """Rows in the coordinates of the fit, and the centres in those of the rows."""
         frame, centres = self.frame, self.centres
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
-        opened = GroupedEngine.open(name, rows, group, weight=weight, frame=frame, n_threads=n_threads)
+        opened = GroupedRows.open(name, rows, group, weight=weight, frame=frame, n_threads=n_threads)
         return opened.penalised(self.objective), centres
 
-    def assigned(self, rows: GroupedEngine, centres: Floats, names: NDArray[Any]) -> Pass:
+    def assigned(self, rows: GroupedRows, centres: Floats, names: NDArray[Any]) -> Pass:
         """Rows of known groups one by one, those of new groups together; ``names`` are those of the groups of rows."""
         place = {name: number for number, name in enumerate(self.groups.tolist())}
         known = np.array([place.get(name, -1) for name in names.tolist()])
@@ -69,7 +69,7 @@ class GroupModel(CentreModel):
 
     def with_old_clusters(
         self, rows: ArrayOrCSR, group: Index, weight: Floats | None, name: str, n_threads: int | None
-    ) -> tuple[GroupedEngine, Sites]:
+    ) -> tuple[GroupedRows, Sites]:
         """Further rows together with the old clusters, each of which is one heavy row and a group of its own.
 
         Its cost in any cluster differs from that of its rows by a constant.

@@ -21,7 +21,7 @@ from kfree.core.replacing import replacing
 from kfree.saving.container import decoded, encoded, is_intact
 from kfree.saving.values import Packer, Unpacker
 
-FORMAT, FORMAT_VERSION = "kfree checkpoint", 1
+FORMAT, FORMAT_VERSION = "kfree checkpoint", 2
 _LENGTH = 8
 _DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, zipfile.BadZipFile)
 

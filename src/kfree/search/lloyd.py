@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import Objective, State, one_cluster
@@ -41,7 +41,7 @@ class LloydSearch:
     random_state: Any
     step = staticmethod(means)
 
-    def __call__(self, rows: Engine, monitor: Monitor) -> Result:
+    def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """The best of the descents from all starts."""
         objective, lloyd = self.family(0.0), Lloyd()
         near_enough = self._stopping_rule(rows, objective)
@@ -61,7 +61,7 @@ class LloydSearch:
         best.stop_reason = monitor.stop_reason(best, self.max_iter)
         return Result(rows, objective, best.state, best)
 
-    def summary_of(self, rows: Engine, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+    def summary_of(self, rows: MemoryRows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
         """A summary that is fine enough for the number of clusters."""
         require(
             2 * self.n_clusters <= plan.most_micro,
@@ -74,7 +74,7 @@ class LloydSearch:
     def region_search(self, monitor: Monitor) -> None:
         """The number of clusters stays."""
 
-    def _starts(self, rows: Engine) -> Iterator[Floats]:
+    def _starts(self, rows: MemoryRows) -> Iterator[Floats]:
         if rows.n_rows < self.n_clusters:
             raise ValueError(
                 f"n_samples={rows.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or "
@@ -87,7 +87,7 @@ class LloydSearch:
         for _ in range(self.n_init):
             yield greedy_k_means_plus_plus(rows, self.n_clusters, rng)
 
-    def _stopping_rule(self, rows: Engine, objective: Objective) -> Callable[[State, State], bool] | None:
+    def _stopping_rule(self, rows: MemoryRows, objective: Objective) -> Callable[[State, State], bool] | None:
         """Whether two states count as equal: no label has changed, or the centres have moved by less than ``tol``."""
         if self.tol == 0:
             return None

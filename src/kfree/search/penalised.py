@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
-from kfree.engines.contract import Engine, VisitingOrder
+from kfree.engines.contract import MemoryRows, VisitingOrder
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -53,7 +53,7 @@ class PenalisedSearch:
     random_state: Any = None
     init: Floats | None = None
 
-    def __call__(self, rows: Engine, monitor: Monitor) -> Result:
+    def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """Choose the penalty and search. Where the path kept some rows only, these alone are searched."""
         lam, path, kept = self._penalty(rows, monitor)
         monitor.begins()
@@ -80,7 +80,7 @@ class PenalisedSearch:
         """Which search gave a result."""
         return "sweep" if self.sweep else "split-merge" if result.summary is None else "summary"
 
-    def summary_of(self, rows: Engine, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+    def summary_of(self, rows: MemoryRows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
         """A summary that is fine enough for the penalty, or for the number of clusters to aim at."""
         objective = self.family(float(self.lam) if self.is_given else 0.0)
         return summarised(rows, objective, plan, None if self.is_given else self.target_k or 1, seed, n_threads)
@@ -96,12 +96,12 @@ class PenalisedSearch:
             return None
         budget = Budget(random_generator(self.random_state), may_go_on=monitor.may_go_on)
 
-        def search(rows: Engine, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
+        def search(rows: MemoryRows, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
             return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
 
         return search
 
-    def _penalty(self, rows: Engine, monitor: Monitor) -> tuple[float, Staircase | None, Engine | None]:
+    def _penalty(self, rows: MemoryRows, monitor: Monitor) -> tuple[float, Staircase | None, MemoryRows | None]:
         """The penalty, the path that it was chosen from (or None), and the rows that the path kept (None for all)."""
         if self.is_given:
             return float(self.lam), None, None
@@ -127,7 +127,7 @@ class PenalisedSearch:
             raise ValueError(f"target_k={k} is more than the {end}; give at most that many, or lam as a number.")
         return path.at(k=k).lam
 
-    def _with_target_k(self, rows: Engine, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
+    def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
         assert self.target_k is not None  # the caller has looked
         lam, descent = self._nearest_to(self.target_k, rows, lam, budget)
         n_found = len(descent.state.stats.n)
@@ -139,7 +139,9 @@ class PenalisedSearch:
             )
         return lam, descent
 
-    def _as_suggested(self, rows: Engine, lam: float, path: Staircase, budget: Budget) -> tuple[float, Descent[State]]:
+    def _as_suggested(
+        self, rows: MemoryRows, lam: float, path: Staircase, budget: Budget
+    ) -> tuple[float, Descent[State]]:
         """The number of clusters that a path suggests, at a penalty within or next to the suggested step."""
         step = path.suggest()
         if self.max_clusters is not None and self.max_clusters < step.k:
@@ -155,7 +157,7 @@ class PenalisedSearch:
         return lam, descent
 
     def _nearest_to(
-        self, k: int, rows: Engine, lam: float, budget: Budget, within: tuple[float, float] = (0.0, np.inf)
+        self, k: int, rows: MemoryRows, lam: float, budget: Budget, within: tuple[float, float] = (0.0, np.inf)
     ) -> tuple[float, Descent[State]]:
         """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside."""
         given = self._start(rows)
@@ -168,7 +170,7 @@ class PenalisedSearch:
         lam, descent = nearest_to(k, lam, search, budget.in_time)
         return (lam, descent) if within[0] <= lam <= within[1] else found[0]
 
-    def _split_merge(self, rows: Engine, lam: float, sites: Sites | None, budget: Budget) -> Descent[State]:
+    def _split_merge(self, rows: MemoryRows, lam: float, sites: Sites | None, budget: Budget) -> Descent[State]:
         return split_merge(rows, self.family(lam), sites, self.max_iter, self.max_clusters, budget)
 
     def _budget(self, monitor: Monitor) -> Budget:
@@ -177,7 +179,7 @@ class PenalisedSearch:
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
         return Budget(random_generator(self.random_state), patience, deadline, monitor.may_go_on, monitor.report)
 
-    def _swept(self, rows: Engine, lam: float, monitor: Monitor) -> Descent[State]:
+    def _swept(self, rows: MemoryRows, lam: float, monitor: Monitor) -> Descent[State]:
         objective = self.family(lam)
         order = VisitingOrder(self._order_seed(), rows.n_rows) if self.order == "random" else None
         sweep = Sweep(order, self.max_clusters)
@@ -189,7 +191,7 @@ class PenalisedSearch:
         given = self.random_state
         return int(given) if isinstance(given, Integral) else int(random_generator(given).randint(2**31))
 
-    def _start(self, rows: Engine) -> Sites | None:
+    def _start(self, rows: MemoryRows) -> Sites | None:
         return None if self.init is None else Sites.of(rows.frame.placed(self.init))
 
     def _warn_of_doubt(self, path: Staircase) -> None:
@@ -223,7 +225,7 @@ class PenalisedSearch:
             )
 
 
-def _finished(descent: Descent[State], rows: Engine, objective: SummaryObjective, searched_all: bool) -> State:
+def _finished(descent: Descent[State], rows: MemoryRows, objective: SummaryObjective, searched_all: bool) -> State:
     """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
     state = descent.state
     if not searched_all or not state.settled or not np.all(state.stats.n > 0):

@@ -10,7 +10,7 @@ import numpy as np
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
 from kfree.core.stats import Floats, Labels
-from kfree.engines.contract import Engine, SampleEngine
+from kfree.engines.contract import MemoryRows
 from kfree.search.centres.state import Objective, State
 from kfree.search.loop import Descent
 from kfree.search.path.staircase import Staircase
@@ -23,7 +23,7 @@ class SummarySearch:
     ``n_passes`` are the passes over all rows that made the summary.
     """
 
-    sample: SampleEngine
+    sample: MemoryRows
     cost: float
     n_iter: int
     converged: bool
@@ -37,7 +37,7 @@ class Result:
     ``path`` is the one that the penalty was chosen from, and ``summary`` the search on a summary; None without one.
     """
 
-    rows: Engine
+    rows: MemoryRows
     objective: Objective
     state: State
     descent: Descent[State]
@@ -54,5 +54,5 @@ class Result:
         """Distances of all rows to all centres, block by block."""
         centres = self.state.sites.centres
         for places in blocks(self.rows.n_rows, len(centres)):
-            some = self.rows.copies(np.arange(places.start, places.stop))
+            some = self.rows.among(np.arange(places.start, places.stop))
             yield places, np.sqrt(some.sq_distances(centres))

@@ -20,7 +20,7 @@ from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.search.centres.refine import CONVERGE
 from kfree.search.centres.state import State
@@ -60,11 +60,11 @@ def coordinates(rows: ArrayOrCSR, frame: Frame) -> Floats | None:
 
 
 def searched_in_span(
-    search: Callable[[Engine, Monitor], Result],
+    search: Callable[[MemoryRows, Monitor], Result],
     monitor: Monitor,
     X: ArrayOrCSR,
     weight: Floats | None,
-    rows: Engine,
+    rows: MemoryRows,
     n_threads: int | None,
 ) -> Result:
     """The result of a search on coordinates of the rows in their span, or on the rows if these have too few digits."""
@@ -80,10 +80,10 @@ def searched_in_span(
     return replace(found, rows=rows, state=state)
 
 
-def _lifted(found: Result, rows: Engine) -> State:
+def _lifted(found: Result, rows: MemoryRows) -> State:
     """The clusters of a search in the span, in the coordinates of the rows."""
     uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
-    stats = rows.sums(rows.assignment([found.labels], len(uids)))
+    stats = rows.sums(rows.assignment(found.labels, len(uids)))
     centres = found.objective.centres(stats, previous=stats.sum)
     return CONVERGE.start(Sites(centres, uids, next_uid), rows, found.objective)
 

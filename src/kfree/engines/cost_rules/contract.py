@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
+from kfree.core.assignment import Assignment
 from kfree.core.rules import Rule
 from kfree.core.stats import Floats, Labels
-from kfree.engines.contract import Assignment
 
 S_co = TypeVar("S_co", covariant=True)
 

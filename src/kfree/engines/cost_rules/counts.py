@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.blocks import row_blocks
 from kfree.core.rules import LinearRule
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import CountStats, Floats, Index, Labels, totals
@@ -23,7 +24,7 @@ class CountRows(LabelledRows[CountStats, LinearRule]):
 
     def cheapest(self, rule: LinearRule) -> tuple[Labels, CountStats]:
         self.n_evaluations += self.n_rows * len(rule.offset)
-        blocks = (slice(begin, begin + ROWS_AT_ONCE) for begin in range(0, self.n_rows, ROWS_AT_ONCE))
+        blocks = row_blocks(self.n_rows, ROWS_AT_ONCE)
         labels = np.concatenate([rule.costs(self.block(places)).argmin(axis=1) for places in blocks]).astype(np.int32)
         return labels, self.moments(labels, len(rule.offset))
 

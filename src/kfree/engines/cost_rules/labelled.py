@@ -9,12 +9,13 @@ from typing import Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.assignment import Assignment
+from kfree.core.blocks import row_blocks
 from kfree.core.cached import cached
 from kfree.core.hashing import fingerprints
 from kfree.core.rules import Rule
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
-from kfree.engines.contract import Assignment
 from kfree.engines.cost_rules.responsibilities import sums_over
 
 # Rows per block when all their costs are computed.
@@ -25,7 +26,7 @@ R = TypeVar("R", bound=Rule)
 
 
 class LabelledRows(ABC, Generic[S, R]):
-    """Rows in an order of the engine's own, ``order`` (None: as given). Handles are arrays of labels in that order."""
+    """Rows in an order of the engine's own, ``order`` (None: as given). Labels are in that order."""
 
     order: Index | None = None
 
@@ -68,8 +69,7 @@ class LabelledRows(ABC, Generic[S, R]):
         return self._known(np.zeros(self.n_rows, dtype=np.int32), 1)
 
     def renumbered(self, assignment: Assignment, numbers: Labels, n_clusters: int) -> Assignment:
-        (labels,) = assignment.handles
-        return self._known(numbers.astype(np.int32)[labels], n_clusters)
+        return self._known(numbers.astype(np.int32)[assignment.labels], n_clusters)
 
     def members(self, assignment: Assignment) -> LabelledMembers[S, R]:
         return LabelledMembers(self, *_inside(assignment))
@@ -111,12 +111,11 @@ class LabelledRows(ABC, Generic[S, R]):
 
     def _costs(self, rule: Rule) -> Iterator[tuple[Floats, Floats | float]]:
         """Costs (rows, k) and weights (rows, 1), a block at a time; 1 where rows have no weights."""
-        for begin in range(0, self.n_rows, ROWS_AT_ONCE):
-            places = slice(begin, begin + ROWS_AT_ONCE)
+        for places in row_blocks(self.n_rows, ROWS_AT_ONCE):
             yield rule.costs(self.block(places)), 1.0 if self.weight is None else self.weight[places, None]
 
     def _known(self, labels: Labels, n_clusters: int) -> Assignment:
-        return Assignment([labels], n_clusters, lambda: fingerprints(labels, 0, n_clusters))
+        return Assignment(labels, n_clusters, lambda: fingerprints(labels, 0, n_clusters))
 
 
 class LabelledMembers(Generic[S, R]):
@@ -134,13 +133,11 @@ class LabelledMembers(Generic[S, R]):
         return self._engine.among(self._rows[cluster])
 
     def divided(self, assignment: Assignment, cluster: int, side: Assignment) -> Assignment:
-        (sides,) = side.handles
-        return self._engine.divided(assignment, self._rows[cluster][sides == 1])
+        return self._engine.divided(assignment, self._rows[cluster][side.labels == 1])
 
 
 def _inside(assignment: Assignment) -> tuple[Labels, int]:
-    (labels,) = assignment.handles
-    return labels, assignment.n_clusters
+    return assignment.labels, assignment.n_clusters
 
 
 def _median(values: Floats, weights: Floats) -> float:

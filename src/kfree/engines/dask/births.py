@@ -1,118 +1,107 @@
 """Births of a sweep over rows on workers (Kulis & Jordan 2012, Algorithm 1).
 
 Only rows that are far from all old sites can open a cluster. One pass finds them, on all workers at the same time, and
-they stay where they were found. Then the newborn pass from part to part, in row order, and each part adds its own.
+they stay where they were found. Then the newborn pass from range to range, in row order, and each adds its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index
-from kfree.engines.dask.tasks import Held, Sums
-from kfree.engines.files.part import StreamSweep
-from kfree.engines.files.sums import SumStack
-from kfree.engines.local.part import LocalPart
-
-# The most bytes of far rows that a part keeps. If there are more, its rows are read again when it has its turn.
-MOST_BYTES = 1 << 26
-
-
-class Sweep(NamedTuple):
-    """The question: ``sites``, the penalty, and the most clusters that may be born."""
-
-    sites: Sites
-    lam: float
-    room: int
-
-
-class FarRows(NamedTuple):
-    """Some rows: global numbers, data and weights as they were given, squared distances to the nearest old site."""
-
-    rows: Index
-    X: NDArray[Any]
-    weight: Floats | None
-    sq_dist: Floats
+from kfree.core.stats import Index
+from kfree.engines.contract import Rows
+from kfree.engines.dask.traffic import n_bytes
+from kfree.engines.local.rows import LocalRows
+from kfree.engines.passes import RowPasses
+from kfree.engines.questions import NO_SUMS, Born, Copies, Question, Sweep
+from kfree.engines.sums import Sums, merged
 
 
 @dataclass(frozen=True)
-class Far:
-    """The rows of a part that are far from all old sites, None if they were too many to be kept.
+class FarRows:
+    """The rows of a range, ``begin`` … ``end`` − 1, that are far from all old sites: numbers, and copies.
 
-    ``sums`` are the statistics if no cluster is born.
+    Without copies there were too many to be kept. ``sums`` are the statistics if no cluster is born.
     """
 
     begin: int
     end: int
     sums: Sums
-    found: FarRows | None
+    rows: Index
+    copies: Copies | None
 
 
 @dataclass(frozen=True)
-class Newborn:
-    """Clusters born so far: ``points`` (b, d), the rows ``at`` which they were born, and how many found no room.
+class FarQuestion(Question[FarRows]):
+    """The rows that may open a cluster in a sweep, unless they have more than ``most_bytes``."""
 
-    ``n_distances`` were computed to find far rows.
-    """
+    name, is_search = "far-rows", True
+    sites: Sites
+    lam: float
+    most_bytes: float
 
-    points: Floats
-    at: Index
-    n_refused: int = 0
+    def answer(self, rows: RowPasses) -> FarRows:
+        _, _, sums, is_far = rows.assign(self.sites, self.lam)
+        far = np.empty(0, dtype=np.int64) if is_far is None else rows.arrays.to_numpy(rows.arrays.flatnonzero(is_far))
+        return FarRows(rows.begin, rows.begin + rows.n_rows, sums, rows.begin + far, Copies(*rows.copied(far)))
+
+    def join(self, answers: Iterable[FarRows]) -> FarRows:
+        found, kept, n_kept = list[FarRows](), list[Copies](), 0.0
+
+        def sums() -> Iterator[Sums]:
+            nonlocal n_kept
+            for one in answers:
+                found.append(replace(one, sums=NO_SUMS, copies=None))
+                n_kept = np.inf if one.copies is None else n_kept + one.copies.X.nbytes
+                if one.copies is not None and n_kept <= self.most_bytes:
+                    kept.append(one.copies)
+                else:
+                    kept.clear()
+                yield one.sums
+
+        joined, rows = merged(sums()), np.concatenate([one.rows for one in found])
+        copies = _concatenated(kept) if n_kept <= self.most_bytes else None
+        return FarRows(found[0].begin, found[-1].end, joined, rows, copies)
+
+
+def _concatenated(pieces: list[Copies]) -> Copies:
+    weights = [one.weight for one in pieces if one.weight is not None]
+    return Copies(np.concatenate([one.X for one in pieces]), np.concatenate(weights) if weights else None)
+
+
+def opened_by(far: FarRows, sweep: Sweep, frame: Frame, rows: Callable[[int, int], Rows]) -> Born:
+    """What the far rows of a range open after the newborn that ``sweep`` knows; ``rows`` reads a range again."""
+    if far.copies is None:
+        return rows(far.begin, far.end).ask(sweep)
+    if not len(far.rows):
+        return replace(_NOBODY, points=sweep.newborn[:0])
+    born = sweep.answer(LocalRows("native", far.copies.X, far.copies.weight, frame))
+    return replace(born, at=far.rows[born.at])
+
+
+_NOBODY = Born(np.empty((0, 0)), np.empty(0, dtype=np.int64), 0, NO_SUMS)
+
+
+class Turn(NamedTuple):
+    """All births up to the end of a range, how many distances they took, and bytes that moved to and from workers."""
+
+    born: Born
     n_distances: int = 0
+    log: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def nobody(cls, n_features: int) -> Newborn:
-        return cls(np.empty((0, n_features)), np.empty(0, dtype=np.int64))
+    def first(cls, sweep: Sweep) -> Turn:
+        return cls(replace(_NOBODY, points=sweep.newborn[:0]))
 
-
-def far_rows(held: Held, sweep: Sweep, begin: int, end: int) -> Far:
-    """One pass against the old sites."""
-    stack, pieces, n_distances, n_bytes = SumStack(), [], 0, 0
-    for chunk in held.part(begin, end).chunks():
-        _, sq_dist, partial, is_far = chunk.assign(sweep.sites, sweep.lam)
-        stack.push(partial.by_node())
-        n_distances += chunk.n_distances
-        far = np.empty(0, dtype=np.int64) if is_far is None else np.flatnonzero(is_far)
-        X, weight = chunk.copied(far)
-        n_bytes += X.nbytes
-        if n_bytes <= MOST_BYTES:
-            pieces.append(FarRows(chunk.begin + far, X, weight, sq_dist[far]))
-    sums = Sums(held.fewest(stack.by_node(len(sweep.sites.uids)), begin, end), n_distances)
-    return Far(begin, end, sums, _joined(pieces) if n_bytes <= MOST_BYTES else None)
-
-
-def _joined(pieces: Sequence[FarRows]) -> FarRows:
-    weight = [one.weight for one in pieces if one.weight is not None]
-    rows, X, sq_dist = (np.concatenate([getattr(one, name) for one in pieces]) for name in ("rows", "X", "sq_dist"))
-    return FarRows(rows, X, np.concatenate(weight) if weight else None, sq_dist)
-
-
-def born(held: Held, sweep: Sweep, far: Far, before: Newborn) -> Newborn:
-    """The newborn after the rows of one more part had their turn."""
-    room, n_distances = sweep.room - len(before.at), before.n_distances + far.sums.n_distances
-    if far.found is None:
-        again = StreamSweep(held.part(far.begin, far.end), sweep.sites, sweep.lam).go_on(before.points, None, room)
-        points, at, n_refused = again.points, again.at, again.n_refused
-    elif not len(far.found.rows):
-        return replace(before, n_distances=n_distances)
-    else:
-        points, at, n_refused = _opened(held, sweep.lam, far.found, before.points, room)
-    joined = np.vstack([before.points, points]), np.concatenate([before.at, at])
-    return Newborn(*joined, before.n_refused + n_refused, n_distances)
-
-
-def _opened(held: Held, lam: float, far: FarRows, newborn: Floats, room: int) -> tuple[Floats, Index, int]:
-    """Clusters that the far rows of a part open, after those near to ``newborn`` have joined them."""
-    part = LocalPart(held.reading.passes, far.X, far.weight, held.frame, n_threads=1)
-    listed, labels, sq_dist = np.arange(len(far.rows)), np.zeros(len(far.rows), dtype=np.int32), far.sq_dist.copy()
-    part.join_listed(listed, newborn, 0, labels, sq_dist)
-    still_far = listed[part.weights(listed) * sq_dist > lam]
-    places, n_refused = part.open_clusters(still_far, len(newborn), lam, room, labels, sq_dist)
-    founders = still_far[places]
-    return part.points(founders), far.rows[founders], n_refused
+    def followed_by(self, born: Born, n_distances: int, worker: str) -> Turn:
+        """The same after the births of one more range."""
+        points, at = np.vstack([self.born.points, born.points]), np.concatenate([self.born.at, born.at])
+        everyone = Born(points, at, self.born.n_refused + born.n_refused, NO_SUMS)
+        moved = n_bytes(self.born) + n_bytes(everyone)
+        return Turn(everyone, self.n_distances + n_distances, (*self.log, (worker, moved)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -11,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.stats import Floats
-from kfree.engines.dask.cluster import Cluster, Returned, returned, token
-from kfree.engines.dask.place import Workers
-from kfree.engines.dask.tasks import Held
+from kfree.engines.dask.cluster import Cluster, Returned, current_client, returned, token
+from kfree.engines.dask.rows import FilesOnWorkers, Held, Workers
 from kfree.engines.files.source import Reading
 from kfree.files.chunks import Chunk, require_numbers
 
@@ -126,7 +126,12 @@ class BlockRows:
 
 
 class CollectionOnWorkers(Workers):
-    """The chunks of a Dask collection; every pass computes them again, unless the user has persisted them."""
+    """The chunks of a Dask collection; every question computes them again, unless the user has persisted them.
+
+    They cannot be read again in the middle of a sweep, so that all far rows are kept.
+    """
+
+    most_far_bytes = math.inf
 
     def __init__(self, cluster: Cluster, rows: CollectionRows, reading: Reading):
         super().__init__(cluster, rows, reading)
@@ -134,23 +139,29 @@ class CollectionOnWorkers(Workers):
         self._blocks = cut.X.to_delayed().ravel().tolist()
         self._weights = [None] * len(self._blocks) if cut.weight is None else cut.weight.to_delayed().tolist()
 
-    def source(self) -> None:
+    def readable(self) -> None:
         return None
 
-    def futures(self, name: str, ask: Callable[..., Any], held: Any, shared: Any) -> list[Any]:
+    def futures(self, name: str, task: Callable[..., Any], held: Any, asked: Any) -> list[Any]:
         delayed, key = import_module("dask").delayed, f"kfree-{name}-{token()}"
-        asked = delayed(_asked, pure=False, traverse=False)
+        on_block = delayed(_on_block, pure=False, traverse=False)
         blocks = zip(self._blocks, self._weights, self._begins, strict=True)
         calls = [
-            asked(ask, held, shared, *block, dask_key_name=f"{key}-{number}") for number, block in enumerate(blocks)
+            on_block(task, held, asked, *block, dask_key_name=f"{key}-{number}") for number, block in enumerate(blocks)
         ]
         return list(self.cluster.client.compute(calls))
 
 
-def _asked(ask: Callable[..., Any], held: Held, shared: Any, X: Any, weight: Any, begin: int) -> Returned:
+def _on_block(task: Callable[..., Any], held: Held, asked: Any, X: Any, weight: Any, begin: int) -> Returned:
     """Runs on a worker."""
     X, weight = np.asarray(X), None if weight is None else np.asarray(weight)
     columns, weights = [*range(X.shape[1])], [] if weight is None else [weight]
     names = [*columns, *(["sample_weight"] if weights else [])]
     require_numbers([*X.T, *weights], names, "sample_weight", "X", begin)
-    return returned(ask, replace(held, source=BlockRows(X, weight, begin)), shared, begin, begin + len(X))
+    return returned(task, replace(held, source=BlockRows(X, weight, begin)), asked, begin, begin + len(X))
+
+
+def workers_of(source: Any, reading: Reading) -> Workers:
+    """The workers of the current client, for files, which they read, or for the chunks of a Dask collection."""
+    kind = CollectionOnWorkers if isinstance(source, CollectionRows) else FilesOnWorkers
+    return kind(Cluster(current_client()), source, reading)

@@ -1,94 +1,92 @@
-"""An engine over rows that are streamed, from files or from arrays."""
+"""Rows that are read again for every question, a chunk at a time, from files or from arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
 
 from kfree.core.frame import Frame
-from kfree.core.stats import Floats
-from kfree.engines.files.facts import Facts, facts_of, first_counting_row, joined_facts
-from kfree.engines.files.part import StreamPart
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.files.source import Reading, RowSource
-from kfree.engines.local.engine import RowEngine
+from kfree.engines.local.rows import LocalRows, described
+from kfree.engines.questions import Copies, FirstRow, Question, Scan, Scanned
+from kfree.files.chunks import Chunk, read_ahead
+from kfree.native.processor import chosen_instruction_set
+
+A = TypeVar("A")
 
 
-class StreamEngine(RowEngine):
-    """Rows in streamed parts. Passes that need labels of rows in memory are not available."""
+@dataclass(frozen=True)
+class Place:
+    """Where rows with ``n_features`` columns are: ``rows`` gives them in a frame, with what a scan found, if any."""
 
-    def __init__(self, name: str, parts: Sequence[StreamPart], total_weight: float | None = None):
-        super().__init__(name, parts)
-        self._total_weight = total_weight
+    n_features: int
+    rows: Callable[[Frame, Scanned | None], Rows]
 
-    @property
-    def total_weight(self) -> float:
-        return super().total_weight if self._total_weight is None else self._total_weight
+
+class StreamedRows(Rows):
+    """The rows of ``source``, or its rows ``begin`` … ``end`` − 1 of ``n_rows`` that there are in all (``span``)."""
+
+    def __init__(
+        self,
+        source: RowSource,
+        reading: Reading,
+        frame: Frame,
+        scanned: Scanned | None = None,
+        span: tuple[int, int, int] | None = None,
+    ):
+        self._source, self._reading = source, reading
+        self._begin, self._end, self._n_rows_in_all = span or (0, source.n_rows, source.n_rows)
+        name = "native" if reading.name == "auto" else reading.name
+        super().__init__(name, frame, self._end - self._begin, source.n_features, scanned)
 
     @property
     def description(self) -> str:
-        return f"{super().description}, streamed"
+        isa = chosen_instruction_set(self._reading.passes.instruction_sets())
+        return f"{described(self.name, isa, self._reading.n_threads_used)}, streamed"
+
+    def ask(self, question: Question[A]) -> A:
+        return self.in_turn(question, (self._opened(chunk) for chunk in self._chunks()))
+
+    def take(self, copies: Copies) -> LocalRows:
+        return LocalRows.of(copies, self, self._reading.n_threads)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """Chunks that are read while the last one is computed on; after each, the listener is told."""
+        chunks = read_ahead(self._source.chunks(self._begin, self._end, self._reading.chunk_rows), depth=1)
+        try:
+            for chunk in chunks:
+                yield chunk
+                if self._reading.listener is not None:
+                    self._reading.listener(chunk.begin + len(chunk.X) - self._begin, self.n_rows)
+        finally:
+            chunks.close()
+
+    def _opened(self, chunk: Chunk) -> MemoryRows:
+        """The rows of a chunk, which is taken to a GPU if that computes them."""
+        span = chunk.begin, self._n_rows_in_all
+        if self._reading.name == "gpu":
+            from kfree.engines.gpu.engine import uploaded  # torch takes seconds to import
+
+            return uploaded(chunk.X, chunk.weight, self.frame, span)
+        return LocalRows(self.name, chunk.X, chunk.weight, self.frame, self._reading.n_threads, span)
 
 
-class Place(Protocol):
-    """Where rows are streamed: in this process, or on workers."""
-
-    name: str
-    n_features: int
-
-    def first_row(self) -> Floats | None:
-        """The first row of positive weight, as it was given."""
-
-    def facts(self, frame: Frame, size: int, seed: int) -> list[Facts]:
-        """What one pass finds, with a sample, for every part."""
-
-    def parts(self, frame: Frame, found: Sequence[Facts]) -> list[Any]:
-        """Parts about which ``found`` is known: ``StreamPart``, or with the same methods."""
+def streamed(source: RowSource, reading: Reading) -> Place:
+    """The place of rows that this process reads."""
+    return Place(source.n_features, lambda frame, scanned: StreamedRows(source, reading, frame, scanned))
 
 
-class Here:
-    """Rows of ``source`` that are streamed in this process. ``begins`` are the rows at which parts begin, multiples of
-    the block size; the answer does not depend on them."""
+def open_stream(place: Place, *, unit: bool = False, sample: tuple[int, int] = (0, 0)) -> Rows:
+    """The rows of a place, after one pass that finds the frame and draws a sample.
 
-    def __init__(self, source: RowSource, reading: Reading, begins: Sequence[int] = (0,)):
-        self.name, self.n_features = engine_name(reading), source.n_features
-        self._source, self._reading = source, reading
-        self._spans = list(zip(begins, [*begins[1:], source.n_rows], strict=True))
-
-    def first_row(self) -> Floats | None:
-        return first_counting_row(self._source, 0, self._source.n_rows, self._reading)
-
-    def facts(self, frame: Frame, size: int, seed: int) -> list[Facts]:
-        return [facts_of(self._source, *span, frame, self._reading, size, seed) for span in self._spans]
-
-    def parts(self, frame: Frame, found: Sequence[Facts]) -> list[Any]:
-        return [_part(self._source, *span, frame, self._reading, f) for span, f in zip(self._spans, found, strict=True)]
-
-
-def open_stream(place: Place, *, unit: bool = False, sample: tuple[int, int] = (0, 0)) -> StreamEngine:
-    """An engine over the rows at a place, after one pass that finds the frame and draws a sample.
-
-    ``sample`` is its size and its seed: ``engine.sample`` with that seed needs no further pass.
+    ``sample`` is its size and its seed: ``rows.sample`` with that seed needs no further pass.
     """
-    first, d = place.first_row(), place.n_features
+    plain = Frame.plain(place.n_features)
+    first = place.rows(plain, None).ask(FirstRow())
     if first is None:
         raise ValueError("all weights are zero. Give at least one row a positive weight.")
-    start = Frame.plain(d, True) if unit else Frame(first, np.zeros(d))
-    found = place.facts(start, *sample)
-    everything = joined_facts(found)
-    frame = start if unit else everything.centred(start.anchor)
-    return StreamEngine(place.name, place.parts(frame, found), float(everything.stats.n[0]))
-
-
-def open_stream_in(source: RowSource, reading: Reading, frame: Frame) -> StreamEngine:
-    """An engine over the rows of ``source`` in given coordinates, without a pass; every row counts."""
-    return StreamEngine(engine_name(reading), [StreamPart(source, 0, source.n_rows, frame, reading, source.n_rows)])
-
-
-def _part(source: RowSource, begin: int, end: int, frame: Frame, reading: Reading, facts: Facts) -> StreamPart:
-    return StreamPart(source, begin, end, frame, reading, facts.n_counting, facts.max_weight, facts.drawn)
-
-
-def engine_name(reading: Reading) -> str:
-    return "native" if reading.name == "auto" else reading.name
+    start = Frame.plain(place.n_features, unit) if unit else Frame(first, plain.shift)
+    scanned = place.rows(start, None).ask(Scan(*sample))
+    return place.rows(start if unit else scanned.centred(first), scanned)

@@ -1,1 +1,1 @@
-"""Rows on a GPU: the part contract with torch and Triton, and the bits of the CPU."""
+"""Rows on a GPU, with torch and Triton, and the bits of the CPU."""

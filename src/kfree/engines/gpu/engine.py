@@ -1,8 +1,9 @@
-"""Engines of rows on a GPU."""
+"""Rows, weights and labels on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,50 +11,222 @@ import torch
 
 from kfree.core.arrays import Array
 from kfree.core.frame import Frame
+from kfree.core.masses import Masses
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, first_row_that_counts
-from kfree.engines.chunked.drawing import nearest_drawing
-from kfree.engines.chunked.engine import ChunkedEngine
-from kfree.engines.contract import Pass, generic_direction
-from kfree.engines.drawing import Region
-from kfree.engines.gpu.device import require_room
-from kfree.engines.gpu.part import GpuPart, in_process
-from kfree.engines.local.engine import LocalEngine, centred_frame, gathered
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Index, Stats, first_row_that_counts
+from kfree.engines.contract import MemoryRows, centred_frame
+from kfree.engines.gpu import canonical, sums
+from kfree.engines.gpu.arrays import TorchArrays
+from kfree.engines.gpu.assign import nearest
+from kfree.engines.gpu.cluster_sums import ClusterSums
+from kfree.engines.gpu.device import require_device, require_room
+from kfree.engines.gpu.history import History
+from kfree.engines.gpu.rows import DeviceRows
+from kfree.engines.local.rows import LocalRows, require_directions
+from kfree.engines.questions import Copies
+from kfree.engines.sums import Sums
 
 
-class GpuEngine(ChunkedEngine):
-    """Rows in parts on a GPU. Samples are taken to memory."""
+def uploaded(X: Array, weight: Floats | None, frame: Frame, span: tuple[int, int]) -> GpuRows:
+    """A range of rows that is taken to the GPU for a pass; see ``LocalRows`` for ``span``."""
+    device = require_device()
+    rows, weights = (
+        None if a is None else torch.from_numpy(np.require(a, requirements="W")).to(device) for a in (X, weight)
+    )
+    return GpuRows(rows, weights, frame, span)
 
-    def __init__(self, parts: Sequence[GpuPart]):
-        super().__init__("gpu", parts, parts[0].frame)
-        self._gpu = parts
+
+class GpuRows(MemoryRows):
+    """Dense rows of a tensor, all of a fit or a range of them (``span``). Samples are taken to memory."""
+
+    def __init__(self, X: torch.Tensor, weight: torch.Tensor | None, frame: Frame, span: tuple[int, int] | None = None):
+        super().__init__("gpu", frame, X.shape[0], X.shape[1], weight)
+        self.X, self.begin = X, 0 if span is None else span[0]
+        self.arrays: TorchArrays = TorchArrays(X.device)
+        self._rows = DeviceRows(X, frame)
+        self._history = History(self._rows)
+        self._sums = ClusterSums(self._rows, weight, span)
+        require_directions(self.arrays.to_numpy(self._rows.lengths))
 
     @property
     def description(self) -> str:
-        device = self._gpu[0].X.device
+        device = self.X.device
         return f"gpu ({'interpreted' if device.type == 'cpu' else torch.cuda.get_device_name(device)})"
+
+    def take(self, copies: Copies) -> LocalRows:
+        return LocalRows("native", copies.X, copies.weight, self.frame, n_threads=None, room=copies.room)
+
+    def among(self, index: Index) -> LocalRows:
+        return self.take(Copies(*self.copied(index)))
+
+    def given(self) -> ArrayOrCSR:
+        return self.arrays.to_numpy(self.X)
+
+    def sq_distances(self, centres: Floats) -> Floats:
+        self.n_distances += self.n_rows * len(centres)
+        return np.stack([self.arrays.to_numpy(self._to(centre)) for centre in centres], axis=1)
 
     def gaps(self, centres: Floats) -> Floats:
         everyone = np.arange(len(centres))
-        part = in_process(centres, None, Frame.plain(self.n_features))
-        return part.second_nearest(everyone, everyone.astype(np.int32), centres)[1]
+        points = LocalRows("native", centres, None, Frame.plain(self.n_features), n_threads=None)
+        return points.second_nearest(everyone, everyone.astype(np.int32), centres)[1]
 
-    def generic_axis(self) -> Floats:
-        return generic_direction(self.n_features)
+    def assign(self, sites: Sites, lam: float) -> tuple[torch.Tensor, torch.Tensor, Sums, torch.Tensor | None]:
+        k = len(sites.centres)
+        self.n_distances += self.n_rows * k
+        if lam == np.inf:
+            found = self._history.nearest(sites.uids, sites.centres)
+            return found.labels.clone(), found.sq_dist, self._sums.of_pass(found, k), None
+        # A sweep goes on with labels and distances in place, so that no history can be kept of them.
+        centres = self.arrays.of(sites.centres)
+        labels, _ = nearest(self._rows, centres)
+        sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
+        return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
 
-    def copies(self, rows: Index) -> LocalEngine:
-        return LocalEngine("native", in_process(*gathered(self.parts, rows), self.frame))
+    def sums_of(self, labels: torch.Tensor, sq_dist: torch.Tensor, n_clusters: int) -> Sums:
+        return self._sums.of(labels, sq_dist, n_clusters)
 
-    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, LocalEngine | None, bool]:
-        done, found = nearest_drawing(self, sites, region)
-        rows = LocalEngine("native", in_process(found.X, found.weight, self.frame)) if len(found.keys) else None
-        return done, rows, found.is_all
+    def distances_to_own(self, rows: torch.Tensor, labels: torch.Tensor, centres: Floats) -> torch.Tensor:
+        self.n_distances += len(rows)
+        return canonical.distances_to_own(self._rows, rows, labels, self.arrays.of(centres))
+
+    def second_nearest(
+        self, rows: torch.Tensor, labels: torch.Tensor, centres: Floats
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self.n_distances += len(rows) * (len(centres) - 1)
+        points = self.arrays.of(centres)
+        second, _ = nearest(self._rows, points, rows, labels)
+        sq_dist = canonical.distances_to_own(self._rows, rows, second, points)
+        if len(centres) == 1:
+            sq_dist[:] = torch.inf
+        return second, sq_dist
+
+    def choose(self, rows: torch.Tensor, pair: torch.Tensor, pairs: Floats) -> tuple[torch.Tensor, Stats]:
+        first, second = self._to_both(rows, pair, pairs)
+        chosen = 2 * pair + (second < first)
+        weight = None if self.weight is None else self.weight[rows]
+        return chosen, self._sums.totals(rows, chosen, weight, torch.minimum(first, second), len(pairs))
+
+    def scatter_product(self, rows: torch.Tensor, pair: torch.Tensor, pairs: Floats) -> tuple[Floats, Floats]:
+        first, second = self._to_both(rows, pair, pairs)
+        stats = self._sums.totals(rows, pair, self._weighted(second - first, rows), None, len(pairs) // 2)
+        return stats.n, stats.sum
+
+    def second_costs(self, rows: torch.Tensor, labels: torch.Tensor, second: torch.Tensor, centres: Floats) -> Floats:
+        now, then = (self.distances_to_own(rows, one, centres) for one in (labels, second))
+        segments = self._sums.segments(rows, labels, len(centres))
+        costs = segments.sums(self._weighted(then - now, rows), None, scalars_only=True)[..., -1]
+        return self.arrays.to_numpy(sums.total(costs, segments.first_group))
+
+    def exchange_listed(
+        self,
+        rows: torch.Tensor,
+        others: torch.Tensor,
+        labels: torch.Tensor,
+        centres: Floats,
+        stats: Stats,
+        least_gain: float,
+    ) -> torch.Tensor | None:
+        # Rows move one after the other, so the candidates are taken to the CPU.
+        own, others = self.arrays.to_numpy(labels[rows]), self.arrays.to_numpy(others)
+        moved = self._on_cpu(rows).exchange_listed(np.arange(len(rows)), others, own, centres, stats, least_gain)
+        if moved is None:
+            return None
+        labels = labels.clone()
+        labels[rows] = self.arrays.of(moved)
+        return labels
+
+    def open_clusters(
+        self, far: torch.Tensor, first_label: int, lam: float, room: int, labels: torch.Tensor, sq_dist: torch.Tensor
+    ) -> tuple[torch.Tensor, int]:
+        # One row after the other: the far ones are taken to the CPU.
+        near_labels, near_sq_dist = (self.arrays.to_numpy(values[far]) for values in (labels, sq_dist))
+        here = np.arange(len(far))
+        founders, n_refused = self._on_cpu(far).open_clusters(here, first_label, lam, room, near_labels, near_sq_dist)
+        labels[far], sq_dist[far] = self.arrays.of(near_labels), self.arrays.of(near_sq_dist)
+        return self.arrays.of(founders), n_refused
+
+    def join_newborn(
+        self,
+        order: torch.Tensor | None,
+        newborn: Floats,
+        born_at: Any,
+        first_label: int,
+        labels: torch.Tensor,
+        sq_dist: torch.Tensor,
+    ) -> None:
+        place_of_row = None
+        if order is not None:
+            place_of_row = torch.empty_like(order)
+            place_of_row[order] = self.arrays.arange(len(order))
+        canonical.join_nearer(
+            self._rows,
+            self.arrays.of(newborn),
+            labels,
+            sq_dist,
+            first_label=first_label,
+            born_after=self.arrays.of(born_at),
+            place_of_row=place_of_row,
+        )
+
+    def approach(self, site: Floats, sq_dist: torch.Tensor) -> None:
+        self.n_distances += self.n_rows
+        torch.minimum(sq_dist, self._to(site), out=sq_dist)
+
+    def best_of(self, candidates: Floats, sq_dist: torch.Tensor) -> int:
+        self.n_distances += self.n_rows * len(candidates)
+        nearer = (torch.minimum(sq_dist, self._to(site)) for site in candidates)
+        potentials = torch.stack([self._block_sums(self._weighted(one, None)) for one in nearer], dim=1)
+        return int(sums.total(potentials, 0).argmin())
+
+    def masses(self, mass: torch.Tensor) -> Masses:
+        of_blocks: Floats = self.arrays.to_numpy(self._block_sums(mass))
+        block = sums.BLOCK
+
+        def of_rows(b: int) -> Floats:
+            return self.arrays.to_numpy(mass[b * block : (b + 1) * block])
+
+        return Masses(of_blocks, of_rows, block)
+
+    def points(self, rows: torch.Tensor) -> Floats:
+        return self.arrays.to_numpy(self._rows.points(rows))
+
+    def copied(self, rows: Index) -> tuple[ArrayOrCSR, Floats | None]:
+        listed = self.arrays.of(rows)
+        weight = None if self.weight is None else self.arrays.to_numpy(self.weight[listed])
+        return self.arrays.to_numpy(self.X[listed]), weight
+
+    def _on_cpu(self, rows: torch.Tensor) -> LocalRows:
+        """Some rows in memory, for what goes from one row to the next."""
+        return self.among(self.arrays.to_numpy(rows))
+
+    @cached_property
+    def _everyone(self) -> sums.Segments:
+        """All rows in one cluster, block by block."""
+        nobody = torch.zeros(self.n_rows, dtype=torch.int32, device=self.X.device)
+        return sums.Segments(self._rows, 0, None, nobody, 1, 0)
+
+    def _to(self, site: Floats) -> torch.Tensor:
+        zeros = torch.zeros(self.n_rows, dtype=torch.int32, device=self.X.device)
+        return canonical.distances_to_own(self._rows, None, zeros, self.arrays.of(site[None, :]))
+
+    def _to_both(self, rows: torch.Tensor, pair: torch.Tensor, pairs: Floats) -> tuple[torch.Tensor, torch.Tensor]:
+        first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
+        return first, second
+
+    def _block_sums(self, values: torch.Tensor) -> torch.Tensor:
+        """Sums of a number of each row over blocks."""
+        return self._everyone.sums(values, None, scalars_only=True)[:, 0, -1]
+
+    def _weighted(self, values: torch.Tensor, rows: torch.Tensor | None) -> torch.Tensor:
+        if self.weight is None:
+            return values
+        return (self.weight if rows is None else self.weight[rows]) * values
 
 
-def open_gpu(
-    X: Array, weight: Floats | None, unit: bool, frame: Frame | None, begins: Sequence[int], device: torch.device
-) -> GpuEngine:
-    """Validated rows on the GPU, in parts that begin at the rows ``begins``; see ``registry.open_engine``."""
+def open_gpu(X: Array, weight: Floats | None, unit: bool, frame: Frame | None, device: torch.device) -> GpuRows:
+    """Validated rows on the GPU; see ``registry.open_engine``."""
     if sp.issparse(X):
         raise TypeError('engine="gpu" takes dense rows and X is sparse. Use engine="auto", or X.toarray() if it fits.')
     is_there = isinstance(X, torch.Tensor) and X.device == device
@@ -61,25 +234,9 @@ def open_gpu(
     require_room(n_rows, n_features, 0 if is_there else n_rows * n_features * X.dtype.itemsize, device)
     rows = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.require(X, requirements="W")).to(device)
     weights = None if weight is None else torch.from_numpy(weight).to(device)
-
-    def engine_in(frame: Frame) -> GpuEngine:
-        ends = [*begins[1:], rows.shape[0]]
-        parts = [
-            GpuPart(
-                rows[b:e],
-                None if weights is None else weights[b:e],
-                frame,
-                b,
-                alone=len(begins) == 1,
-                is_last=e == rows.shape[0],
-            )
-            for b, e in zip(begins, ends, strict=True)
-        ]
-        return GpuEngine(parts)
-
     if frame is None and unit:
-        frame = Frame.plain(rows.shape[1], unit)
+        frame = Frame.plain(n_features, unit)
     if frame is None:
         anchor = rows[first_row_that_counts(weight)].double().cpu().numpy()
-        frame = centred_frame(engine_in(Frame(anchor, np.zeros(rows.shape[1]))))
-    return engine_in(frame)
+        frame = centred_frame(GpuRows(rows, weights, Frame(anchor, np.zeros(n_features))))
+    return GpuRows(rows, weights, frame)

@@ -26,7 +26,7 @@ class Segments:
     def __init__(
         self, rows: DeviceRows, first_block: int, listed: torch.Tensor | None, labels: torch.Tensor, k: int, levels: int
     ):
-        self._rows, self._listed, self._k, self._first_block, self._levels = rows, listed, k, first_block, levels
+        self._rows, self._listed, self._k, self._first_block, self.levels = rows, listed, k, first_block, levels
         self.first_group = first_block >> levels
         last_block = first_block + max(0, rows.n_rows - 1) // BLOCK
         self.n_groups = (last_block >> levels) - self.first_group + 1
@@ -68,13 +68,13 @@ class Segments:
         return out
 
 
-def levels_for(n_rows: int, first_block: int, is_last: bool, k: int) -> int:
+def levels_for(n_rows: int, first_block: int, is_all: bool, k: int) -> int:
     """How many levels of the tree a segment holds: as many as leave enough segments that are not too long.
 
-    A part that does not begin and end with a group holds fewer, since groups do not straddle parts.
+    A range of rows that does not begin and end with a group holds fewer, since groups do not straddle ranges.
     """
     n_blocks = -(-n_rows // BLOCK)
-    ends = first_block if is_last else first_block | (first_block + n_blocks)
+    ends = 0 if is_all else first_block | (first_block + n_blocks)
     most = min((n_blocks * k) // ENOUGH, (MOST_ROWS * k) // BLOCK)
     fits = (level for level in range(LEVELS, 0, -1) if ends % (1 << level) == 0 and 1 << level <= most)
     return next(fits, 0)

@@ -1,8 +1,8 @@
-"""The part contract in the feature space of a kernel, where a centre is a combination of rows (Kulis & Jordan, §5.2).
+"""Rows in the feature space of a kernel, where a centre is a combination of rows (Kulis & Jordan 2012, §5.2).
 
 Coordinates of a point Σ_j a_j·φ(x_j) are (a, Ka), see ``kfree.core.spaces.Dual``. The distance of a row to a centre is
 d²(x_i, c) = κ_ii − 2·(Ka)_i + a·Ka, which needs no value of the kernel; sums over new clusters do. A sum involves all
-rows that the kernel is between, so that all of them are in one part.
+rows that the kernel is between.
 """
 
 from __future__ import annotations
@@ -13,33 +13,38 @@ from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
+from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, totals
-from kfree.engines.chunked.engine import ChunkedEngine
-from kfree.engines.in_memory.part import InMemoryPart
-from kfree.engines.kernel.exchange import KernelExchange
+from kfree.engines.contract import MemoryRows
 from kfree.engines.kernel.gram import Gram
-from kfree.engines.kernel.sums import NOWHERE, KernelSums
-from kfree.engines.parts import NodeSums, PartExchange, Partial, Whole
+from kfree.engines.kernel.sums import LEAST_SHARE, NOWHERE, KernelSums
+from kfree.engines.moves import until_at_rest
+from kfree.engines.questions import Copies
+from kfree.engines.sums import Sums
 
 # A squared distance below minus this share of the largest κ_ii is not due to rounding.
 NEGATIVE = 1e-6
 # Rows of a block of summation, for draws.
 BLOCK = 1024
-# The node of all rows, which are never joined with others.
-ALL = (0, 0)
+# Squared distances are differences of kernel values: they are known up to this share of the largest of those.
+ROUNDING = 64 * np.finfo(np.float64).eps
 
 
-class KernelEngine(ChunkedEngine):
-    """Some of the rows of ``gram`` (None: all), with weights; sites are combinations of all of them."""
+class KernelRows(MemoryRows):
+    """Some of the rows of ``gram`` (``index``; None: all), with weights; sites are combinations of all of them."""
 
     def __init__(self, gram: Gram, weight: Floats | None = None, index: Index | None = None):
-        self._part = KernelPart(gram, weight, np.arange(gram.n_rows) if index is None else index)
-        super().__init__("kernel", [self._part], Frame.plain(self._part.n_features))
+        self.index: Index = np.arange(gram.n_rows) if index is None else index
+        n_features = 2 * gram.n_rows
+        super().__init__("kernel", Frame.plain(n_features), len(self.index), n_features, weight)
         self.few_rows_name = "native"
-        self.gram, self.weight = gram, weight
+        self.gram = gram
+        self._diagonal = gram.diagonal[self.index]
+        self._row_weights = np.ones(self.n_rows) if weight is None else weight
+        self._sums = KernelSums(gram, self.index, self._row_weights)
         self._generic: Floats | None = None
 
     @property
@@ -54,51 +59,31 @@ class KernelEngine(ChunkedEngine):
     def generic_axis(self) -> Floats:
         if self._generic is None:
             everyone, weight = np.arange(self.gram.n_rows), np.zeros(self.gram.n_rows)
-            weight[self._part.index] = self._part.weights(np.arange(self.n_rows))
+            weight[self.index] = self._row_weights
             a = self.gram.generic(weight)
             self._generic = np.concatenate([a, self.gram.combined(sp.csr_array(a[None, :]), everyone)[0]])
         return self._generic
 
-    def copies(self, rows: Index) -> KernelEngine:
-        return self.among(rows)
+    def take(self, copies: Copies) -> KernelRows:
+        return KernelRows(self.gram, copies.weight, copies.X)
 
-    def among(self, index: Index) -> KernelEngine:
-        return KernelEngine(self.gram, self._part.copied(index)[1], self._part.index[index])
-
-    def rows(self, index: Index) -> Floats:
-        return self._part.points(index)
+    def among(self, index: Index) -> KernelRows:
+        return self.take(Copies(*self.copied(index)))
 
     def given(self) -> ArrayOrCSR:
-        return self._part.index
+        return self.index
 
-    def sq_distances(self, centres: Floats) -> Floats:
-        return self._part.sq_distances(centres)
-
-    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
-        return self._part.best_candidate(candidates, sq_dist)
-
-
-class KernelPart(InMemoryPart):
-    """The rows at ``index`` of those that ``gram`` knows."""
-
-    def __init__(self, gram: Gram, weight: Floats | None, index: Index):
-        super().__init__(len(index), 2 * gram.n_rows, weight, begin=0)
-        self.gram, self.index = gram, index
-        self._diagonal = gram.diagonal[index]
-        self._row_weights = np.ones(self.n_rows) if weight is None else weight
-        self._sums = KernelSums(gram, index, self._row_weights)
-
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
         everyone = np.arange(self.n_rows)
         labels = self._offsets(everyone, sites.centres).argmin(axis=0).astype(np.int32)
         sq_dist = self.distances_to_own(everyone, labels, sites.centres)
         is_far = None if lam == np.inf else self._row_weights * sq_dist > lam
-        return labels, sq_dist, self.stats_of(labels, sq_dist, len(sites.centres)), is_far
+        return labels, sq_dist, self.sums_of(labels, sq_dist, len(sites.centres)), is_far
 
-    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
+    def sums_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Sums:
         everyone = np.arange(self.n_rows)
         dual = self._sums.of(labels, n_clusters, "passes")
-        return Whole(self._stats(everyone, labels, self._row_weights, sq_dist, dual))
+        return Sums.of_all(self._stats(everyone, labels, self._row_weights, sq_dist, dual))
 
     def distances_to_own(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
         products = self._products(centres)[labels, self.index[rows]]
@@ -109,29 +94,48 @@ class KernelPart(InMemoryPart):
         sq_dist[labels, np.arange(len(rows))] = np.inf
         return sq_dist.argmin(axis=0).astype(np.int32), sq_dist.min(axis=0, initial=np.inf)
 
-    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Partial]:
+    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Stats]:
         first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
         chosen = (2 * pair + (second < first)).astype(np.int32)
         everyone = np.full(self.n_rows, NOWHERE, dtype=np.int32)
         everyone[rows] = chosen
         dual = self._sums.of(everyone, len(pairs), "halves")
-        return chosen, Whole(self._stats(rows, chosen, self._row_weights[rows], np.minimum(first, second), dual))
+        return chosen, self._stats(rows, chosen, self._row_weights[rows], np.minimum(first, second), dual)
 
-    def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
+    def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Floats, Floats]:
         first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
         s = self._row_weights[rows] * (second - first)
         dual = self._sums.weighted(rows, pair, s, len(pairs) // 2)
-        return Whole(self._stats(rows, pair, s, first, dual))
+        stats = self._stats(rows, pair, s, first, dual)
+        return stats.n, stats.sum
 
-    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+    def second_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> Floats:
         now, then = (self.distances_to_own(rows, one, centres) for one in (labels, second))
-        costs = totals(labels, self._row_weights[rows] * (then - now), len(centres))
-        return NodeSums([ALL], (costs[None, :],))
+        return totals(labels, self._row_weights[rows] * (then - now), len(centres))
 
-    def exchange_of(
+    def exchange_listed(
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
-    ) -> PartExchange:
-        return KernelExchange(self, rows, others, labels, stats, least_gain)
+    ) -> Labels | None:
+        """Each move takes one row of kernel values."""
+        labels, others, clusters = labels.copy(), others.copy(), _Clusters(self.gram, stats)
+        weights, places, everyone = self.weights(rows), self.index[rows], np.arange(len(stats.n))
+        for i in np.flatnonzero(others < 0).tolist():
+            joining = MeanRowCosts.joining(clusters.n, weights[i], clusters.sq_dist(places[i], everyone))
+            joining[labels[rows[i]]] = np.inf
+            others[i] = joining.argmin()
+        least = np.maximum(least_gain, weights * (ROUNDING * float(np.abs(self.gram.diagonal).max())))
+
+        def exchange_round() -> int:
+            n_moved = 0
+            for i, row in enumerate(rows):
+                here, there = labels[row], others[i]
+                if weights[i] > 0 and clusters.saved(places[i], weights[i], here, there) > least[i]:
+                    clusters.move(places[i], weights[i], here, there)
+                    labels[row], others[i] = there, here
+                    n_moved += 1
+            return n_moved
+
+        return labels if until_at_rest(exchange_round) else None
 
     def open_clusters(
         self, far: Index, first_label: int, lam: float, room: int, labels: Labels, sq_dist: Floats
@@ -146,7 +150,7 @@ class KernelPart(InMemoryPart):
                 continue
             labels[row], sq_dist[row] = first_label + len(founders), 0.0
             founders.append(place)
-            self.join_listed(far[place + 1 :], self.points(far[place : place + 1]), labels[row], labels, sq_dist)
+            self._join_listed(far[place + 1 :], self.points(far[place : place + 1]), labels[row], labels, sq_dist)
         return np.array(founders, dtype=np.int64), n_refused
 
     def join_newborn(
@@ -154,20 +158,23 @@ class KernelPart(InMemoryPart):
     ) -> None:
         visited = np.arange(self.n_rows) if order is None else order
         for j, place in enumerate(born_at):
-            self.join_listed(visited[place + 1 :], newborn[j : j + 1], first_label + j, labels, sq_dist)
+            self._join_listed(visited[place + 1 :], newborn[j : j + 1], first_label + j, labels, sq_dist)
+
+    def _join_listed(self, rows: Index, newborn: Floats, label: int, labels: Labels, sq_dist: Floats) -> None:
+        """Listed rows join a newborn cluster where it is nearer; in-out labels, sq_dist (n,)."""
+        near = self.distances_to_own(rows, np.zeros(len(rows), dtype=np.int32), newborn)
+        nearer = near < sq_dist[rows]
+        labels[rows[nearer]], sq_dist[rows[nearer]] = label, near[nearer]
 
     def approach(self, site: Floats, sq_dist: Floats) -> None:
         np.minimum(sq_dist, self.sq_distances(site[None, :])[:, 0], out=sq_dist)
 
-    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
-        return int(self.potentials(candidates, sq_dist).sums[0].argmin())
-
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums:
+    def best_of(self, candidates: Floats, sq_dist: Floats) -> int:
         nearer = np.minimum(sq_dist[:, None], self.sq_distances(candidates))
-        return NodeSums([ALL], ((self._row_weights @ nearer)[None, :],))
+        return int((self._row_weights @ nearer).argmin())
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses.of(mass, 0, BLOCK)
+        return Masses.of(mass, BLOCK)
 
     def points(self, rows: Index) -> Floats:
         points = np.zeros((len(rows), self.n_features))
@@ -180,7 +187,6 @@ class KernelPart(InMemoryPart):
         return self.index[rows], None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:
-        """All squared distances, (n, k)."""
         return self._all(np.arange(self.n_rows), centres).T
 
     def _stats(self, rows: Index, labels: Labels, weight: Floats, sq_dist: Floats, dual: Floats) -> Stats:
@@ -214,3 +220,35 @@ class KernelPart(InMemoryPart):
                 "Use another kernel, or add a constant to the diagonal of a precomputed one."
             )
         return np.maximum(sq_dist, 0.0, out=sq_dist)
+
+
+class _Clusters:
+    """Weights and sums of clusters that change by a row at a time; ‖S ± wφ‖² follows in closed form."""
+
+    def __init__(self, gram: Gram, stats: Stats):
+        self._gram = gram
+        self.n = stats.n.copy()
+        self._products = stats.sum[:, gram.n_rows :].copy()
+        self._sq_norm = DUAL.sq_norms(stats.sum)
+
+    def sq_dist(self, place: int, clusters: Index | list[int]) -> Floats:
+        """Squared distance of the row at ``place`` of the gram to the means of ``clusters``."""
+        n = self.n[clusters]
+        n = np.where(n > 0, n, 1.0)
+        gaps = self._gram.diagonal[place] - 2 * self._products[clusters, place] / n + self._sq_norm[clusters] / n**2
+        return np.asarray(np.maximum(gaps, 0.0))
+
+    def saved(self, place: int, weight: float, here: int, there: int) -> float:
+        """What the row would save by moving (Hartigan 1975); minus infinity if it is nearly all of its cluster."""
+        if self.n[here] - weight < LEAST_SHARE * self.n[here]:
+            return -np.inf
+        now, then = self.sq_dist(place, [here, there])
+        leaving = MeanRowCosts.leaving(self.n[here], weight, now)
+        return float(leaving - MeanRowCosts.joining(self.n[there], weight, then))
+
+    def move(self, place: int, weight: float, here: int, there: int) -> None:
+        values = self._gram.rows(np.array([place]))[0]
+        for cluster, change in ((here, -weight), (there, weight)):
+            self._sq_norm[cluster] += 2 * change * self._products[cluster, place] + change**2 * values[place]
+            self._products[cluster] += change * values
+            self.n[cluster] += change

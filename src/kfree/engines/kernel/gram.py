@@ -79,8 +79,8 @@ class Kernel:
     def with_itself_seen(self, rows: ArrayOrCSR) -> Floats:
         """The same for rows in the coordinates of the kernel."""
         at_once = _DIAGONAL if isinstance(self.name, str) else 1
-        parts = [rows[begin : begin + at_once] for begin in range(0, rows.shape[0], at_once)]
-        return np.concatenate([self.of_seen(part, part).diagonal() for part in parts])
+        some = (rows[places] for places in row_blocks(rows.shape[0], at_once))
+        return np.concatenate([self.of_seen(one, one).diagonal() for one in some])
 
     def to_all(self, new: ArrayOrCSR, rows: ArrayOrCSR, n_rows: int) -> Iterator[tuple[slice, Floats]]:
         """The same between new rows and ``n_rows`` known ones, in blocks: places in ``new`` and their values."""
@@ -139,7 +139,7 @@ class Gram:
     def generic(self, weight: Floats) -> Floats:
         """Coefficients (n,) of a direction that is not orthogonal to anything that rows are likely to lie along.
 
-        For the linear kernel the direction is that of ``LocalEngine``, so that both find the same clusters.
+        For the linear kernel the direction is that of ``LocalRows``, so that both find the same clusters.
         """
         n_rows, n_features = self._X.shape
         if self._kernel.name == "linear" and isinstance(self._X, np.ndarray) and n_features <= n_rows:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
 from kfree.core.stats import Floats, Index, Stats
-from kfree.engines.contract import Bisection, Engine
+from kfree.engines.contract import MemoryRows
+from kfree.engines.moves import Bisection
 from kfree.search.centres.state import SplitMergeObjective, State
 
 # Rounds of power iteration. The axis is a place to start from; 2-means finds the two halves.
@@ -51,7 +52,7 @@ class Bisections:
 
 def bisect(
     state: State,
-    engine: Engine,
+    engine: MemoryRows,
     objective: SplitMergeObjective,
     wanted: NDArray[np.bool_] | None = None,
     restless: float = 0.0,
@@ -76,7 +77,7 @@ def bisect(
     return Bisections(clusters, centres, stats, gain, rows)
 
 
-def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Engine, space: Space) -> Floats:
+def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: MemoryRows, space: Space) -> Floats:
     """The direction in which each cluster is widest, as long as ``radius``; by power iteration.
 
     The squared distances to mean − axis and mean + axis differ by 4·axis·(z − mean), so that ``scatter_product`` is a

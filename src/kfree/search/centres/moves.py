@@ -9,7 +9,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
-from kfree.engines.contract import Engine, VisitingOrder
+from kfree.engines.contract import MemoryRows, VisitingOrder
 from kfree.search.centres.state import Objective, State, occupied, recentred, state_of
 
 O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
@@ -18,7 +18,7 @@ O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 class Move(Protocol[O_contra]):
     """A step of a search; a move that finds nothing to do returns the state that it was given."""
 
-    def __call__(self, state: State, engine: Engine, objective: O_contra) -> State: ...
+    def __call__(self, state: State, engine: MemoryRows, objective: O_contra) -> State: ...
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Sweep:
     order: VisitingOrder | None = None
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
         return self.start(recentred(state, objective), engine, objective)
 
-    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
         """The sweep from given sites."""
         room = engine.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
         return state_of(sites, engine.sweep(sites, objective.lam, self.order, room), objective)
@@ -45,12 +45,12 @@ class Sweep:
 class Lloyd:
     """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
 
-    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
         stats = state.stats if (state.stats.n > 0).all() else _relocated(state, engine)
         centres = objective.centres(stats, previous=state.sites.centres)
         return self.start(state.sites.moved(centres), engine, objective)
 
-    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
         """The iteration from given sites."""
         return state_of(sites, engine.nearest(sites), objective)
 
@@ -62,11 +62,11 @@ class Converge:
 
     least_gain: float = 0.0
 
-    def __call__(self, state: State, engine: Engine, objective: Objective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
         new = self.start(recentred(state, objective), engine, objective)
         return new if new.cost < (1.0 - self.least_gain) * state.cost else state
 
-    def start(self, sites: Sites, engine: Engine, objective: Objective) -> State:
+    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
         """The same from given sites."""
         state = state_of(sites, engine.nearest(sites), objective)
         while True:
@@ -77,7 +77,7 @@ class Converge:
             state = new
 
 
-def _relocated(state: State, engine: Engine) -> Stats:
+def _relocated(state: State, engine: MemoryRows) -> Stats:
     """Weights and sums after each empty cluster took the farthest row that is not alone in its cluster.
 
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.

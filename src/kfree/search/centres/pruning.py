@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.stats import Index
-from kfree.engines.contract import Closings, Engine
+from kfree.engines.contract import MemoryRows
+from kfree.engines.moves import DeletionCosts
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.state import Objective, State, recentred
 from kfree.search.loop import Clock, always
@@ -22,7 +23,7 @@ PATIENCE = 2
 
 def pruned(
     state: State,
-    engine: Engine,
+    engine: MemoryRows,
     objective: Objective,
     max_clusters: int | None = None,
     in_time: Clock = always,
@@ -33,11 +34,11 @@ def pruned(
     Out of time, it ends as soon as the limit is kept.
     """
     limit = engine.n_rows if max_clusters is None else max_clusters
-    best, n_idle, closings = state, 0, None
+    best, n_idle, costs = state, 0, None
     while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
-        closings = closings or engine.closings()
-        closings.turn_to(state.assignment, state.sites)
-        dead = independent_deaths(closings, objective.lam, share)
+        costs = costs or engine.deletion_costs()
+        costs.update(state.assignment, state.sites)
+        dead = independent_deaths(costs, objective.lam, share)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), engine, objective)
         if state.cost < best.cost or len(best.stats.n) > limit:
             best, n_idle = state, 0
@@ -46,12 +47,12 @@ def pruned(
     return best
 
 
-def independent_deaths(closings: Closings, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
+def independent_deaths(deletion: DeletionCosts, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
     """The cheapest clusters, none of which another one's rows would go to.
 
     All that cost less than ``lam``, and of the others up to ``share`` of the clusters, one at least if share > 0.
     """
-    costs, neighbours = closings.costs(), closings.neighbours()
+    costs, neighbours = deletion.costs(), deletion.neighbours()
     dead, needed = np.zeros(len(costs), dtype=bool), np.zeros(len(costs), dtype=bool)
     n_free = int(np.ceil(share * len(costs)))
     for cluster in np.argsort(costs, kind="stable").tolist():

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
@@ -33,7 +33,7 @@ class Exchange:
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
     """
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
         assignment, stats = state.assignment, state.stats
@@ -54,7 +54,7 @@ class Exchange:
 class Merge:
     """Merge the cheapest pairs: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         near = self._near_enough(state, engine, objective)
         merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
         if not len(merges.pairs):
@@ -67,7 +67,7 @@ class Merge:
         return CONVERGE.start(sites, engine, objective)
 
     @staticmethod
-    def _near_enough(state: State, engine: Engine, objective: SplitMergeObjective) -> Index:
+    def _near_enough(state: State, engine: MemoryRows, objective: SplitMergeObjective) -> Index:
         """Clusters that have any other so near that merging with the smallest one there would lower J."""
         if len(state.stats.n) < 2:
             return np.arange(len(state.stats.n))
@@ -82,12 +82,12 @@ class Death:
     """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
     lam."""
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
-        closings = engine.closings()
-        closings.turn_to(state.assignment, state.sites)
-        dead = independent_deaths(closings, objective.lam)
+        costs = engine.deletion_costs()
+        costs.update(state.assignment, state.sites)
+        dead = independent_deaths(costs, objective.lam)
         if not dead.any():
             return state
         return CONVERGE.start(recentred(state, objective).kept(~dead), engine, objective)
@@ -99,7 +99,7 @@ class Split:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         bisections = bisect(state, engine, objective)
         pays = _highest(bisections.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
@@ -114,9 +114,11 @@ class Birth:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         centres = objective.centres(state.stats, previous=state.sites.centres)
-        pays = engine.dearest(state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty)
+        pays = engine.best_departures(
+            state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty
+        )
         founders = pays.points[: _room(state, self.max_clusters)]
         if not len(founders):
             return _refusing(state, pays.row)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kfree.core.memory import require_memory
 from kfree.core.stats import Floats
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.search.centres.state import Objective, one_cluster
 from kfree.search.loop import require_finite_cost
 
@@ -17,36 +17,36 @@ _COPIES = 3
 
 
 def greedy_k_means_plus_plus(
-    engine: Engine, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
+    engine: MemoryRows, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
 ) -> Floats:
     """Centres at rows drawn in proportion to weight·squared distance, each the best of several draws.
 
     There are 2 + log k draws unless ``n_trials`` is given; a single one makes it plain k-means++.
     """
     require_memory(n_clusters, engine.n_features, _COPIES)
-    potential = engine.potential()
+    seeding = engine.seeding()
     centres = np.empty((n_clusters, engine.n_features))
-    centres[0] = potential.draw(rng.uniform(size=1))[0]
+    centres[0] = seeding.draw(rng.uniform(size=1))[0]
     n_trials = n_trials or 2 + int(math.log(n_clusters))
     for found in range(1, n_clusters):
-        potential.approach(centres[found - 1])
-        candidates = potential.draw(rng.uniform(size=n_trials))
-        centres[found] = candidates[potential.best(candidates) if n_trials > 1 else 0]
+        seeding.approach(centres[found - 1])
+        candidates = seeding.draw(rng.uniform(size=n_trials))
+        centres[found] = candidates[seeding.best(candidates) if n_trials > 1 else 0]
     return centres
 
 
-def farthest_first(engine: Engine, objective: Objective, target_k: int) -> float:
+def farthest_first(engine: MemoryRows, objective: Objective, target_k: int) -> float:
     """The penalty at which a sweep opens about ``target_k`` clusters (Kulis & Jordan 2012, §6.1).
 
     T starts as the global mean; ``target_k`` times, the row farthest from T joins it. The penalty is what the last
     of them would save by opening a cluster: weight·squared distance, so that lam scales with the weights as J does.
     """
-    potential = engine.potential()
+    seeding = engine.seeding()
     site = one_cluster(engine, objective).centres[0]
     lam = 0.0
     for found in range(target_k):
-        potential.approach(site)
-        lam, site = potential.farthest()
+        seeding.approach(site)
+        lam, site = seeding.farthest()
         require_finite_cost(lam)
         if lam == 0.0:
             raise ValueError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
@@ -54,7 +54,7 @@ class Budget:
 
 
 def split_merge(
-    engine: Engine,
+    engine: MemoryRows,
     objective: SplitMergeObjective,
     sites: Sites | None,
     max_iter: int,
@@ -90,7 +90,7 @@ def split_merge(
 
 def grown(
     state: State,
-    engine: Engine,
+    engine: MemoryRows,
     objective: SplitMergeObjective,
     max_clusters: int | None,
     in_time: Clock = always,
@@ -110,7 +110,7 @@ def grown(
 
 
 def grown_in_haste(
-    state: State, engine: Engine, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+    state: State, engine: MemoryRows, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
@@ -142,7 +142,7 @@ class Oversplit:
     in_time: Clock = always
     divisible: float = 1.0
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         bisections = bisect(state, engine, objective, restless=RESTLESS)
         by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
         n_divisible = self.divisible * len(bisections.gain)
@@ -158,7 +158,7 @@ class Perturb:
     budget: Budget
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: Engine, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
         if not self.budget.patience:
             return state
         bisections = bisect(state, engine, objective, restless=RESTLESS)
@@ -177,7 +177,7 @@ def _first_that_pays(
     cuts: Iterator[Index],
     bisections: Bisections,
     state: State,
-    engine: Engine,
+    engine: MemoryRows,
     objective: SplitMergeObjective,
     max_clusters: int | None,
     divisible: float = 1.0,

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from kfree.core.assignment import Assignment
 from kfree.core.rules import Rule
-from kfree.engines.contract import Assignment
 from kfree.engines.cost_rules.contract import CostRuleEngine
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.loop import Costed

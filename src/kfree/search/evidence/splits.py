@@ -9,7 +9,7 @@ from typing import Generic
 
 import numpy as np
 
-from kfree.engines.contract import Assignment
+from kfree.core.assignment import Assignment
 from kfree.engines.cost_rules.contract import CostRuleEngine, Members
 from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, clustering_of, one_cluster

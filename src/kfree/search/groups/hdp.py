@@ -14,8 +14,8 @@ import numpy as np
 
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
-from kfree.engines.contract import Engine
-from kfree.engines.local.grouped import GroupedEngine, LocalClusters
+from kfree.engines.contract import MemoryRows
+from kfree.engines.local.grouped import GroupedRows, LocalClusters
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
@@ -24,17 +24,17 @@ from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, 
 from kfree.search.centres.state import State, occupied, one_cluster, recentred, state_of
 from kfree.search.loop import Descent, descend, require_finite
 
-GroupMove = Callable[[State, GroupedEngine, HDPObjective], State]
+GroupMove = Callable[[State, GroupedRows, HDPObjective], State]
 
 
-def shared_by_all(engine: GroupedEngine, objective: HDPObjective) -> Sites:
+def shared_by_all(engine: GroupedRows, objective: HDPObjective) -> Sites:
     """One cluster at the mean of all rows, which every group of any weight uses."""
     sites = one_cluster(engine, objective)
     return sites.used_by((engine.group_weights() > 0)[None, :])
 
 
 def shared_split_merge(
-    engine: GroupedEngine, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
+    engine: GroupedRows, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Search from ``sites``, or from one cluster, which is first over-split."""
     engine = engine.penalised(objective)
@@ -65,15 +65,15 @@ class HDPSweep:
     the same global cluster have become one; what is empty is deleted when means are recomputed.
     """
 
-    def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
+    def __call__(self, state: State, engine: GroupedRows, objective: HDPObjective) -> State:
         return self.start(recentred(state, objective), engine, objective)
 
-    def start(self, sites: Sites, engine: GroupedEngine, objective: HDPObjective) -> State:
+    def start(self, sites: Sites, engine: GroupedRows, objective: HDPObjective) -> State:
         """The sweep from given sites."""
         return self._locals(state_of(sites, engine.visit(sites, objective.lam), objective), engine, objective)
 
     @staticmethod
-    def _locals(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
+    def _locals(state: State, engine: GroupedRows, objective: HDPObjective) -> State:
         """Step 5: every local cluster goes to the nearest global mean or opens one; DP-means on the local means."""
         locals_ = engine.local_clusters(state.assignment)
         means = engine_of_means(locals_, engine)
@@ -83,7 +83,7 @@ class HDPSweep:
 
 
 def sweeps(
-    engine: GroupedEngine, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
+    engine: GroupedRows, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
     engine = engine.penalised(objective)
@@ -93,7 +93,7 @@ def sweeps(
     return descend(state, [sweep], engine, objective, max_iter, None, budget.in_time, budget.report)
 
 
-def at_rest(state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
+def at_rest(state: State, engine: GroupedRows, objective: HDPObjective) -> State:
     """Every row with the nearest of the sites that its group uses, whatever it weighs; nothing is opened.
 
     What is used can only become less, so this ends.
@@ -114,7 +114,7 @@ class Regroup:
     Local clusters move between global ones; global clusters are merged, split, removed, or opened for a local cluster.
     """
 
-    def __call__(self, state: State, engine: GroupedEngine, objective: HDPObjective) -> State:
+    def __call__(self, state: State, engine: GroupedRows, objective: HDPObjective) -> State:
         locals_ = engine.local_clusters(state.assignment)
         means, plain = engine_of_means(locals_, engine), DPMeansObjective(objective.lam)
         start = recentred(state, objective)
@@ -124,7 +124,7 @@ class Regroup:
         return CONVERGE.start(found.sites.used_by(used), engine, objective)
 
 
-def engine_of_means(locals_: LocalClusters, engine: GroupedEngine) -> Engine:
+def engine_of_means(locals_: LocalClusters, engine: GroupedRows) -> MemoryRows:
     """Local clusters as weighted rows."""
     n = locals_.stats.n
     frame = Frame.plain(engine.n_features)

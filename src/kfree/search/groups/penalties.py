@@ -11,8 +11,8 @@ import numpy as np
 
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
-from kfree.engines.contract import SampleEngine
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.contract import MemoryRows
+from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
@@ -43,7 +43,7 @@ Penalties = tuple[float, float]
 
 
 def fitting_penalties(
-    engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+    engine: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
 ) -> Penalties:
     """The penalty of a local and of a global cluster; one that is given stays."""
     walk = _Walk(engine, lam_local, lam_global, rng)
@@ -71,7 +71,7 @@ class _Walk:
     """Clusterings of the rows of ``engine``, or of a sample, for any penalties but those that are given."""
 
     def __init__(
-        self, engine: GroupedEngine, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
+        self, engine: GroupedRows, lam_local: float | None, lam_global: float | None, rng: np.random.RandomState
     ):
         self._given = lam_local, lam_global
         self._engine = engine.sampled_groups(SAMPLE, rng)
@@ -162,7 +162,7 @@ class _Walk:
         return self._engine.local_clusters(state.assignment).stats.n
 
 
-def _trial(rows: SampleEngine, centres: Floats) -> Trial:
+def _trial(rows: MemoryRows, centres: Floats) -> Trial:
     """Centres that were found with these very rows."""
     return Trial(rows, centres, rows)
 

@@ -12,7 +12,7 @@ from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.warning import warn
-from kfree.engines.local.grouped import GroupedEngine
+from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State
@@ -38,7 +38,7 @@ class SharedSearch:
     max_iter: int
     random_state: Any
 
-    def __call__(self, rows: GroupedEngine, monitor: Monitor) -> Result:
+    def __call__(self, rows: GroupedRows, monitor: Monitor) -> Result:
         """Choose the penalties and search from one cluster."""
         objective = self._objective(rows)
         monitor.begins()
@@ -46,12 +46,12 @@ class SharedSearch:
             return self.from_sites(rows, objective, None, monitor)
         return self._with_target_k(rows, objective, monitor)
 
-    def from_sites(self, rows: GroupedEngine, objective: HDPObjective, sites: Sites | None, monitor: Monitor) -> Result:
+    def from_sites(self, rows: GroupedRows, objective: HDPObjective, sites: Sites | None, monitor: Monitor) -> Result:
         """From ``sites``, or from one cluster, to a state in which every row is where ``predict`` would put it."""
         monitor.begins()
         return self._finished(rows, objective, self._descended(rows, objective, sites, monitor), monitor)
 
-    def _objective(self, rows: GroupedEngine) -> HDPObjective:
+    def _objective(self, rows: GroupedRows) -> HDPObjective:
         """The objective with the penalties that were given or found."""
         local, global_ = self.lam_local, self.lam_global
         if local is None or global_ is None:
@@ -64,7 +64,7 @@ class SharedSearch:
         local, global_ = (scale if value is None else 1.0 for value in (self.lam_local, self.lam_global))
         return HDPObjective(global_ * objective.lam, local * objective.lam_local)
 
-    def _with_target_k(self, rows: GroupedEngine, objective: HDPObjective, monitor: Monitor) -> Result:
+    def _with_target_k(self, rows: GroupedRows, objective: HDPObjective, monitor: Monitor) -> Result:
         """The result of the penalties that come nearest to the number of global clusters to aim at."""
         assert self.target_k is not None  # the caller has looked
 
@@ -83,14 +83,14 @@ class SharedSearch:
         return self._finished(rows, objective, descent, monitor)
 
     def _descended(
-        self, rows: GroupedEngine, objective: HDPObjective, sites: Sites | None, monitor: Monitor
+        self, rows: GroupedRows, objective: HDPObjective, sites: Sites | None, monitor: Monitor
     ) -> Descent[State]:
         find = sweeps if self.sweep else shared_split_merge
         rng, watched = random_generator(self.random_state), (monitor.may_go_on, monitor.report)
         return find(rows, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
 
     def _finished(
-        self, rows: GroupedEngine, objective: HDPObjective, descent: Descent[State], monitor: Monitor
+        self, rows: GroupedRows, objective: HDPObjective, descent: Descent[State], monitor: Monitor
     ) -> Result:
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if descent.stop_reason == "max_iter":
@@ -106,21 +106,21 @@ class SharedSearch:
 
 
 def searched_in_span(
-    search: SharedSearch, X: ArrayOrCSR, rows: GroupedEngine, n_threads: int | None, monitor: Monitor
+    search: SharedSearch, X: ArrayOrCSR, rows: GroupedRows, n_threads: int | None, monitor: Monitor
 ) -> Result:
     """The result of a search on the coordinates of rows in their span, if there are few rows of many columns."""
     places = coordinates(X, rows.frame) if not search.sweep and is_wide(X) else None
     if places is None:
         return search(rows, monitor)
     frame = Frame.plain(places.shape[1])
-    spanning = GroupedEngine.open(rows.name, places, rows.group, weight=rows.weight, frame=frame, n_threads=n_threads)
+    spanning = GroupedRows.open(rows.name, places, rows.group, weight=rows.weight, frame=frame, n_threads=n_threads)
     found = search(spanning, monitor)
     state = _lifted(found, rows)
     found.descent.cost_history = ended(found.descent.cost_history, state.cost)
     return replace(found, rows=rows, state=state)
 
 
-def _lifted(found: Result, rows: GroupedEngine) -> State:
+def _lifted(found: Result, rows: GroupedRows) -> State:
     """The clusters of a search in the span, in the coordinates of the rows."""
     uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
     stats = rows.labelled(found.labels, np.zeros((len(uids), rows.n_features))).stats

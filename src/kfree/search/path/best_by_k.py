@@ -8,7 +8,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.contract import MemoryRows
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
@@ -32,9 +32,9 @@ class BestByK:
     the two clusters that are cheapest to merge become one. Both are followed by k-means.
     """
 
-    def __init__(self, engine: SampleEngine, objective: PathObjective):
+    def __init__(self, engine: MemoryRows, objective: PathObjective):
         self._engine, self._objective = engine, objective
-        rows, weight = engine.rows(np.arange(engine.n_rows)), row_weights(engine)
+        rows, weight = engine.rows(np.arange(engine.n_rows)), engine.row_weights()
         self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
         self.merges = merge_all(self._alone, objective, engine.name)
         self._best: dict[int, State] = {}
@@ -90,7 +90,7 @@ class BestByK:
 
     def _with_one_more(self, state: State) -> Sites:
         sq_dist = self._engine.sq_dists(state.assignment, state.sites.centres)
-        costliest = np.argsort(-row_weights(self._engine) * sq_dist, kind="stable")[:_CANDIDATES]
+        costliest = np.argsort(-self._engine.row_weights() * sq_dist, kind="stable")[:_CANDIDATES]
         candidates = self._engine.rows(costliest)
         new = candidates[self._engine.best_candidate(candidates, sq_dist)]
         centres = self._objective.centres(state.stats, previous=state.sites.centres)

@@ -19,7 +19,7 @@ import numpy as np
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.contract import MemoryRows
 from kfree.search.path.cells import neighbours, off_span, spans_all
 from kfree.search.path.windows import Between, Rows, emptiest, too_few_in_the_middle, too_few_somewhere
 
@@ -48,9 +48,9 @@ WIDE, NARROW = Look(0.9, 1), Look(0.4, 3)
 class Trial(NamedTuple):
     """Centres, held-out rows, and the training rows that the centres were found with."""
 
-    held_out: SampleEngine
+    held_out: MemoryRows
     centres: Floats
-    training: SampleEngine
+    training: MemoryRows
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,11 @@ class _Lines:
         self.sq_gap = space.sq_gaps(trial.centres, slice(None))
         self.rows = self.rows_of(trial.held_out)
 
-    def rows_of(self, engine: SampleEngine) -> Rows:
+    def rows_of(self, engine: MemoryRows) -> Rows:
         sq_dist = engine.sq_distances(self._centres)
         if not self._spans_all:
             sq_dist -= off_span(sq_dist, self.sq_gap)[:, None]
-        return Rows.of(sq_dist, row_weights(engine))
+        return Rows.of(sq_dist, engine.row_weights())
 
 
 @dataclass

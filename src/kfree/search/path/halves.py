@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from kfree.core.stats import Index
-from kfree.engines.contract import SampleEngine
+from kfree.engines.contract import MemoryRows
 
 # Number of reference rows: rows with equal distances to all of these count as equal.
 _REFERENCES = 3
 
 
-def halves(engine: SampleEngine, strata: Index) -> tuple[Index, Index]:
+def halves(engine: MemoryRows, strata: Index) -> tuple[Index, Index]:
     """The rows, which are in random order, in two halves of each stratum (n,); copies of a row are left out.
 
     Strata are clusters of all rows. Without them, a cluster of ten rows would have three in one half in every third
@@ -34,7 +34,7 @@ def halves(engine: SampleEngine, strata: Index) -> tuple[Index, Index]:
     return np.concatenate([single[::2], masses[::2]]), np.concatenate([single[1::2], masses[1::2]])
 
 
-def _equal_rows(engine: SampleEngine) -> Index:
+def _equal_rows(engine: MemoryRows) -> Index:
     """The number of each row's group of equal rows, in the order in which the groups appear."""
     references = engine.rows(np.arange(min(_REFERENCES, engine.n_rows)))
     _, first, group = np.unique(engine.sq_distances(references), axis=0, return_index=True, return_inverse=True)

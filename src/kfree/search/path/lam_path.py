@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import Engine, SampleEngine
+from kfree.engines.contract import MemoryRows
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
 from kfree.search.path.halves import halves
@@ -55,11 +55,11 @@ class Path(NamedTuple):
     """A staircase, and the rows that it was computed from, None for all rows."""
 
     staircase: Staircase
-    kept: SampleEngine | None = None
+    kept: MemoryRows | None = None
 
 
 def lam_path(
-    engine: Engine,
+    engine: MemoryRows,
     objective: PathObjective,
     rng: np.random.RandomState,
     max_k: int | None = None,
@@ -99,8 +99,8 @@ def _replaces(rest: Staircase, path: Staircase) -> bool:
 
 
 def _staircase(
-    engine: Engine,
-    sample: SampleEngine,
+    engine: MemoryRows,
+    sample: MemoryRows,
     objective: PathObjective,
     rng: np.random.RandomState,
     max_k: int | None,
@@ -130,7 +130,7 @@ def _staircase(
     return Staircase(cost, reach, micro.complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
-def staircase_to(engine: Engine, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
+def staircase_to(engine: MemoryRows, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
     """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is tested.
 
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
@@ -162,7 +162,7 @@ def _judge(
     candidates: list[int],
     closely: set[int],
     score: Floats,
-    stratified: tuple[SampleEngine, Index],
+    stratified: tuple[MemoryRows, Index],
     objective: PathObjective,
     rng: np.random.RandomState,
     tell: Tell,
@@ -201,14 +201,14 @@ def _judge(
 class _Split:
     """Two halves of a sample, each with its best clusterings for some numbers of clusters."""
 
-    parts: list[SampleEngine]
+    parts: list[MemoryRows]
     clustered: list[tuple[BestByK, MicroClusters]]
     numbers: list[int]
 
     @classmethod
     def of(
         cls,
-        sample: SampleEngine,
+        sample: MemoryRows,
         strata: Index,
         candidates: list[int],
         objective: PathObjective,
@@ -236,7 +236,7 @@ def _with(k: int, splits: list[_Split]) -> list[_Split]:
 
 
 def _best_by_k(
-    engine: Engine, sample: SampleEngine, objective: PathObjective, rng: np.random.RandomState, max_k: int
+    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, rng: np.random.RandomState, max_k: int
 ) -> tuple[BestByK, MicroClusters]:
     micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
     return BestByK(micro.engine, micro.objective), micro

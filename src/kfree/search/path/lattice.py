@@ -13,7 +13,7 @@ import numpy as np
 from kfree.core.frame import Frame
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
 from kfree.search.path.circles import circles_in, spread_over_disc
 from kfree.search.path.one_hot import one_hot_groups, spread_over_cells
@@ -49,7 +49,7 @@ def _step(values: Floats, deviation: float) -> float:
     return step if np.abs(place - np.round(place)).max() < _ROUNDING and step <= math.sqrt(12) * deviation else 0.0
 
 
-def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.RandomState) -> SampleEngine:
+def with_lattice_noise(engine: MemoryRows, space: Space, rng: np.random.RandomState) -> MemoryRows:
     """An engine of the same rows with noise in columns on a lattice or a circle, or the same one if there are none.
 
     Directions and points of a kernel's feature space have no such columns.
@@ -68,4 +68,4 @@ def with_lattice_noise(engine: SampleEngine, space: Space, rng: np.random.Random
     for j, circle in circles.items():
         noisy[:, j : j + 2] = spread_over_disc(rows[:, j : j + 2], *circle, rng)
     plain = Frame.plain(engine.n_features)
-    return open_local(engine.few_rows_name, noisy, weight=row_weights(engine), frame=plain)
+    return open_local(engine.few_rows_name, noisy, weight=engine.row_weights(), frame=plain)

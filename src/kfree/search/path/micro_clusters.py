@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, exponent_of, spanned, times_power_of_two
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import Engine, SampleEngine
+from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import Objective, one_cluster, recentred, state_of
@@ -46,7 +46,7 @@ class MicroClusters:
     the one for such coordinates.
     """
 
-    engine: SampleEngine
+    engine: MemoryRows
     objective: PathObjective
     offset: float
     complete: bool
@@ -57,7 +57,7 @@ class MicroClusters:
         return centres if self.basis is None else centres @ self.basis
 
 
-def sample_of(engine: Engine, objective: Objective, rng: np.random.RandomState) -> SampleEngine:
+def sample_of(engine: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
     """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
     centre = one_cluster(engine, objective)
     require_finite(state_of(centre, engine.nearest(centre), objective))
@@ -67,7 +67,7 @@ def sample_of(engine: Engine, objective: Objective, rng: np.random.RandomState) 
 
 
 def make_micro_clusters(
-    engine: Engine, sample: SampleEngine, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, n_micro: int, rng: np.random.RandomState
 ) -> MicroClusters:
     """About ``n_micro`` micro-clusters: seeds spread over the sample, then a few iterations of k-means.
 
@@ -76,7 +76,7 @@ def make_micro_clusters(
     require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
     lloyd = Lloyd()
     everyone = sample if engine.n_counting <= sample.n_rows else engine
-    seeds, seen = spread_seeds(sample, n_micro, rng), cast(Engine, sample)
+    seeds, seen = spread_seeds(sample, n_micro, rng), sample
     state = lloyd.start(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
         seen = everyone
@@ -95,7 +95,7 @@ def make_micro_clusters(
 
 
 def _with_missed(
-    seeds: Floats, everyone: Engine, objective: Objective, n_micro: int, rng: np.random.RandomState
+    seeds: Floats, everyone: MemoryRows, objective: Objective, n_micro: int, rng: np.random.RandomState
 ) -> Sites:
     """Seeds at all distinct rows of the sample, and at up to ``n_micro`` of the rows that are unlike any of these."""
     found = Sites.of(seeds)
@@ -118,5 +118,5 @@ def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
     return times_power_of_two(coordinates, exponent), basis.T @ rows
 
 
-def _one_cluster_cost(engine: Engine, objective: Objective) -> float:
+def _one_cluster_cost(engine: MemoryRows, objective: Objective) -> float:
     return objective.cost(engine.nearest(one_cluster(engine, objective)).stats) - objective.lam

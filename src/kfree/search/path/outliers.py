@@ -9,7 +9,7 @@ from scipy.stats import poisson
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
-from kfree.engines.contract import SampleEngine
+from kfree.engines.contract import MemoryRows
 from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
@@ -30,12 +30,12 @@ _GROSS = 2.0
 _TIMES, _CHANCE = 4.0, 1e-4
 
 
-def may_have_far_rows(engine: SampleEngine, space: Space) -> bool:
+def may_have_far_rows(engine: MemoryRows, space: Space) -> bool:
     """Whether outliers are tested for: not for directions, nor for many columns."""
     return space is EUCLIDEAN and not engine.frame.unit and engine.n_features <= _MOST_COLUMNS
 
 
-def far_rows(engine: SampleEngine) -> Mask:
+def far_rows(engine: MemoryRows) -> Mask:
     """Rows farther from their neighbours than the tail of a log-concave density allows.
 
     For such a density f, log f(x) of a random row x has a tail that falls at least exponentially, and so has the log
@@ -63,7 +63,7 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     return far
 
 
-def _log_distances(engine: SampleEngine) -> tuple[Floats, float]:
+def _log_distances(engine: MemoryRows) -> tuple[Floats, float]:
     """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
     n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
     sq_dist = _sq_distances(engine, n_references)
@@ -75,7 +75,7 @@ def _log_distances(engine: SampleEngine) -> tuple[Floats, float]:
     return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2
 
 
-def _sq_distances(engine: SampleEngine, n_references: int) -> Floats:
+def _sq_distances(engine: MemoryRows, n_references: int) -> Floats:
     """Squared distances of all rows to the first ones, (n, n_references).
 
     With many columns they come from inner products, a third of the time. Coordinates are about the median, since far

@@ -6,16 +6,16 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index
-from kfree.engines.contract import SampleEngine, row_weights
+from kfree.engines.contract import MemoryRows
 
 
-def spread_seeds(engine: SampleEngine, n_seeds: int, rng: np.random.RandomState) -> Floats:
+def spread_seeds(engine: MemoryRows, n_seeds: int, rng: np.random.RandomState) -> Floats:
     """Rows in proportion to weight·squared distance to the nearest seed so far; fewer if there are fewer values.
 
     Each round adds half as many as there are. One pass over the rows serves all seeds of a round, so that 500 take 15
     passes; k-means++ takes 500.
     """
-    weight, sq_dist = row_weights(engine), np.full(engine.n_rows, np.inf)
+    weight, sq_dist = engine.row_weights(), np.full(engine.n_rows, np.inf)
     seeds = new = _drawn(weight, 1, rng)
     while len(seeds) < n_seeds:
         sites = Sites.of(engine.rows(new))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.engines.contract import Engine
+from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.state import Objective, SplitMergeObjective, State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
@@ -21,7 +21,7 @@ MOST_PASSES = 22
 Step = Callable[[State, SplitMergeObjective], Sites]
 
 
-def started(engine: Engine, sites: Sites, objective: Objective) -> Descent[State]:
+def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
     """The first pass."""
     state = state_of(sites, engine.nearest(sites), objective)
     require_finite(state)
@@ -29,7 +29,7 @@ def started(engine: Engine, sites: Sites, objective: Objective) -> Descent[State
 
 
 def descended(
-    engine: Engine,
+    engine: Rows,
     descent: Descent[State],
     objective: SplitMergeObjective,
     step: Step,

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Index
-from kfree.engines.contract import Engine, SampleEngine
-from kfree.engines.local.engine import LocalEngine
-from kfree.engines.local.part import LocalPart
-from kfree.engines.registry import open_local
+from kfree.core.stats import Floats, Index
+from kfree.engines.contract import MemoryRows, Rows
+from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
@@ -44,18 +43,18 @@ class SummaryObjective(SplitMergeObjective, PathObjective, Protocol):
     """An objective of split-merge search whose clusters can represent their rows."""
 
 
-class SummaryEngine(LocalEngine):
-    """Micro-clusters as weighted rows; samples are of the rows that they stand for."""
+class SummaryRows(LocalRows):
+    """Micro-clusters ``X`` as weighted rows; samples are of the ``rows`` that they stand for."""
 
-    def __init__(self, micro: LocalEngine, sample: SampleEngine, n_counting: int):
-        super().__init__(micro.name, cast(LocalPart, micro.parts[0]))
-        self.n_counting, self._sample = n_counting, sample
+    def __init__(self, X: Floats, weight: Floats, rows: Rows, sample: MemoryRows, n_threads: int | None):
+        super().__init__("native" if rows.name == "gpu" else rows.name, X, weight, rows.frame, n_threads)
+        self.n_counting, self._some_rows = rows.n_counting, sample
 
     def sample(
         self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
-    ) -> SampleEngine | None:
+    ) -> MemoryRows | None:
         """The first rows of the sample, which is in random order; with ``beyond``, those at none of these sites."""
-        some = self._sample
+        some = self._some_rows
         if beyond is not None:
             done = some.nearest(beyond)
             rows = np.flatnonzero(some.sq_dists(done.assignment, beyond.centres) > 0)
@@ -69,14 +68,14 @@ class SummaryEngine(LocalEngine):
 class Summary:
     """Micro-clusters of all rows. The cost of their rows is higher by ``offset`` than that of the ``engine``."""
 
-    engine: SummaryEngine
-    sample: SampleEngine
+    engine: SummaryRows
+    sample: MemoryRows
     offset: float
     n_passes: int
 
 
 def summarised(
-    engine: Engine,
+    engine: Rows,
     objective: SummaryObjective,
     plan: Plan,
     n_clusters: int | None,
@@ -105,11 +104,10 @@ def summarised(
     rows, weight = objective.as_rows(done.stats)
     # The mean of equal rows may differ from them by rounding.
     rows = np.where((done.stats.sse == 0)[:, None], done.centres, rows)
-    counts, frame = weight > 0, engine.frame
-    places = frame.outward(rows[counts])
-    micro = open_local(engine.name, places, weight=weight[counts], unit=frame.unit, frame=frame, n_threads=n_threads)
+    counts = weight > 0
+    micro = SummaryRows(engine.frame.outward(rows[counts]), weight[counts], engine, sample, n_threads)
     offset = math.fsum(objective.least_cost(done.stats, done.centres))
-    return Summary(SummaryEngine(micro, sample, engine.n_counting), sample, offset, n_passes=2)
+    return Summary(micro, sample, offset, n_passes=2)
 
 
 def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:
@@ -117,7 +115,7 @@ def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:
     return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 
-def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, scale: float) -> int:
+def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale: float) -> int:
     """How many clusters all rows will have, estimated on some rows with their share of the penalty."""
     if not objective.lam:
         return 1
@@ -130,7 +128,7 @@ def _expected_clusters(sample: SampleEngine, objective: SplitMergeObjective, sca
     return len(grown(state, some, share, None).stats.n)
 
 
-def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
+def _settled(sample: MemoryRows, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
@@ -143,11 +141,9 @@ def _settled(sample: SampleEngine, objective: Objective, n_micro: int, rng: np.r
     return state
 
 
-def _distinct_rows(engine: SampleEngine) -> Index:
+def _distinct_rows(rows: MemoryRows) -> Index:
     """Rows without their copies: the first of those whose products with a direction are equal."""
-    direction = np.random.RandomState(0).uniform(0.5, 1.5, engine.n_features)
-    keys = [
-        (engine.rows(np.arange(begin, min(begin + _ROWS_AT_ONCE, engine.n_rows))) * direction).sum(axis=1)
-        for begin in range(0, engine.n_rows, _ROWS_AT_ONCE)
-    ]
+    direction = np.random.RandomState(0).uniform(0.5, 1.5, rows.n_features)
+    blocks = (np.arange(block.start, block.stop) for block in row_blocks(rows.n_rows, _ROWS_AT_ONCE))
+    keys = [(rows.rows(block) * direction).sum(axis=1) for block in blocks]
     return np.unique(np.concatenate(keys), return_index=True)[1]

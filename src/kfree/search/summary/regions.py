@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
-from kfree.engines.contract import Engine, SampleEngine, row_weights
-from kfree.engines.drawing import DrawingEngine, Region
-from kfree.engines.local.engine import beside
-from kfree.engines.registry import open_local
+from kfree.engines.contract import MemoryRows, Rows
+from kfree.engines.drawing import Region
+from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, require_finite
@@ -49,7 +49,7 @@ _LEFT_FOR_LLOYD = 2
 _LEAST_SHARE = 5e-5
 
 # The search of a fit in memory, from rows, an objective, sites, and the share of clusters that can be divided.
-Search = Callable[[Engine, SummaryObjective, Sites, float], State]
+Search = Callable[[MemoryRows, SummaryObjective, Sites, float], State]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Proposal:
 
 
 def searched_by_regions(
-    engine: DrawingEngine,
+    engine: Rows,
     start: Proposal,
     objective: SummaryObjective,
     search: Search,
@@ -108,7 +108,7 @@ def searched_by_regions(
 class _Rounds:
     """Which clusters the next region has, by their uids; every round divides all clusters in another way."""
 
-    def __init__(self, engine: DrawingEngine, limits: Limits):
+    def __init__(self, engine: Rows, limits: Limits):
         self._n_rows, self._limits = engine.n_counting, limits
         self._per_weight = engine.n_counting / engine.total_weight
         self._queue: list[Index] = []
@@ -172,7 +172,7 @@ def divided(proposal: Proposal, n_regions: int, rng: np.random.RandomState) -> l
 def _proposed(
     state: State,
     uids: Index,
-    rows: SampleEngine | None,
+    rows: MemoryRows | None,
     is_all: bool,
     objective: SummaryObjective,
     search: Search,
@@ -183,6 +183,7 @@ def _proposed(
     inside = np.isin(means.uids, uids)
     if rows is None or not inside.any():
         return Proposal(means, weight)
+    assert isinstance(rows, LocalRows)  # in the memory of this process
     if is_all:
         left = _left(state.stats, rows.nearest(state.sites).stats)
     else:
@@ -190,7 +191,7 @@ def _proposed(
         left = state.stats.take(np.flatnonzero(occupied)[~inside])
     points, sizes = objective.as_rows(left)
     counts = sizes > 0
-    both = beside(rows, points[counts], sizes[counts]) if counts.any() else rows
+    both = rows.beside(points[counts], sizes[counts]) if counts.any() else rows
     found = search(both, objective, means, float(inside.mean()))
     return Proposal(recentred(found, objective), found.stats.n[found.stats.n > 0])
 
@@ -202,7 +203,7 @@ def _left(whole: Stats, taken: Stats) -> Stats:
     return Stats(n[some], (whole.sum - taken.sum)[some], np.zeros(np.count_nonzero(some)))
 
 
-def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> SampleEngine:
+def _matched(rows: LocalRows, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> LocalRows:
     """The same rows, weighted and shifted so that every cluster has the weight and the mean that all its rows have.
 
     So a cluster has the centre here that it has among all rows. One without any of the rows is a row at its mean.
@@ -216,11 +217,12 @@ def _matched(rows: SampleEngine, state: State, occupied: NDArray[np.bool_], insi
     n_seen = np.where(seen, some.n, 1.0)
     shift = np.zeros_like(mean) if frame.unit else mean - some.sum / n_seen[:, None]
     n_rows, n_features = rows.n_rows, mean.shape[1]
-    points = np.empty((n_rows + np.count_nonzero(~seen), n_features))
+    n_points = n_rows + np.count_nonzero(~seen)
+    room = np.empty((n_points + rows.passes.BLOCK + len(occupied), n_features))
+    points = room[:n_points]
     points[n_rows:] = frame.outward(mean[~seen])
-    step = max(1, _AT_ONCE // n_features)
-    for begin in range(0, n_rows, step):
-        some_rows = np.arange(begin, min(begin + step, n_rows))
-        points[some_rows] = frame.outward(rows.rows(some_rows) + shift[labels[some_rows]])
-    weight = np.concatenate([row_weights(rows) * (whole.n / n_seen)[labels], whole.n[~seen]])
-    return open_local(rows.name, points, weight=weight, unit=frame.unit, frame=frame)
+    for block in row_blocks(n_rows, max(1, _AT_ONCE // n_features)):
+        some_rows = np.arange(block.start, block.stop)
+        points[block] = frame.outward(rows.rows(some_rows) + shift[labels[block]])
+    weight = np.concatenate([rows.row_weights() * (whole.n / n_seen)[labels], whole.n[~seen]])
+    return LocalRows(rows.name, points, weight, frame, room=room)

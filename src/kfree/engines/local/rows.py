@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from types import ModuleType
 from typing import Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree.core.frame import Frame
+from kfree.core.hashing import Fingerprints
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
 from kfree.core.sum_tree import Node
 from kfree.core.taking import taken
-from kfree.engines.contract import Fingerprints
-from kfree.engines.in_memory.part import InMemoryPart
-from kfree.engines.parts import NodeSums, PartExchange, Partial, Piece, Whole
+from kfree.engines.contract import MemoryRows, Rows, centred_frame
+from kfree.engines.moves import until_at_rest
+from kfree.engines.questions import Copies
+from kfree.engines.sums import Sums, lifted
+from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
 from kfree.native.threads import thread_count
 
@@ -38,61 +40,88 @@ class HeldRows(Protocol):
     def nodes(self) -> Sequence[Node]: ...
 
 
-class Rounds(Protocol):
-    """Exchanges of a module of passes."""
+class LocalRows(MemoryRows):
+    """Rows under a module of passes: ``kfree.native._core`` or ``kfree.native.reference.passes``.
 
-    def round(self, labels: Labels, n: Floats, sum: Floats, centres: Floats, way: Floats) -> int: ...
-
-
-class LocalPart(InMemoryPart):
-    """The part contract over a module of passes: ``kfree.native._core`` or ``kfree.native.reference.passes``."""
+    ``span`` is None for all rows of a fit. A range of rows has the number of its first row, a multiple of the block
+    size, and the number of rows that there are in all. It gives sums by node, so that they can be joined. ``room`` is a
+    larger array that begins with X.
+    """
 
     def __init__(
         self,
-        passes: ModuleType,
+        name: str,
         X: ArrayOrCSR,
         weight: Floats | None,
         frame: Frame,
-        n_threads: int | None,
-        begin: int = 0,
-        alone: bool = True,
+        n_threads: int | None = 1,
+        span: tuple[int, int] | None = None,
+        room: Floats | None = None,
     ):
-        """``alone`` says that there is no other part: sums are then totals, which need not be joined."""
-        super().__init__(X.shape[0], X.shape[1], weight, begin)
-        self._alone = alone
-        self.X, self.frame, self.passes = X, frame, passes
-        self.isa = chosen_instruction_set(passes.instruction_sets())
+        super().__init__("native" if name == "auto" else name, frame, X.shape[0], X.shape[1], weight)
+        self.X, self.passes, self._room = X, implementation(name, "rows"), room
+        self.begin, self._span = (0 if span is None else span[0]), span
+        self.isa = chosen_instruction_set(self.passes.instruction_sets())
         self.n_threads = thread_count(n_threads)
         self._rows = self._hold()
-        self._bounds = passes.Bounds(self.n_rows)
+        self._bounds = self.passes.Bounds(self.n_rows)
         require_directions(np.asarray(self._rows.lengths))
 
-    def with_others(self) -> LocalPart:
-        """The same rows and bounds in an engine of several parts."""
-        part = copy(self)
-        part._alone = False
-        return part
+    @property
+    def description(self) -> str:
+        return described(self.name, self.isa, self.n_threads)
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Partial, NDArray[np.bool_] | None]:
+    @classmethod
+    def of(cls, copies: Copies, like: Rows, n_threads: int | None) -> LocalRows:
+        """Copies of some rows of ``like``."""
+        return LocalRows(like.name, copies.X, copies.weight, like.frame, n_threads, room=copies.room)
+
+    def take(self, copies: Copies) -> LocalRows:
+        return LocalRows.of(copies, self, self.n_threads)
+
+    def among(self, index: Index) -> LocalRows:
+        return LocalRows(self.name, *self.copied(index), self.frame, self.n_threads)
+
+    def beside(self, points: Floats, weight: Floats) -> LocalRows:
+        """These rows and weighted ``points`` after them, in coordinates of the same frame.
+
+        The points begin a block, so that sums over these rows are what they are without points; between them are copies
+        of the first row without weight. Nothing is copied if there is room after the rows.
+        """
+        n_rows, block = self.n_rows, self.passes.BLOCK
+        begin = -(-n_rows // block) * block
+        X = self._room
+        if X is None or len(X) < begin + len(points):
+            X = np.empty((begin + len(points), self.n_features))
+            X[:n_rows] = self.X
+        X = X[: begin + len(points)]
+        X[n_rows:begin], X[begin:] = X[0], self.frame.outward(points)
+        weights = np.concatenate([self.row_weights(), np.zeros(begin - n_rows), weight])
+        return LocalRows(self.name, X, weights, self.frame, self.n_threads)
+
+    def given(self) -> ArrayOrCSR:
+        return self.X
+
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
         centres, uids = _contiguous(sites.centres), np.ascontiguousarray(sites.uids)
         labels, sq_dist = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows)
         is_far = None if lam == np.inf else np.empty(self.n_rows, dtype=bool)
         sums = self._room_for(len(centres))
         out = labels, sq_dist, *sums, is_far
         self.n_distances += self.passes.nearest(self._rows, centres, uids, lam, self.n_threads, self._bounds, *out)
-        return labels, sq_dist, self._partial(sums), is_far
+        return labels, sq_dist, self._sums(*sums), is_far
 
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         centres, labels = _contiguous(sites.centres), np.empty(self.n_rows, dtype=np.int32)
         self.n_distances += self.passes.nearest_labels(self._rows, centres, numbers, self.n_threads, labels)
         return labels
 
-    def stats_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Partial:
+    def sums_of(self, labels: Labels, sq_dist: Floats, n_clusters: int) -> Sums:
         sums = self._room_for(n_clusters)
         self.passes.accumulate(self._rows, labels, sq_dist, self.n_threads, *sums)
-        return self._partial(sums)
+        return self._sums(*sums)
 
-    def fingerprints(self, labels: Labels, n_clusters: int) -> Fingerprints:
+    def fingerprints_of(self, labels: Labels, n_clusters: int) -> Fingerprints:
         found = np.empty(n_clusters, dtype=np.uint64)
         self.passes.fingerprints(self._rows, labels, self.n_threads, found)
         return found
@@ -108,36 +137,35 @@ class LocalPart(InMemoryPart):
         return self._second_nearest_of(self._rows, rows, labels, centres)
 
     def gaps(self, centres: Floats) -> Floats:
-        """The squared distance of each centre to the nearest other one."""
         everyone, zero = np.arange(len(centres)), np.zeros(self.n_features)
         rows = self.passes.dense_rows(centres, zero, zero, False, None, self.isa)
         return self._second_nearest_of(rows, everyone, everyone.astype(np.int32), centres)[1]
 
-    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Partial]:
+    def choose(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Labels, Stats]:
         self.n_distances += 2 * len(rows)
-        chosen, sums = np.empty(len(rows), dtype=np.int32), self._room_for(len(pairs))
-        self.passes.choose(self._rows, rows, pair, pairs, self.n_threads, chosen, *sums)
-        return chosen, self._partial(sums)
+        chosen, stats = np.empty(len(rows), dtype=np.int32), self._totals(len(pairs))
+        self.passes.choose(self._rows, rows, pair, pairs, self.n_threads, chosen, stats.n, stats.sum, stats.sse)
+        return chosen, stats
 
-    def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
+    def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Floats, Floats]:
         self.n_distances += 2 * len(rows)
-        sums = self._room_for(len(pairs) // 2)
-        self.passes.scatter_product(self._rows, rows, pair, pairs, self.n_threads, *sums)
-        return self._partial(sums)
+        stats = self._totals(len(pairs) // 2)
+        self.passes.scatter_product(self._rows, rows, pair, pairs, self.n_threads, stats.n, stats.sum, stats.sse)
+        return stats.n, stats.sum
 
-    def closing_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> NodeSums:
+    def second_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> Floats:
         self.n_distances += 2 * len(rows)
-        costs = np.empty((len(self._rows.nodes), len(centres)))
+        costs = np.empty(len(centres))
         self.passes.closing_costs(self._rows, rows, labels, second, centres, self.n_threads, costs)
-        return NodeSums(self._rows.nodes, (costs,))
+        return costs
 
-    def exchange_of(
+    def exchange_listed(
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
-    ) -> PartExchange:
+    ) -> Labels | None:
         self.n_distances += int((others < 0).sum()) * len(centres)
-        labels, clusters = labels.copy(), (stats.n, stats.sum, centres, np.zeros(len(centres)))
+        labels, clusters = labels.copy(), (stats.n.copy(), stats.sum.copy(), centres.copy(), np.zeros(len(centres)))
         exchange = self.passes.Exchange(self._rows, rows, others, least_gain, self.n_threads, labels, *clusters)
-        return LocalExchange(exchange, labels)
+        return labels if until_at_rest(lambda: int(exchange.round(labels, *clusters))) else None
 
     def open_clusters(
         self, far: Index, first_label: int, lam: float, room: int, labels: Labels, sq_dist: Floats
@@ -156,18 +184,12 @@ class LocalPart(InMemoryPart):
         self.n_distances += self.n_rows
         self.passes.approach(self._rows, np.ascontiguousarray(site)[None, :], self.n_threads, sq_dist)
 
-    def best_candidate(self, candidates: Floats, sq_dist: Floats) -> int:
+    def best_of(self, candidates: Floats, sq_dist: Floats) -> int:
         self.n_distances += self.n_rows * len(candidates)
         return int(self.passes.best_candidate(self._rows, candidates, sq_dist, self.n_threads))
 
-    def potentials(self, candidates: Floats, sq_dist: Floats) -> NodeSums:
-        self.n_distances += self.n_rows * len(candidates)
-        potentials = np.empty((len(self._rows.nodes), len(candidates)))
-        self.passes.potentials(self._rows, candidates, sq_dist, self.n_threads, potentials)
-        return NodeSums(self._rows.nodes, (potentials,))
-
     def masses(self, mass: Floats) -> Masses:
-        return Masses.of(mass, self.begin // self.passes.BLOCK, self.passes.BLOCK)
+        return Masses.of(mass, self.passes.BLOCK)
 
     def points(self, rows: Index) -> Floats:
         z = np.empty((len(rows), self.n_features))
@@ -178,21 +200,32 @@ class LocalPart(InMemoryPart):
         return taken(self.X, rows), None if self.weight is None else self.weight[rows]
 
     def sq_distances(self, centres: Floats) -> Floats:
-        """All squared distances, (n, k)."""
         self.n_distances += self.n_rows * len(centres)
         out = np.empty((self.n_rows, len(centres)))
         self.passes.distances(self._rows, np.ascontiguousarray(centres), self.n_threads, out)
         return out
 
+    def _totals(self, n_clusters: int) -> Stats:
+        """Memory for statistics of all rows."""
+        require_memory(n_clusters, self.n_features, _COPIES)
+        return Stats(np.empty(n_clusters), np.empty((n_clusters, self.n_features)), np.empty(n_clusters))
+
     def _room_for(self, n_clusters: int) -> tuple[Floats, Floats, Floats]:
-        """Arrays for weights, sums and sse: of all rows, or of every node if there are other parts."""
-        n_nodes = 1 if self._alone else len(self._rows.nodes)
-        require_memory(n_nodes * n_clusters, self.n_features, _COPIES)
-        shape = (n_clusters,) if self._alone else (n_nodes, n_clusters)
+        """Memory for weights, sums and sse: of all rows, or by node for a range."""
+        if self._span is None:
+            stats = self._totals(n_clusters)
+            return stats.n, stats.sum, stats.sse
+        shape = len(self._rows.nodes), n_clusters
+        require_memory(shape[0] * n_clusters, self.n_features, _COPIES)
         return np.empty(shape), np.empty((*shape, self.n_features)), np.empty(shape)
 
-    def _partial(self, sums: tuple[Floats, Floats, Floats]) -> Partial:
-        return Whole(Stats(*sums)) if self._alone else Piece(NodeSums(self._rows.nodes, sums))
+    def _sums(self, n: Floats, sum: Floats, sse: Floats) -> Sums:
+        if self._span is None:
+            return Sums.of_all(Stats(n, sum, sse))
+        nodes = list(self._rows.nodes)
+        if self.begin + self.n_rows == self._span[1]:
+            nodes[-1] = lifted(nodes[-1])
+        return Sums(nodes, n, sum, sse)
 
     def _second_nearest_of(self, held: HeldRows, rows: Index, labels: Labels, centres: Floats) -> tuple[Labels, Floats]:
         second, sq_dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
@@ -210,17 +243,25 @@ class LocalPart(InMemoryPart):
         return held
 
 
-class LocalExchange:
-    """See ``engines.parts.PartExchange``."""
+def open_rows_here(
+    name: str, X: ArrayOrCSR, weight: Floats | None, unit: bool, frame: Frame | None, n_threads: int | None
+) -> LocalRows:
+    """Validated rows in memory; without a ``frame`` it is made from the rows."""
+    if frame is None and (unit or sp.issparse(X)):
+        frame = Frame.plain(X.shape[1], unit)
+    frame = frame or centred_frame(LocalRows(name, X, weight, anchored_frame(X, weight), n_threads))
+    return LocalRows(name, X, weight, frame, n_threads)
 
-    def __init__(self, exchange: Rounds, labels: Labels):
-        self._exchange, self._labels = exchange, labels
 
-    def round(self, n: Floats, sum: Floats, centres: Floats, way: Floats) -> int:
-        return int(self._exchange.round(self._labels, n, sum, centres, way))
+def anchored_frame(X: ArrayOrCSR, weight: Floats | None) -> Frame:
+    """Coordinates about the first row of positive weight: rows of weight zero have no effect."""
+    return Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))
 
-    def end(self) -> Labels:
-        return self._labels
+
+def described(name: str, isa: str, n_threads: int) -> str:
+    """An implementation, its instruction set and its threads."""
+    threads = f"{n_threads} thread{'s' if n_threads > 1 else ''}"
+    return f"{name} ({isa}, {threads})" if isa else name
 
 
 def require_directions(lengths: Floats) -> None:

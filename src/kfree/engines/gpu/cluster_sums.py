@@ -1,4 +1,4 @@
-"""Statistics of the clusters of one part on a GPU."""
+"""Statistics of clusters of rows on a GPU."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from kfree.engines.gpu.arrays import TorchArrays
 from kfree.engines.gpu.history import Found
 from kfree.engines.gpu.recorded import Recorded
 from kfree.engines.gpu.rows import DeviceRows
-from kfree.engines.parts import NodeSums, Partial, Piece, Whole
+from kfree.engines.sums import Sums, lifted
 
 
-class PartSums:
-    """Sums over the rows of a part, all or listed. ``alone``: there is no other part; ``is_last``: none follows."""
+class ClusterSums:
+    """Sums over rows, all or listed: in total, or by node where these are a range (``span``, see ``LocalRows``)."""
 
-    def __init__(self, rows: DeviceRows, weight: torch.Tensor | None, first_block: int, alone: bool, is_last: bool):
-        self._rows, self._weight, self._first_block = rows, weight, first_block
-        self._alone, self._is_last, self._arrays = alone, is_last, TorchArrays(rows.device)
+    def __init__(self, rows: DeviceRows, weight: torch.Tensor | None, span: tuple[int, int] | None):
+        self._rows, self._weight, self._span = rows, weight, span
+        self._first_block, self._arrays = 0 if span is None else span[0] // sums.BLOCK, TorchArrays(rows.device)
         # The pass that the last totals are of; an interrupted one has none.
         self._number, self._k = -1, 0
         self._of_all: Recorded[torch.Tensor]
 
-    def of_pass(self, found: Found, k: int) -> Partial:
-        """Statistics of a pass; clusters with the rows and the centre of the pass before keep theirs."""
-        if not self._alone:
-            return self.of(None, found.labels, self._weight, found.sq_dist, k)
+    def of_pass(self, found: Found, k: int) -> Sums:
+        """Sums of a pass; clusters with the rows and the centre of the pass before keep theirs."""
+        if self._span is not None:
+            return self.of(found.labels, found.sq_dist, k)
         follows, self._number = found.number == self._number + 1, -1
         if not (found.same and follows):
             self._totals = self._totals_of_pass(found, k, follows)
-            self._stats = self._whole(self._totals)
+            self._stats = self._stats_of(self._totals)
         self._number = found.number
-        return self._stats
+        return Sums.of_all(self._stats)
 
     def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
         if self._k != k:
@@ -64,38 +64,39 @@ class PartSums:
         k: int,
     ) -> torch.Tensor:
         """Sums (k, d + 2) over all blocks."""
-        segments, _ = self.segments(rows, labels, k)
+        segments = self.segments(rows, labels, k)
         return sums.total(segments.sums(coefficient, _counting(coefficient, sq_dist)), segments.first_group)
 
-    def of(
+    def totals(
         self,
         rows: torch.Tensor | None,
         labels: torch.Tensor,
         coefficient: torch.Tensor | None,
         sq_dist: torch.Tensor | None,
         k: int,
-    ) -> Partial:
+    ) -> Stats:
         """Statistics of rows, all or listed; sse is not defined without distances."""
-        if self._alone:
-            return self._whole(self._totals_of(rows, labels, coefficient, sq_dist, k))
-        segments, levels = self.segments(rows, labels, k)
-        groups = segments.sums(coefficient, _counting(coefficient, sq_dist))
-        found = self.by_node(segments, levels, (groups,))
-        return Piece(NodeSums(found.nodes, tuple(np.ascontiguousarray(one) for one in _apart(found.sums[0]))))
+        return self._stats_of(self._totals_of(rows, labels, coefficient, sq_dist, k))
 
-    def _whole(self, totals: torch.Tensor) -> Whole:
-        return Whole(Stats(*self._arrays.all_to_numpy(*_apart(totals))))
+    def of(self, labels: torch.Tensor, sq_dist: torch.Tensor, k: int) -> Sums:
+        """Sums over all rows."""
+        if self._span is None:
+            return Sums.of_all(self.totals(None, labels, self._weight, sq_dist, k))
+        segments = self.segments(None, labels, k)
+        groups = segments.sums(self._weight, _counting(self._weight, sq_dist))
+        nodes = nodes_covering(self._first_block, self._first_block + -(-self._rows.n_rows // sums.BLOCK))
+        found = self._arrays.to_numpy(sums.joined(groups, segments.first_group, segments.levels, nodes))
+        if self._span[0] + self._rows.n_rows == self._span[1]:
+            nodes[-1] = lifted(nodes[-1])
+        return Sums(nodes, *(np.ascontiguousarray(one) for one in _apart(found)))
 
-    def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> tuple[sums.Segments, int]:
-        levels = sums.levels_for(self._rows.n_rows, self._first_block, self._is_last, k)
-        return sums.Segments(self._rows, self._first_block, rows, labels, k, levels), levels
+    def segments(self, rows: torch.Tensor | None, labels: torch.Tensor, k: int) -> sums.Segments:
+        """Rows by cluster and group of blocks."""
+        levels = sums.levels_for(self._rows.n_rows, self._first_block, self._span is None, k)
+        return sums.Segments(self._rows, self._first_block, rows, labels, k, levels)
 
-    def by_node(self, segments: sums.Segments, levels: int, groups: tuple[torch.Tensor, ...]) -> NodeSums:
-        # Blocks beyond the last part are absent, so its last node may reach there.
-        end = (segments.first_group + segments.n_groups) << levels
-        nodes = nodes_covering(self._first_block, end)
-        found = (self._arrays.to_numpy(sums.joined(one, segments.first_group, levels, nodes)) for one in groups)
-        return NodeSums(nodes, tuple(found))
+    def _stats_of(self, totals: torch.Tensor) -> Stats:
+        return Stats(*self._arrays.all_to_numpy(*_apart(totals)))
 
 
 def _counting(coefficient: torch.Tensor | None, sq_dist: torch.Tensor | None) -> torch.Tensor | None:

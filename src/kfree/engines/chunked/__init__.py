@@ -1,1 +1,0 @@
-"""The engine contract over several parts, joined."""

@@ -1,0 +1,63 @@
+"""Rows whose answers are kept in a checkpoint: a question that was answered before is not asked again."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kfree.engines.contract import MemoryRows, Rows
+from kfree.engines.drawing import NearestAndRegion, RegionRows
+from kfree.engines.questions import Born, Copies, Question, Sample, Scanned
+from kfree.engines.sums import Sums
+from kfree.saving.journal import Journal
+
+A = TypeVar("A")
+# Answers that are no arrays, by their names in a journal.
+_ANSWERS = {kind.__name__: kind for kind in (Born, NearestAndRegion, RegionRows, Sample, Scanned, Sums)}
+
+
+class Journaled(Rows):
+    """Other ``rows``, and the journal of their answers."""
+
+    def __init__(self, rows: Rows, journal: Journal):
+        super().__init__(rows.name, rows.frame, rows.n_rows, rows.n_features)
+        self.n_counting, self._total_weight, self._sample = rows.n_counting, rows._total_weight, rows._sample
+        self._rows, self._journal = rows, journal
+
+    @property
+    def description(self) -> str:
+        return self._rows.description
+
+    def ask(self, question: Question[A]) -> A:
+        """Distances of a recorded answer count as if they were computed now."""
+        before = self._rows.n_distances
+
+        def work_out() -> Any:
+            answer = self._rows.ask(question)
+            return [_plain(answer), self._rows.n_distances - before]
+
+        found, n_distances = self._journal.answer([question.name, _plain(question), _plain(self.frame)], work_out)
+        self.n_distances += n_distances
+        answer: A = _rebuilt(found)
+        return answer
+
+    def take(self, copies: Copies) -> MemoryRows:
+        return self._rows.take(copies)
+
+
+def _plain(value: Any) -> Any:
+    """The same in numbers, texts, lists and arrays alone."""
+    if is_dataclass(value):
+        return {"kind": type(value).__name__, "of": [_plain(getattr(value, field.name)) for field in fields(value)]}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _rebuilt(value: Any) -> Any:
+    """What ``_plain`` was made of; lists stay lists."""
+    if isinstance(value, dict):
+        return _ANSWERS[value["kind"]](*(_rebuilt(one) for one in value["of"]))
+    return [_rebuilt(one) for one in value] if isinstance(value, list) else value
