@@ -1,5 +1,7 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
+from typing import cast
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,6 +15,7 @@ from kfree.explain.view import view_by_distances
 from kfree.models.feature_space import feature_space
 from kfree.models.groups import GroupModel, numbers_within
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.objectives.hdp import HDPObjective
 from kfree.search.groups.search import SharedSearch, searched_in_span
 from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, require_further, stacked, stacked_weights
 from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads
@@ -233,7 +236,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             result.rows.frame,
             state.sites.centres,
             order,
-            result.objective,
+            cast(HDPObjective, result.objective),
             sample,
             used=state.stats.used,
             weights=state.stats.n,

@@ -1,5 +1,7 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -179,6 +181,8 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self.random_state = random_state
 
     _constraints = ROWS
+    _stream_: Any
+    _log_: EventLog
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
 
     def fit(self, X, y=None, sample_weight=None):

@@ -29,7 +29,7 @@ _LONG, _RATHER_LONG = 2.5, 1.8
 _TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def spread_over(rows: NDArray[Any]) -> NDArray[Any]:
+def spread_over(rows: NDArray[Any]) -> Any:
     """Some of the ``rows`` (n,), spread over them evenly: those that are inspected."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))]
 
@@ -196,7 +196,7 @@ def _within_variance(rows: Floats, labels: Labels) -> Floats:
     n = np.where(n > 0, n, 1)[:, None]
     sums = np.zeros((len(n), rows.shape[1]))
     np.add.at(sums, labels, rows)
-    return ((rows - (sums / n)[labels]) ** 2).mean(axis=0)
+    return np.asarray(((rows - (sums / n)[labels]) ** 2).mean(axis=0))
 
 
 def lattice_steps(rows: Floats) -> Floats:
@@ -224,12 +224,12 @@ def _n_distinct(column: Floats) -> int:
     return len(np.unique(column))
 
 
-def _values_of(rows: Floats, found: Sequence[int]) -> str:
+def _values_of(rows: Floats, found: Any) -> str:
     values = np.unique(rows[:, found[0]])
     return "such as " + ", ".join(f"{v:.4g}" for v in values[:3]) + (", …" if len(values) > 3 else "")
 
 
-def _some(columns: Sequence[int], named: list[str], most: int = 3) -> str:
+def _some(columns: Any, named: list[str], most: int = 3) -> str:
     listed = ", ".join(named[j] for j in columns[:most])
     return listed + (f" and {len(columns) - most} more" if len(columns) > most else "")
 

@@ -1,5 +1,7 @@
 """Advice about columns that hide clusters of others, and about pairs of columns that are one angle."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,16 +82,17 @@ def _have_gap(rows: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def _smoothed(bins: Floats) -> Floats:
+def _smoothed(bins: NDArray[Any]) -> NDArray[Any]:
     """The histogram of each column, (windows, d), of the bins that are given by row."""
     n_columns = bins.shape[1]
     inside = (bins >= 0) & (bins < _BINS)
     place = bins[inside].astype(np.int64) * n_columns + np.nonzero(inside)[1]
     counts = np.bincount(place, minlength=_BINS * n_columns).reshape(_BINS, n_columns)
-    return sum(counts[shift : len(counts) - _TOGETHER + 1 + shift] for shift in range(_TOGETHER))
+    shifted = [counts[shift : len(counts) - _TOGETHER + 1 + shift] for shift in range(_TOGETHER)]
+    return np.asarray(np.sum(shifted, axis=0))
 
 
-def _held_out(training: Floats, held_out: Floats) -> tuple[float, float]:
+def _held_out(training: NDArray[Any], held_out: NDArray[Any]) -> NDArray[Any]:
     """Per column, rows of the emptier side and of the gap, where the training rows have the deepest gap; (2, d)."""
     left, right = np.maximum.accumulate(training), np.maximum.accumulate(training[::-1])[::-1]
     gap = np.argmax(np.minimum(left, right) - training, axis=0)

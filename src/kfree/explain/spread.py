@@ -60,7 +60,7 @@ class Shapes:
 
 
 def fitted_spreads(
-    labels: Labels, dist: Floats, n_clusters: int, sizes: Labels | None = None, shapes: Shapes | None = None
+    labels: Labels, dist: Floats, n_clusters: int, sizes: NDArray[Any] | None = None, shapes: Shapes | None = None
 ) -> Spreads:
     """Spreads from the distances of some or all rows to their own clusters; ``sizes`` (k,) count all rows.
 

@@ -86,7 +86,7 @@ class GaussianData(BayesianRows):
             raise TypeError("X is sparse, and model='gaussian' takes dense rows only. Use X.toarray().")
         rows = rows.astype(np.float64, copy=False)
         rows = self._divide(rows, sample_weight)
-        self.frame = Frame.about(rows) if frame is None else frame
+        self.frame = self._frame = Frame.about(rows) if frame is None else frame
         self.rows = np.ascontiguousarray(self.frame.inward(rows))
         if self.aside is not None:
             self.aside = np.ascontiguousarray(self.frame.inward(self.aside))
@@ -133,11 +133,11 @@ class GaussianData(BayesianRows):
         """Hyper-parameters by name, in the coordinates of the user."""
         if not model.is_proper:
             return {"phi0": phi0}
-        m0 = self.frame.outward(model.m0)
+        m0 = self._frame.outward(model.m0)
         return {"xi0": model.xi0, "m0": m0, "eta0": model.eta0, "B0": model.B0, "phi0": phi0}
 
     def centres(self, model: Any, stats: Any) -> Floats:
-        return self.frame.outward(model.posterior(stats).m)
+        return self._frame.outward(model.posterior(stats).m)
 
     def _explicit(self, given: dict[str, Any], default: Any) -> Any:
         if not given:
@@ -146,7 +146,7 @@ class GaussianData(BayesianRows):
         xi0 = _positive("xi0", given["xi0"]) if "xi0" in given else default.xi0
         eta0 = _positive("eta0", given["eta0"]) if "eta0" in given else default.eta0
         require(eta0 > n_features - 1, "prior['eta0']", eta0, f"a number > {n_features - 1}, the number of columns − 1")
-        m0 = self.frame.inward(_array("m0", given["m0"], (n_features,))) if "m0" in given else default.m0
+        m0 = self._frame.inward(_array("m0", given["m0"], (n_features,))) if "m0" in given else default.m0
         B0 = _array("B0", given["B0"], (n_features, n_features)) if "B0" in given else default.B0
         _require_positive_definite(B0)
         return GaussianModel.conjugate(xi0, m0, eta0, B0)
@@ -179,7 +179,7 @@ class MultinomialData(BayesianRows):
         return {self.parameter: getattr(model, self.parameter), "phi0": phi0}
 
     def centres(self, model: Any, stats: Any) -> Floats:
-        return model.centres(stats)
+        return np.asarray(model.centres(stats))
 
     _model: type[MultinomialModel] | type[BernoulliModel] = MultinomialModel
 

@@ -173,7 +173,7 @@ def _members(labels: Labels, n_clusters: int) -> list[tuple[int, Index]]:
 
 def _to_fifth(rows: ArrayOrCSR, known: ArrayOrCSR) -> Floats:
     search = NearestNeighbors(n_neighbors=min(_NEIGHBOUR, known.shape[0])).fit(known)
-    return search.kneighbors(rows)[0][:, -1]
+    return np.asarray(search.kneighbors(rows)[0][:, -1])
 
 
 def unit_rows(rows: Floats) -> Floats:

@@ -50,10 +50,11 @@ class PosteriorModel:
         labels: Labels,
     ) -> PosteriorModel:
         """The model of clusters with these statistics; ``labels`` are the public ones of the rows that count."""
-        rows, centres = data.as_given(), data.centres(objective.model, stats)
+        model: Any = objective.model
+        rows, centres = data.as_given(), data.centres(model, stats)
         covariances, shapes = None, None
         if kind == "gaussian":
-            covariances = objective.model.covariances(stats)
+            covariances = model.covariances(stats)
             shapes = _shapes(centres, lower_factors(covariances))
         distances = distances_of(kind, rows, centres, covariances)
         spreads = spread_sample(distances, labels, None).spreads(shapes)
@@ -75,12 +76,13 @@ class PosteriorModel:
 
     def log_predictive(self, data: BayesianRows) -> Floats:
         """log p(row | rows of the fit in each cluster), (n, k)."""
-        found: Floats = self.objective.model.log_predictive(self.stats, data.rows)
-        return found
+        model: Any = self.objective.model
+        return np.asarray(model.log_predictive(self.stats, data.rows))
 
     def drawn(self, labels: Labels, rng: np.random.RandomState, n_events: int) -> Floats:
         """Rows drawn from the posterior predictive distributions of these clusters."""
-        rows = self.objective.model.draw(self.stats, labels, rng, n_events)
+        model: Any = self.objective.model
+        rows: Floats = model.draw(self.stats, labels, rng, n_events)
         return rows if self.frame is None else self.frame.outward(rows)
 
 

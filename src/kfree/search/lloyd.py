@@ -13,6 +13,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import Objective, State, one_cluster
@@ -20,7 +21,7 @@ from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 from kfree.search.summary.exact import means
-from kfree.search.summary.micro import Summary, SummaryObjective, summarised
+from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.validation.parameters import random_generator, require
 
@@ -32,7 +33,7 @@ class LloydSearch:
     ``init`` are centres (k, d), None for k-means++.
     """
 
-    family: Callable[[float], SummaryObjective]
+    family: Callable[[float], DPMeansObjective]
     n_clusters: int
     init: Floats | None
     n_init: int

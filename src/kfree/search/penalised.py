@@ -15,6 +15,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows, VisitingOrder
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -41,7 +42,7 @@ class PenalisedSearch:
     """
 
     estimator: str
-    family: Callable[[float], SummaryObjective]
+    family: Callable[[float], DPMeansObjective]
     lam: float | str
     target_k: int | None = None
     sweep: bool = False

@@ -11,7 +11,8 @@ from kfree.core.blocks import blocks
 from kfree.core.cached import cached
 from kfree.core.stats import Floats, Labels
 from kfree.engines.contract import MemoryRows
-from kfree.search.centres.state import Objective, State
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import State
 from kfree.search.loop import Descent
 from kfree.search.path.staircase import Staircase
 
@@ -38,7 +39,7 @@ class Result:
     """
 
     rows: MemoryRows
-    objective: Objective
+    objective: DPMeansObjective
     state: State
     descent: Descent[State]
     path: Staircase | None = None

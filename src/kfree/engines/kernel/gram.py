@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from kfree.core.blocks import blocks
+from kfree.core.blocks import blocks, row_blocks
 from kfree.core.frame import Frame
 from kfree.core.memory import available_bytes
 from kfree.core.sparse import ArrayOrCSR, dense, require_structure

@@ -115,15 +115,16 @@ def searched_in_span(
     frame = Frame.plain(places.shape[1])
     spanning = GroupedRows.open(rows.name, places, rows.group, weight=rows.weight, frame=frame, n_threads=n_threads)
     found = search(spanning, monitor)
-    state = _lifted(found, rows)
+    assert isinstance(found.objective, HDPObjective)  # as every search for shared clusters has
+    state = _lifted(found, found.objective, rows)
     found.descent.cost_history = ended(found.descent.cost_history, state.cost)
     return replace(found, rows=rows, state=state)
 
 
-def _lifted(found: Result, rows: GroupedRows) -> State:
+def _lifted(found: Result, objective: HDPObjective, rows: GroupedRows) -> State:
     """The clusters of a search in the span, in the coordinates of the rows."""
     uids, next_uid = found.state.sites.uids, found.state.sites.next_uid
     stats = rows.labelled(found.labels, np.zeros((len(uids), rows.n_features))).stats
-    centres = found.objective.centres(stats, previous=stats.sum)
+    centres = objective.centres(stats, previous=stats.sum)
     sites = Sites(centres, uids, next_uid, stats.used)
-    return at_rest(replace(found.state, sites=sites), rows, found.objective)
+    return at_rest(replace(found.state, sites=sites), rows, objective)
