@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.stats import Floats, Index, Stats, Used, no_groups
+from kfree.core.stats import Floats, Index, Stats, Used
 
 
 @dataclass(frozen=True)
 class Sites:
     """Centres (k, d), oldest first, and their ids, which never change; a search never uses an id twice.
 
-    Where rows are in groups, ``used`` (k, number of groups) says which groups use which site; else it is (k, 0).
+    Where rows are in groups, ``used`` (k, number of groups) says which groups use which site; else it is None.
     """
 
     centres: Floats
     uids: Index
     next_uid: int
-    used: Used = field(default=cast(Used, None))
+    used: Used | None = None
 
-    def __post_init__(self) -> None:
-        if self.used is None:
-            object.__setattr__(self, "used", no_groups(len(self.uids)))
+    @property
+    def users(self) -> Used:
+        """``used`` of rows in groups."""
+        assert self.used is not None  # as rows in groups have it
+        return self.used
 
     @classmethod
     def of(cls, centres: Floats) -> Sites:
         """New sites, numbered from zero."""
         return cls(centres, np.arange(len(centres)), len(centres))
 
-    def used_by(self, used: Used) -> Sites:
+    def used_by(self, used: Used | None) -> Sites:
         """The same sites, used by other groups."""
         return Sites(self.centres, self.uids, self.next_uid, used)
 
@@ -40,7 +41,10 @@ class Sites:
         return Sites(centres, self.uids, self.next_uid, self.used)
 
     def kept(self, keep: NDArray[np.bool_]) -> Sites:
-        return self if keep.all() else Sites(self.centres[keep], self.uids[keep], self.next_uid, self.used[keep])
+        if keep.all():
+            return self
+        used = None if self.used is None else self.used[keep]
+        return Sites(self.centres[keep], self.uids[keep], self.next_uid, used)
 
     def born(self, centres: Floats) -> Sites:
         """These sites and, after them, what ``centres`` holds beyond them, which no group uses yet."""
@@ -48,7 +52,9 @@ class Sites:
         if n_new == 0:
             return self.moved(centres)
         uids = np.concatenate([self.uids, np.arange(self.next_uid, self.next_uid + n_new)])
-        used = np.concatenate([self.used, np.zeros((n_new, self.used.shape[1]), dtype=np.bool_)])
+        used = self.used
+        if used is not None:
+            used = np.concatenate([used, np.zeros((n_new, used.shape[1]), dtype=np.bool_)])
         return Sites(centres, uids, self.next_uid + n_new, used)
 
     def after(self, centres: Floats, stats: Stats) -> Sites:

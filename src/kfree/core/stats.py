@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Self, TypeAlias, cast
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,6 @@ Index = NDArray[np.int64]
 Used = NDArray[np.bool_]
 # Some clusters of several; with None, as the first axis of two.
 Selection: TypeAlias = Index | Labels | Used | list[int] | slice | tuple[int | slice, None]
-
-
-@lru_cache
-def no_groups(n_clusters: int) -> Used:
-    """Which groups use which cluster where there are no groups: an array (k, 0), which has no elements to change."""
-    return np.zeros((n_clusters, 0), dtype=np.bool_)
 
 
 def first_row_that_counts(weight: Floats | None) -> int:
@@ -39,22 +32,24 @@ class Stats:
 
     ``sse`` is the weighted sum of squared distances to the site that the rows were assigned to, which is the mean only
     at convergence. Where rows are in groups, ``used`` (k, number of groups) says which groups have rows of positive
-    weight in which cluster; else it is (k, 0).
+    weight in which cluster; else it is None.
     """
 
     n: Floats
     sum: Floats
     sse: Floats
-    used: Used = field(default=cast(Used, None), kw_only=True)
+    used: Used | None = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        if self.used is None:
-            object.__setattr__(self, "used", no_groups(len(self.n)))
+    @property
+    def users(self) -> Used:
+        """``used`` of rows in groups."""
+        assert self.used is not None  # as rows in groups have it
+        return self.used
 
     @property
     def n_local(self) -> int:
         """Local clusters: pairs of a group and a cluster that it uses."""
-        return int(np.count_nonzero(self.used))
+        return int(np.count_nonzero(self.users))
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Stats:
@@ -62,21 +57,24 @@ class Stats:
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
 
     def copy(self) -> Stats:
-        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy(), used=self.used.copy())
+        used = None if self.used is None else self.used.copy()
+        return Stats(self.n.copy(), self.sum.copy(), self.sse.copy(), used=used)
 
     def take(self, clusters: Selection) -> Stats:
         """Statistics of some clusters."""
-        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters], used=self.used[clusters])
+        used = None if self.used is None else self.used[clusters]
+        return Stats(self.n[clusters], self.sum[clusters], self.sse[clusters], used=used)
 
     def put(self, clusters: Selection, new: Stats) -> None:
         """Replace those of some clusters, in place."""
         self.n[clusters], self.sum[clusters], self.sse[clusters] = new.n, new.sum, new.sse
-        self.used[clusters] = new.used
+        if self.used is not None:
+            self.used[clusters] = new.users
 
     def followed_by(self, other: Stats) -> Stats:
         """These clusters and, after them, the other ones."""
         sums = (np.concatenate(pair) for pair in ((self.n, other.n), (self.sum, other.sum), (self.sse, other.sse)))
-        return Stats(*sums, used=np.concatenate([self.used, other.used]))
+        return Stats(*sums, used=None if self.used is None else np.concatenate([self.used, other.users]))
 
     def absorb(self, a: int, b: int, merge_cost: float) -> None:
         """Cluster a takes over the rows of b, in place, and b is left empty; this adds ``merge_cost`` to sse.
@@ -87,8 +85,9 @@ class Stats:
         self.sum[a] += self.sum[b]
         self.sse[a] += self.sse[b] + merge_cost
         self.n[b] = self.sum[b] = self.sse[b] = 0.0
-        self.used[a] |= self.used[b]
-        self.used[b] = False
+        if self.used is not None:
+            self.used[a] |= self.used[b]
+            self.used[b] = False
 
 
 @dataclass(frozen=True)

@@ -238,7 +238,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             order,
             cast(HDPObjective, result.objective),
             sample,
-            used=state.stats.used,
+            used=state.stats.users,
             weights=state.stats.n,
             groups=distinct,
             space=space,

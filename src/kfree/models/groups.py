@@ -98,7 +98,7 @@ class GroupModel(CentreModel):
         return replace(
             placed,
             sample=spread_sample(placed.distances(points, name, n_threads), ranks(order)[labels[k:]], None),
-            used=np.hstack([used, state.stats.used[:, k:]]),
+            used=np.hstack([used, state.stats.users[:, k:]]),
             weights=state.stats.n,
             groups=np.concatenate([self.groups, names]),
         )

@@ -31,7 +31,8 @@ class DPMeansObjective:
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """The best centres for the clusters: their means. A cluster without weight keeps its previous one."""
-        return _divided(stats.sum, stats.n, previous)
+        has_weight = stats.n > 0
+        return stats.sum / stats.n[:, None] if has_weight.all() else _divided(stats.sum, stats.n, previous)
 
     def sizes(self, stats: Stats) -> Floats:
         """How hard each cluster is to move: what ``row_costs`` are about."""
@@ -117,8 +118,6 @@ class CosineObjective(DPMeansObjective):
 def _divided(sums: Floats, sizes: Floats, previous: Floats) -> Floats:
     """Sums (k, d) over sizes (k,); ``previous`` where a size is not positive."""
     sized = sizes > 0
-    if sized.all():
-        return sums / sizes[:, None]
     centres: Floats = sums / np.where(sized, sizes, 1.0)[:, None]
     centres[~sized] = previous[~sized]
     return centres

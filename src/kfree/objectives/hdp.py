@@ -23,17 +23,17 @@ class HDPObjective(DPMeansObjective):
 
     def least_cost(self, stats: Stats, sites: Floats) -> Floats:
         """Of each global cluster: squared distances to its mean, and lam_local for each group that uses it."""
-        costs: Floats = super().least_cost(stats, sites) + self.lam_local * stats.used.sum(axis=1)
+        costs: Floats = super().least_cost(stats, sites) + self.lam_local * stats.users.sum(axis=1)
         return costs
 
     def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats:
         """A group that uses both clusters saves lam_local: n_a n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam_local·|both|."""
-        used = stats.used.astype(float)
+        used = stats.users.astype(float)
         costs: Floats = super().merge_costs(stats, clusters) - self.lam_local * (used[clusters] @ used.T)
         return costs
 
     def most_saved_by_merging(self, stats: Stats) -> Floats:
-        saved: Floats = super().most_saved_by_merging(stats) + self.lam_local * stats.used.sum(axis=1)
+        saved: Floats = super().most_saved_by_merging(stats) + self.lam_local * stats.users.sum(axis=1)
         return saved
 
     @property

@@ -40,7 +40,7 @@ class HDPEvidence:
 
         ``local_sizes`` holds the weights of all local clusters, ``group_sizes`` those of all groups.
         """
-        tables = stats.used.sum(axis=1).astype(float)
+        tables = stats.users.sum(axis=1).astype(float)
         return (
             self._rows(stats)
             + _restaurants(local_sizes, group_sizes)
@@ -57,7 +57,7 @@ class HDPEvidence:
         The clusters may be those of a sample, of a share of the groups and of a share of the rows in each.
         """
         n_global, sq_width = len(stats.n), self.width(stats)
-        rows, tables = _typical(local_sizes) / row_share, _typical(stats.used.sum(axis=1)) / group_share
+        rows, tables = _typical(local_sizes) / row_share, _typical(stats.users.sum(axis=1)) / group_share
         place = stats.sum.shape[1] / 2 * math.log1p(rows * tables * self.variance / sq_width)
         local_nats, global_nats = math.log(n_global) + _TELLING * rows, place + _TELLING * tables
         return float(2 * sq_width * local_nats), float(2 * sq_width * global_nats)

@@ -16,7 +16,7 @@ from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, Used, totals
-from kfree.engines.contract import Pass
+from kfree.engines.contract import MemoryRows, Pass
 from kfree.engines.local.rows import LocalRows, open_rows_here
 from kfree.engines.moves import NEARLY
 from kfree.engines.sums import Sums
@@ -224,7 +224,7 @@ class GroupedRows(LocalRows):
     ) -> Assignment | None:
         """Rows move between the clusters that their groups use, so that no local cluster is opened."""
         labels, rows = assignment.labels, self.counting()
-        second, sq_dist = self.seconds(labels, centres, stats.used)
+        second, sq_dist = self.seconds(labels, centres, stats.users)
         second, sq_dist = second[rows], sq_dist[rows]
         own, weight, sizes = labels[rows], self.weights(rows), costs.size(stats.n, stats.sum)
         saved = costs.leaving(sizes[own], weight, self.distances_to_own(rows, own, centres))
@@ -234,6 +234,9 @@ class GroupedRows(LocalRows):
         listed = np.flatnonzero(joining < NEARLY * saved)
         moved = self.exchange_listed(rows[listed], second[listed], labels, centres, stats, least_gain)
         return None if moved is None else self.assignment(moved, assignment.n_clusters)
+
+    def nearest(self, sites: Sites) -> Pass:
+        return MemoryRows.nearest(self, sites)
 
     def deletion_costs(self) -> GroupDeletionCosts:
         return GroupDeletionCosts(self)
@@ -251,7 +254,7 @@ class GroupedRows(LocalRows):
 
     def _used(self, sites: Sites) -> Used:
         """Which sites each group uses, (number of groups, k), a copy; none if the sites come from elsewhere."""
-        if not sites.used.shape[1]:
+        if sites.used is None:
             return np.zeros((self.n_groups, len(sites.uids)), dtype=np.bool_)
         return np.array(sites.used.T, order="C")
 

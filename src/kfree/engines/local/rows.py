@@ -18,7 +18,7 @@ from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
 from kfree.core.sum_tree import Node
 from kfree.core.taking import taken
-from kfree.engines.contract import MemoryRows, Rows, centred_frame
+from kfree.engines.contract import MemoryRows, Pass, Rows, centred_frame
 from kfree.engines.moves import until_at_rest
 from kfree.engines.questions import Copies
 from kfree.engines.sums import Sums, lifted
@@ -28,6 +28,8 @@ from kfree.native.threads import thread_count
 
 # Sums, the centres made from them, and what compiled passes put together from their threads.
 _COPIES = 3
+# Centres of fewer numbers fit in any memory.
+_FEW_VALUES = 1 << 16
 
 
 class HeldRows(Protocol):
@@ -110,6 +112,13 @@ class LocalRows(MemoryRows):
         out = labels, sq_dist, *sums, is_far
         self.n_distances += self.passes.nearest(self._rows, centres, uids, lam, self.n_threads, self._bounds, *out)
         return labels, sq_dist, self._sums(*sums), is_far
+
+    def nearest(self, sites: Sites) -> Pass:
+        centres, uids, k = _contiguous(sites.centres), np.ascontiguousarray(sites.uids), len(sites.uids)
+        labels, sq_dist, stats = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows), self._totals(k)
+        out = labels, sq_dist, stats.n, stats.sum, stats.sse, None
+        self.n_distances += self.passes.nearest(self._rows, centres, uids, np.inf, self.n_threads, self._bounds, *out)
+        return Pass(centres, self.assignment(labels, k), stats)
 
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         centres, labels = _contiguous(sites.centres), np.empty(self.n_rows, dtype=np.int32)
@@ -207,7 +216,8 @@ class LocalRows(MemoryRows):
 
     def _totals(self, n_clusters: int) -> Stats:
         """Memory for statistics of all rows."""
-        require_memory(n_clusters, self.n_features, _COPIES)
+        if n_clusters * self.n_features > _FEW_VALUES:
+            require_memory(n_clusters, self.n_features, _COPIES)
         return Stats(np.empty(n_clusters), np.empty((n_clusters, self.n_features)), np.empty(n_clusters))
 
     def _room_for(self, n_clusters: int) -> tuple[Floats, Floats, Floats]:

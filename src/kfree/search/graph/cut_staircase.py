@@ -89,5 +89,5 @@ class CutStaircase(Steps):
         return f"the {self.k[-1]} clusters at which this staircase ends; give at most that many."
 
     @staticmethod
-    def _middle(low: float, high: float) -> float:
+    def _middles(low: Floats, high: Floats) -> Floats:
         return (low + high) / 2

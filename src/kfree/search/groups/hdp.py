@@ -102,7 +102,7 @@ def at_rest(state: State, engine: GroupedRows, objective: HDPObjective) -> State
     while True:
         done = engine.settled(state.sites)
         new = state_of(state.sites, done, objective)
-        if np.array_equal(done.stats.used, state.sites.used) and (done.stats.n > 0).all():
+        if np.array_equal(done.stats.users, state.sites.users) and (done.stats.n > 0).all():
             return new
         state = replace(new, sites=new.sites.kept(done.stats.n > 0))
 

@@ -101,7 +101,7 @@ class _Walk:
 
         If every group is too small for the test, it uses all rows together and all clusters.
         """
-        used, centres = state.stats.used, state.sites.centres
+        used, centres = state.stats.users, state.sites.centres
         several = np.flatnonzero(used.sum(axis=0) > 1).tolist()
         if not several:
             return DensityDips(1.0, np.inf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from numbers import Real
 
 import numpy as np
@@ -131,12 +130,13 @@ class Staircase(Steps):
         return f"the {len(self.k)} clusters at which this staircase ends; give lambda_path a larger max_k."
 
     @staticmethod
-    def _middle(low: float, high: float) -> float:
-        if high == 0 or (low == 0 and math.isinf(high)):
-            return 1.0  # All rows are equal: any penalty gives one cluster.
-        if math.isinf(high):
-            return 2 * low
-        return high / 2 if low == 0 else math.sqrt(low) * math.sqrt(high)
+    def _middles(low: Floats, high: Floats) -> Floats:
+        ends = np.where(np.isinf(high), 2 * low, high / 2)
+        with np.errstate(invalid="ignore"):  # zero times infinity, where ``ends`` are taken
+            inner = np.sqrt(low) * np.sqrt(high)
+        middles = np.where(np.isinf(high) | (low == 0), ends, inner)
+        # All rows are equal: any penalty gives one cluster.
+        return np.where((high == 0) | ((low == 0) & np.isinf(high)), 1.0, middles)
 
     def _verdict(self, j: int) -> dict[str, float]:
         """The evidence of held-out rows for a step; empty if it was not tested."""

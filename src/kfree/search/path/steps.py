@@ -52,7 +52,7 @@ class Steps(ABC):
         self.k, self.cost, self.complete = k, cost, complete
         self.lam_high = np.append(ends[1], penalties)[: len(cost)]
         self.lam_low = np.append(penalties, ends[0])[: len(cost)]
-        self.lam = np.array([self._middle(*bounds) for bounds in zip(self.lam_low, self.lam_high, strict=True)])
+        self.lam = self._middles(self.lam_low, self.lam_high)
         self.n_outliers = 0
 
     @property
@@ -168,8 +168,8 @@ class Steps(ABC):
 
     @staticmethod
     @abstractmethod
-    def _middle(low: float, high: float) -> float:
-        """A penalty well inside a step."""
+    def _middles(low: Floats, high: Floats) -> Floats:
+        """A penalty well inside each step."""
 
 
 def penalties_of(cost: Floats) -> Floats:
