@@ -15,7 +15,7 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges, partners
-from kfree.search.path.cells import neighbours, off_span
+from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
@@ -135,8 +135,25 @@ def test_what_lies_off_the_span_of_the_centres(rng, k, d):
     origin = centres.mean(axis=0)
     basis = np.linalg.svd(centres - origin)[2][: min(k - 1, d)]
     off = (X - origin) - (X - origin) @ basis.T @ basis
-    found = off_span(sq_dist, EUCLIDEAN.sq_gaps(centres, slice(None)))
-    np.testing.assert_allclose(found, (off**2).sum(axis=1), atol=1e-9)
+    sq_gap = EUCLIDEAN.sq_gaps(centres, slice(None))
+    span = span_of(centres, sq_gap, EUCLIDEAN)
+    assert (span is None) == (k > d)
+    if span is not None:
+        np.testing.assert_allclose(off_span(sq_dist, sq_gap, span), (off**2).sum(axis=1), atol=1e-9)
+
+
+def test_many_centres_in_a_line_take_a_decomposition_of_their_columns_alone(rng, monkeypatch):
+    """A k × k matrix for every k would take most of the time of a path."""
+    X, centres = rng.normal(size=(50, 3)), rng.normal(size=(300, 1)) * [1.0, 2.0, 3.0]
+    sizes, eigh = [], np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: sizes.append(len(matrix)) or eigh(matrix))
+    sq_gap = EUCLIDEAN.sq_gaps(centres, slice(None))
+    span = span_of(centres, sq_gap, EUCLIDEAN)
+    along = (X - centres.mean(axis=0)) @ [1.0, 2.0, 3.0] / np.sqrt(14)
+    off = ((X - centres.mean(axis=0)) ** 2).sum(axis=1) - along**2
+    sq_dist = ((X[:, None] - centres) ** 2).sum(axis=2)
+    np.testing.assert_allclose(off_span(sq_dist, sq_gap, span), off, atol=1e-9)
+    assert sizes == [3]
 
 
 def test_neighbours_are_the_nearest_ones_once():
