@@ -48,7 +48,8 @@ class ByPosterior(Judging, ClusterMixin, BaseEstimator):
         of all labels that raises the free energy.
         """
         engine = self._fitted_data(X).open(self.engine, "brute", self.n_threads)
-        found = engine.labels(engine.assign(self._rule_)[0])
+        rule = self._objective_.labelling(self._stats_) if self._rule_ is None else self._rule_
+        found = engine.labels(engine.assign(rule)[0])
         return self._or_new(self._rank_[found], X, allow_new)
 
     def _fitted_data(self, X):
@@ -75,7 +76,10 @@ class ByPosterior(Judging, ClusterMixin, BaseEstimator):
         return centres, covariances, spreads_by(distances, labels, None, _shapes(centres, factors))
 
     def _keep_posterior(self, data, objective, stats, rule, rank, posterior):
-        """Set the fitted attributes that predictions need; ``rank`` are public labels of the clusters of ``rule``."""
+        """Set the fitted attributes that predictions need; ``rank`` are public labels of the clusters of ``rule``.
+
+        None is the rule of the statistics, made when rows are predicted: its inverses take d³ steps per cluster.
+        """
         self._frame_, self._objective_, self._stats_ = data.frame, objective, stats
         self._rule_, self._rank_ = rule, rank
         self.cluster_centers_, covariances, self._spreads_ = posterior

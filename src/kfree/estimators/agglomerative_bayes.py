@@ -242,9 +242,7 @@ class AgglomerativeBayes(ByPosterior):
         stats = engine.stats_of(engine.assignment(labels, tree.best_k))
         posterior = self._posterior_of(data, objective, stats, labels)
         validate_data(self, X, skip_check_array=True, reset=True)
-        self._keep_posterior(
-            data, objective, stats, objective.labelling(stats), np.arange(tree.best_k, dtype=np.int32), posterior
-        )
+        self._keep_posterior(data, objective, stats, None, np.arange(tree.best_k, dtype=np.int32), posterior)
         self._tree_, self.labels_, self.n_clusters_ = tree, labels, tree.best_k
         self.free_energy_path_, self.free_energy_ = tree.free_energies, float(tree.free_energies.min())
         self.merge_deltas_, self.linkage_, self.n_pairs_ = tree.deltas, tree.linkage, tree.n_pairs
