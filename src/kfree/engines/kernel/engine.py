@@ -26,6 +26,8 @@ from kfree.engines.parts import NodeSums, PartExchange, Partial, Whole
 
 # A squared distance below minus this share of the largest κ_ii is not due to rounding.
 NEGATIVE = 1e-6
+# Differences of squared distances below this share of it are.
+ROUNDING = 1e-14
 # Rows of a block of summation, for draws.
 BLOCK = 1024
 # The node of all rows, which are never joined with others.
@@ -119,7 +121,10 @@ class KernelPart(InMemoryPart):
 
     def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> Partial:
         first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
-        s = self._row_weights[rows] * (second - first)
+        apart = second - first
+        # Equal rows would have an axis of rounding errors, which its length makes as large as any.
+        apart[np.abs(apart) <= ROUNDING * float(np.abs(self.gram.diagonal).max())] = 0.0
+        s = self._row_weights[rows] * apart
         dual = self._sums.weighted(rows, pair, s, len(pairs) // 2)
         return Whole(self._stats(rows, pair, s, first, dual))
 
