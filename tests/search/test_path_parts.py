@@ -1,6 +1,7 @@
 """Parts of the lam path against slow versions: inner products, lattices, halves, outliers; and what they are for."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges, partners
+from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
@@ -111,6 +113,24 @@ def test_bounds_are_kept_where_neither_a_cluster_nor_its_partner_changed(rng, mo
         if step % 2:
             uids, next_uid = np.append(uids, next_uid), next_uid + 1
             sizes, centres = np.append(sizes, 1.0), np.vstack([centres, rng.normal(size=2)])
+
+
+def test_the_path_never_rises(rng):
+    """Beyond the clusterings that were improved it is that of merging, here one that merges badly."""
+    best_by_k = BestByK(open_local("native", rng.normal(size=(40, 2)), weight=None), OBJECTIVES["euclidean"](0.0))
+    best_by_k.merges = replace(best_by_k.merges, costs=9 * best_by_k.merges.costs)
+    assert (np.diff(best_by_k.costs(8)) <= 0).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
+    """At every penalty of the path; the search alone ends higher at one in ten."""
+    for seed in (1, 7, 13, 27):
+        X = blobs(np.random.default_rng(seed), n=50, d=3, k=5, spread=1.0)[0]
+        path = lambda_path(X, metric=metric)
+        for lam in path.lam[path.lam_high > path.lam_low]:
+            best = (path.cost + lam * path.k).min()
+            assert DPMeans(float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
 
 
 def test_directions_that_cancel_out_merge_at_a_number(rng):

@@ -19,6 +19,7 @@ from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import one_cluster, settle
 from kfree.search.centres.target import nearest_to
 from kfree.search.loop import descend
+from kfree.search.path.few_rows import split_merge_from_path
 from kfree.search.path.lam_path import lam_path, staircase_to
 
 SEARCHES = ["split-merge", "sweep"]
@@ -149,7 +150,8 @@ class PenalisedSearch(Watched):
         if path is not None:
             return self._as_suggested(engine if kept is None else kept, objective, path, self._budget(watch))
         if self.target_k is None or self.lam != "auto":
-            return objective, self._split_merge(engine, objective, self._given_sites(engine), self._budget(watch))
+            limits = self.max_iter, self.max_clusters, self._budget(watch)
+            return objective, split_merge_from_path(engine, objective, self._given_sites(engine), *limits)
         return self._with_target_k(engine, objective, self._budget(watch))
 
     def _with_target_k(self, engine, objective, budget):
