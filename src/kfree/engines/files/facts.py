@@ -81,7 +81,7 @@ class Facts:
     def centred(self, anchor: Floats) -> Frame:
         """The frame about the weighted mean."""
         stats = self.stats
-        return Frame(anchor, stats.sum[0] / stats.n[0])
+        return Frame.centred(anchor, stats.sum[0] / stats.n[0])
 
     @classmethod
     def unknown(cls, n_rows: int) -> Facts:

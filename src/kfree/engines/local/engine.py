@@ -144,4 +144,4 @@ def anchored_frame(X: ArrayOrCSR, weight: Floats | None) -> Frame:
 def centred_frame(anchored: ChunkedEngine) -> Frame:
     """The frame of an anchored engine, shifted by the weighted mean."""
     stats = anchored.nearest(Sites.of(np.zeros((1, anchored.n_features)))).stats
-    return Frame(anchored.frame.anchor, stats.sum[0] / stats.n[0])
+    return Frame.centred(anchored.frame.anchor, stats.sum[0] / stats.n[0])
