@@ -171,3 +171,21 @@ def test_numbers_beyond_those_of_compiled_code(name, value):
                 model.set_params(**{name: value}).fit(GRID)
         elif not isinstance(model, GraphDPMeans):
             model.set_params(**{name: value}).fit(GRID)
+
+
+@pytest.mark.parametrize("scale", [1e-165, 1e-300])
+@pytest.mark.parametrize("make", [DPMeans, lambda: DPMeans(1.0), lambda: KMeans(2), KernelDPMeans, SpectralDPMeans])
+def test_differences_whose_squares_vanish_are_refused(make, scale, rng):
+    """All rows would be equal to each other, in one cluster."""
+    X = scale * blobs(rng, n=60, k=2)[0]
+    with pytest.raises(ValueError, match=r"squared distances underflow float64. Multiply X by a constant"):
+        make().fit(X)
+    assert DPMeans(metric="cosine").fit(X).n_clusters_ >= 1  # which divides rows by their lengths
+
+
+def test_distances_beyond_float64_have_no_confidence(rng):
+    X = blobs(rng, n=60, k=2)[0]
+    model = DPMeans().fit(X)
+    far = np.vstack([X, np.full((2, X.shape[1]), 1e160)])
+    with pytest.raises(ValueError, match=r"distances of 2 row\(s\) to the clusters overflow float64"):
+        model.confidence(far)

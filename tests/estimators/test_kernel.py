@@ -241,3 +241,10 @@ def test_bad_matrices(rng):
 def test_bad_parameters(options, message, rng):
     with pytest.raises(ValueError, match=message):
         KernelDPMeans(**options).fit(rng.normal(size=(20, 2)))
+
+
+@pytest.mark.parametrize("seed", [17, 21, 33])
+def test_equal_rows_have_no_axis_of_rounding_errors(seed):
+    """Scaled to the width of the cluster, such an axis led to squared distances of −1e-6, and to an error."""
+    X = np.random.default_rng(seed).integers(0, 2, size=(100, 1)).astype(float)
+    assert KernelDPMeans(1e-3).fit(X).n_clusters_ == 2

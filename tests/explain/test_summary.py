@@ -75,8 +75,8 @@ def test_nearest_centres_against_all_pairs(rng, monkeypatch):
 
 def test_confidence_is_a_margin():
     dist, second = np.array([0.0, 1.0, 2.0, 0.0, 3.0]), np.array([2.0, 2.0, 2.0, 0.0, np.inf])
-    labels = np.zeros(5, dtype=np.int32)
-    view = View(labels, dist, labels, second, labels[:1], second[:1], "distance")
+    labels, other = np.zeros(5, dtype=np.int32), np.array([1, 1, 1, 1, -1], dtype=np.int32)
+    view = View(labels, dist, other, second, labels[:1], second[:1], "distance")
     assert view.confidence.tolist() == [1.0, 0.5, 0.0, 0.0, 1.0]
 
 

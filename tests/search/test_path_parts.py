@@ -1,6 +1,7 @@
 """Parts of the lam path against slow versions: inner products, lattices, halves, outliers; and what they are for."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,8 @@ from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import gram_merges, partners
-from kfree.search.path.cells import neighbours, off_span
+from kfree.search.path.best_by_k import BestByK
+from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
@@ -113,6 +115,24 @@ def test_bounds_are_kept_where_neither_a_cluster_nor_its_partner_changed(rng, mo
             sizes, centres = np.append(sizes, 1.0), np.vstack([centres, rng.normal(size=2)])
 
 
+def test_the_path_never_rises(rng):
+    """Beyond the clusterings that were improved it is that of merging, here one that merges badly."""
+    best_by_k = BestByK(open_local("native", rng.normal(size=(40, 2)), weight=None), OBJECTIVES["euclidean"](0.0))
+    best_by_k.merges = replace(best_by_k.merges, costs=9 * best_by_k.merges.costs)
+    assert (np.diff(best_by_k.costs(8)) <= 0).all()
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
+    """At every penalty of the path; the search alone ends higher at one in ten."""
+    for seed in (1, 7, 13, 27):
+        X = blobs(np.random.default_rng(seed), n=50, d=3, k=5, spread=1.0)[0]
+        path = lambda_path(X, metric=metric)
+        for lam in path.lam[path.lam_high > path.lam_low]:
+            best = (path.cost + lam * path.k).min()
+            assert DPMeans(float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
+
+
 def test_directions_that_cancel_out_merge_at_a_number(rng):
     """The squared length of their sum, added up from products, can round to less than zero."""
     sums = rng.normal(size=(20, 40))
@@ -135,8 +155,25 @@ def test_what_lies_off_the_span_of_the_centres(rng, k, d):
     origin = centres.mean(axis=0)
     basis = np.linalg.svd(centres - origin)[2][: min(k - 1, d)]
     off = (X - origin) - (X - origin) @ basis.T @ basis
-    found = off_span(sq_dist, EUCLIDEAN.sq_gaps(centres, slice(None)))
-    np.testing.assert_allclose(found, (off**2).sum(axis=1), atol=1e-9)
+    sq_gap = EUCLIDEAN.sq_gaps(centres, slice(None))
+    span = span_of(centres, sq_gap, EUCLIDEAN)
+    assert (span is None) == (k > d)
+    if span is not None:
+        np.testing.assert_allclose(off_span(sq_dist, sq_gap, span), (off**2).sum(axis=1), atol=1e-9)
+
+
+def test_many_centres_in_a_line_take_a_decomposition_of_their_columns_alone(rng, monkeypatch):
+    """A k × k matrix for every k would take most of the time of a path."""
+    X, centres = rng.normal(size=(50, 3)), rng.normal(size=(300, 1)) * [1.0, 2.0, 3.0]
+    sizes, eigh = [], np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda matrix: sizes.append(len(matrix)) or eigh(matrix))
+    sq_gap = EUCLIDEAN.sq_gaps(centres, slice(None))
+    span = span_of(centres, sq_gap, EUCLIDEAN)
+    along = (X - centres.mean(axis=0)) @ [1.0, 2.0, 3.0] / np.sqrt(14)
+    off = ((X - centres.mean(axis=0)) ** 2).sum(axis=1) - along**2
+    sq_dist = ((X[:, None] - centres) ** 2).sum(axis=2)
+    np.testing.assert_allclose(off_span(sq_dist, sq_gap, span), off, atol=1e-9)
+    assert sizes == [3]
 
 
 def test_neighbours_are_the_nearest_ones_once():

@@ -18,6 +18,7 @@ def test_steps_by_hand():
     assert path.lam_high.tolist() == pytest.approx([np.inf, 80, 20 / 3, 20 / 3])
     assert path.lam_low.tolist() == pytest.approx([80, 20 / 3, 20 / 3, 20 / 3])
     assert path.lam.tolist() == pytest.approx([160, np.sqrt(80 * 20 / 3), 20 / 3, 20 / 3])
+    assert [path.at(k=k).has_penalty for k in path.k] == [True, True, False, False]
     assert path.width.tolist() == pytest.approx([np.inf, np.log(12), 0, 0])
     assert path.score.tolist() == pytest.approx([0, np.log(12) / np.sqrt(np.log(2)), 0, 0])
 

@@ -8,6 +8,9 @@ import numpy as np
 
 from kfree.core.stats import Floats
 
+# The square of a smaller number has fewer digits than float64.
+_LEAST_DIFFERENCE = float(np.sqrt(np.finfo(np.float64).tiny))
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -34,7 +37,21 @@ class Frame:
             shift = weight / weight.sum() @ (rows - anchor)
         if not np.isfinite(shift).all():
             raise differences_overflow()
-        return cls(anchor, shift)
+        return cls.centred(anchor, shift)
+
+    @classmethod
+    def centred(cls, anchor: Floats, mean: Floats) -> Frame:
+        """Around the ``mean`` of x − anchor; raises if the rows differ by so little that no squared distance is left.
+
+        The anchor is one of the rows, so its distance to the mean is of the size of the differences between rows.
+        """
+        largest = float(np.abs(mean).max(initial=0.0))
+        if 0.0 < largest < _LEAST_DIFFERENCE:
+            raise ValueError(
+                f"values of X differ by about {largest:.3g}, so that squared distances underflow float64. Multiply X "
+                "by a constant first."
+            )
+        return cls(anchor, mean)
 
     def inward(self, points: Floats) -> Floats:
         """From the user's coordinates to the engine's."""

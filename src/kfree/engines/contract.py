@@ -376,7 +376,7 @@ def _shuffled(rows: MemoryRows, centre: Sites, rng: np.random.RandomState) -> Me
 def centred_frame(anchored: Rows) -> Frame:
     """The frame of rows that are seen about an anchor, shifted by the weighted mean."""
     stats = anchored.nearest(Sites.of(np.zeros((1, anchored.n_features)))).stats
-    return Frame(anchored.frame.anchor, stats.sum[0] / stats.n[0])
+    return Frame.centred(anchored.frame.anchor, stats.sum[0] / stats.n[0])
 
 
 def generic_direction(size: int) -> Floats:

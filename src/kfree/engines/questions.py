@@ -133,7 +133,7 @@ class Scanned:
     def centred(self, anchor: Floats) -> Frame:
         """The frame about the weighted mean, of rows that were scanned about the anchor."""
         stats = self.sums.total()
-        return Frame(anchor, stats.sum[0] / stats.n[0])
+        return Frame.centred(anchor, stats.sum[0] / stats.n[0])
 
 
 @dataclass(frozen=True)

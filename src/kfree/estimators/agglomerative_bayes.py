@@ -238,8 +238,8 @@ class AgglomerativeBayes(ClusterEstimator):
         """The fitted attributes by name."""
         labels = self._numbered(tree, tree.best_k)
         stats = engine.stats_of(engine.assignment(labels, tree.best_k))
-        rule, rank = objective.labelling(stats), np.arange(tree.best_k, dtype=np.int32)
-        model = PosteriorModel.of(self.model, data, objective, stats, rule, rank, labels)
+        rank = np.arange(tree.best_k, dtype=np.int32)
+        model = PosteriorModel.of(self.model, data, objective, stats, None, rank, labels)
         covariances = {} if model.covariances is None else {"covariances_": model.covariances}
         return covariances | {
             "_model_": model,

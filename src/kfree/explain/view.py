@@ -81,7 +81,13 @@ class View:
 
     @property
     def confidence(self) -> Floats:
-        """The confidence of each label, (n,)."""
+        """The confidence of each label, (n,); raises where a distance to a cluster overflows."""
+        n_beyond = int(np.count_nonzero((self.second >= 0) & np.isinf(self.second_dist)))
+        if n_beyond:
+            raise ValueError(
+                f"distances of {n_beyond} {self.word}(s) to the clusters overflow float64, so that there is no margin "
+                "between these. Divide X by a constant before fit, or leave such rows out."
+            )
         return confidence(self.dist, self.second_dist)
 
 

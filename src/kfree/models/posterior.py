@@ -24,7 +24,8 @@ from kfree.objectives.gaussian import lower_factors
 class PosteriorModel:
     """``rule`` assigns rows to the clusters of a search, whose public labels are ``rank``; ``stats`` are by these.
 
-    ``centres`` (k, d) and ``covariances`` (k, d, d), None unless the clusters are Gaussians, are those of the user's
+    ``rule`` is None for the rule of the statistics, which is made when rows are predicted: its inverses take d³ steps per
+    cluster. ``centres`` (k, d) and ``covariances`` (k, d, d), None unless the clusters are Gaussians, are those of the user's
     coordinates.
     """
 
@@ -67,7 +68,8 @@ class PosteriorModel:
     def labels(self, data: BayesianRows, name: str, n_threads: int | None) -> Labels:
         """The label under which each row is most likely on average over the posterior."""
         rows = data.open(name, "brute", n_threads)
-        found: Labels = self.rank[rows.labels(rows.assign(self.rule)[0])]
+        rule = self.objective.labelling(self.stats) if self.rule is None else self.rule
+        found: Labels = self.rank[rows.labels(rows.assign(rule)[0])]
         return found
 
     def distances(self, data: BayesianRows) -> Blocks:

@@ -96,8 +96,12 @@ class GaussianModel:
         rows_or_one = np.where(xi > 0, xi, 1.0)
         m = (stats.sum + self.xi0 * self.m0) / rows_or_one[..., None]
         gap = stats.mean - self.m0
-        pull = (self.xi0 * stats.n / rows_or_one)[..., None, None] * (gap[..., :, None] * gap[..., None, :])
-        return Posterior(xi, m, eta, self.B0 + stats.scatter + pull)
+        pull = gap[..., :, None] * gap[..., None, :]
+        # In place: with many columns, new arrays of this size take as long as the arithmetic.
+        pull *= (self.xi0 * stats.n / rows_or_one)[..., None, None]
+        B = self.B0 + stats.scatter
+        B += pull
+        return Posterior(xi, m, eta, B)
 
     def log_evidence(self, stats: GaussianStats) -> Floats:
         """log p(rows of each cluster), −inf for clusters without evidence under an uninformative prior."""

@@ -23,6 +23,7 @@ from kfree.search.centres.state import State, one_cluster, settle
 from kfree.search.centres.target import nearest_to
 from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
+from kfree.search.path.few_rows import split_merge_from_path
 from kfree.search.path.lam_path import lam_path, staircase_to
 from kfree.search.path.staircase import Staircase
 from kfree.search.result import Result
@@ -65,7 +66,8 @@ class PenalisedSearch:
         elif self.target_k is not None and self.lam == "auto":
             lam, descent = self._with_target_k(rows, lam, self._budget(monitor))
         else:
-            descent = self._split_merge(rows, lam, self._start(rows), self._budget(monitor))
+            limits = self.max_iter, self.max_clusters, self._budget(monitor)
+            descent = split_merge_from_path(rows, self.family(lam), self._start(rows), *limits)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         objective = self.family(lam)
         self._warn_of_limits(descent, lam)

@@ -27,6 +27,8 @@ from kfree.engines.sums import Sums
 
 # A squared distance below minus this share of the largest κ_ii is not due to rounding.
 NEGATIVE = 1e-6
+# Differences of squared distances below this share of it are.
+ROUNDING = 1e-14
 # Rows of a block of summation, for draws.
 BLOCK = 1024
 # Squared distances are differences of kernel values: they are known up to this share of the largest of those.
@@ -104,7 +106,10 @@ class KernelRows(MemoryRows):
 
     def scatter_product(self, rows: Index, pair: Labels, pairs: Floats) -> tuple[Floats, Floats]:
         first, second = (self.distances_to_own(rows, 2 * pair + side, pairs) for side in (0, 1))
-        s = self._row_weights[rows] * (second - first)
+        apart = second - first
+        # Equal rows would have an axis of rounding errors, which its length makes as large as any.
+        apart[np.abs(apart) <= ROUNDING * float(np.abs(self.gram.diagonal).max())] = 0.0
+        s = self._row_weights[rows] * apart
         dual = self._sums.weighted(rows, pair, s, len(pairs) // 2)
         stats = self._stats(rows, pair, s, first, dual)
         return stats.n, stats.sum

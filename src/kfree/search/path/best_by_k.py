@@ -49,14 +49,22 @@ class BestByK:
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
             self._try(self._with_one_less(self._best[k]))
+        for k in range(
+            1, k_max
+        ):  # where fewer clusters came out cheaper on the way down, a row that is split off is too
+            if self._best[k + 1].cost > self._best[k].cost:
+                self._try(self._with_one_more(self._best[k]))
 
     def costs(self, k_max: int) -> Floats:
-        """Cost without any penalty for 1, 2, … clusters: the lowest found up to ``k_max``, that of merging beyond."""
+        """Cost without any penalty for 1, 2, … clusters: the lowest found up to ``k_max``, that of merging beyond.
+
+        It never rises: a row split off from a clustering adds a cluster and no cost.
+        """
         self.climb(k_max)
         cost = self.merges.costs_by_k()
         for k, state in self._best.items():
             cost[k - 1] = min(cost[k - 1], state.inertia)
-        return cost
+        return np.minimum.accumulate(cost)
 
     def keep(self, numbers: Iterable[int]) -> None:
         """Forget all clusterings but those with these numbers of clusters, which would take k² numbers."""
@@ -68,8 +76,12 @@ class BestByK:
 
     def centres(self, k: int) -> Floats:
         """Centres of the best clustering into k, in the coordinates of the rows that the engine was given."""
-        state = self._best[k]
-        return self._engine.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
+        if k in self._best:
+            state = self._best[k]
+            centres = self._objective.centres(state.stats, previous=state.sites.centres)
+        else:
+            centres = self._after_merging(k)
+        return self._engine.frame.outward(centres)
 
     def _try(self, sites: Sites) -> None:
         """Keep the clustering that k-means finds from these sites if it is the best with so many."""

@@ -58,25 +58,38 @@ def _segment(a: int, b: int, sq_gap: Floats) -> Segment:
     return Segment(a, b, math.sqrt(sq_gap[a, b]), foot)
 
 
-def spans_all(centres: Floats, space: Space) -> bool:
-    """Whether every row lies in the affine span of the centres, as with many more centres than columns."""
+def span_of(centres: Floats, sq_gap: Floats, space: Space) -> Floats | None:
+    """Combinations (k, r) of the centres that are an orthonormal basis of their affine span.
+
+    None where every row lies in that span, as with many more centres than columns.
+    """
     k, n_columns = centres.shape
-    return (
-        space is EUCLIDEAN and k > n_columns and int(np.linalg.matrix_rank(centres - centres.mean(axis=0))) == n_columns
-    )
+    if space is EUCLIDEAN and k > n_columns:
+        about_mean = centres - centres.mean(axis=0)
+        if int(np.linalg.matrix_rank(about_mean)) == n_columns:
+            return None
+        # The scatter of few columns has the eigenvalues that the inner products of many centres have.
+        sq_length, axes = np.linalg.eigh(about_mean.T @ about_mean)
+        kept = sq_length > k * np.finfo(float).eps * sq_length[-1]
+        return np.asarray(about_mean @ axes[:, kept] / sq_length[kept])
+    sq_norm = _sq_norms_about_mean(sq_gap)
+    return spanned((sq_norm[:, None] + sq_norm - sq_gap) / 2)[0]
 
 
-def off_span(sq_dist: Floats, sq_gap: Floats) -> Floats:
-    """Squared distances of rows (n,) from the affine span of the centres, given those to the centres (n, k).
+def off_span(sq_dist: Floats, sq_gap: Floats, span: Floats) -> Floats:
+    """Squared distances of rows (n,) from the ``span`` of the centres, given those to the centres (n, k).
 
     With more columns than centres, most of a row's distance to any line between centres is noise that all clusters
     share. The component orthogonal to the span can be left out: the marginal of a log-concave density is log-concave.
     """
-    sq_norm = sq_gap.mean(axis=1) - sq_gap.mean() / 2  # of the centres about their mean
-    gram = (sq_norm[:, None] + sq_norm - sq_gap) / 2
-    combination, _ = spanned(gram)
+    sq_norm = _sq_norms_about_mean(sq_gap)
     towards = sq_dist.mean(axis=1, keepdims=True) - sq_dist
     towards += sq_norm - sq_norm.mean()
     towards /= 2
-    inside = ((towards @ combination) ** 2).sum(axis=1)
+    inside = ((towards @ span) ** 2).sum(axis=1)
     return np.asarray(np.maximum(sq_dist.mean(axis=1) - sq_norm.mean() - inside, 0.0))
+
+
+def _sq_norms_about_mean(sq_gap: Floats) -> Floats:
+    """Squared distances of the centres (k,) to their mean."""
+    return np.asarray(sq_gap.mean(axis=1) - sq_gap.mean() / 2)

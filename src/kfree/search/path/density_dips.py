@@ -20,7 +20,7 @@ import numpy as np
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
-from kfree.search.path.cells import neighbours, off_span, spans_all
+from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.windows import Between, Rows, emptiest, too_few_in_the_middle, too_few_somewhere
 
 # Standard deviations that are enough to believe in dips: data without clusters show them once in 4,000 times.
@@ -140,14 +140,14 @@ class _Lines:
     """A trial's centres, and the distances of its rows to them."""
 
     def __init__(self, trial: Trial, space: Space):
-        self._centres, self._spans_all = trial.centres, spans_all(trial.centres, space)
-        self.sq_gap = space.sq_gaps(trial.centres, slice(None))
+        self._centres, self.sq_gap = trial.centres, space.sq_gaps(trial.centres, slice(None))
+        self._span = span_of(trial.centres, self.sq_gap, space)
         self.rows = self.rows_of(trial.held_out)
 
     def rows_of(self, engine: MemoryRows) -> Rows:
         sq_dist = engine.sq_distances(self._centres)
-        if not self._spans_all:
-            sq_dist -= off_span(sq_dist, self.sq_gap)[:, None]
+        if self._span is not None:
+            sq_dist -= off_span(sq_dist, self.sq_gap, self._span)[:, None]
         return Rows.of(sq_dist, engine.row_weights())
 
 

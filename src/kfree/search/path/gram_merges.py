@@ -12,6 +12,8 @@ from kfree.search.agglomerate import Merges
 
 # Clusters whose costs are computed together: so few that these stay in the processor's cache.
 AT_ONCE = 128
+# Pairs (a, b) of such a block with b ≤ a.
+_NOT_BEFORE = np.tri(AT_ONCE, dtype=bool)
 
 
 class GramObjective(Protocol):
@@ -43,7 +45,7 @@ def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, flo
     for begin in range(0, len(n), AT_ONCE):
         products = sums[begin : begin + AT_ONCE] @ sums[begin:].T
         costs = objective.merge_costs_by_gram(n[begin:], sq_sum[begin:], products, slice(len(products)))
-        costs[:, : len(costs)][np.tril_indices(len(costs))] = np.inf
+        np.copyto(costs[:, : len(costs)], np.inf, where=_NOT_BEFORE[: len(costs), : len(costs)])
         a, b = divmod(int(costs.argmin()), costs.shape[1])
         if costs[a, b] < best[2]:
             best = begin + a, begin + b, float(costs[a, b])

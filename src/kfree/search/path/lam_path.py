@@ -20,8 +20,9 @@ from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 from kfree.search.path.verdicts import Verdicts
 
-# Default for the largest number of clusters considered, and the number of rows per cluster that it assumes.
-DEFAULT_MAX_K, ROWS_PER_CLUSTER = 120, 5
+# Default for the largest number of clusters considered, the number of rows per cluster that it assumes, and the number
+# of clusters considered however few rows there are.
+DEFAULT_MAX_K, ROWS_PER_CLUSTER, LEAST_REACH = 120, 5, 10
 # Micro-clusters per cluster. The list of best clusterings goes a third beyond max_k, because its last rungs are not as
 # good as the rest.
 _FINENESS, _FEWEST_MICRO = 4, 200
@@ -106,7 +107,7 @@ def _staircase(
     max_k: int | None,
     tell: Tell,
 ) -> Staircase:
-    most = max(engine.n_counting // ROWS_PER_CLUSTER, 10)
+    most = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
     best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
     while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:

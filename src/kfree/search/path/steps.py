@@ -33,6 +33,11 @@ class Step:
     share: float | None = None
     weakest: float | None = None
 
+    @property
+    def has_penalty(self) -> bool:
+        """Whether some penalty makes k clusters best. If none does, ``lam`` is where the best number jumps across k."""
+        return self.lam_low < self.lam_high
+
 
 class Steps(ABC):
     """The steps of consecutive k, laid between the lowest and the highest penalty that there is.
@@ -113,8 +118,8 @@ class Steps(ABC):
         Returns
         -------
         step : Step
-            Where no penalty makes k clusters best, both bounds are the penalty at which the best number jumps across
-            k.
+            Where no penalty makes k clusters best, ``step.has_penalty`` is False, and both bounds are the penalty at
+            which the best number jumps across k.
         """
         if (k is None) == (lam is None):
             raise TypeError("at() takes either k=, a number of clusters, or lam=, the penalty of a cluster.")

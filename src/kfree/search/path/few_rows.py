@@ -1,0 +1,59 @@
+"""Split-merge search on few rows, which may start from the clusterings of the lam path too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.engines.contract import MemoryRows
+from kfree.search.centres.split_merge import Budget, no_gain, split_merge
+from kfree.search.centres.state import SplitMergeObjective, State, state_of
+from kfree.search.loop import Descent
+from kfree.search.path.best_by_k import BestByK
+from kfree.search.path.lam_path import LEAST_REACH, ROWS_PER_CLUSTER
+from kfree.search.path.micro_clusters import PathObjective, make_micro_clusters, sample_of
+
+# Up to so many rows, all clusterings of a path take about as long as a search.
+FEW_ROWS = 128
+
+
+class PenalisedPathObjective(PathObjective, SplitMergeObjective, Protocol):
+    """An objective with a path and a search."""
+
+
+def split_merge_from_path(
+    engine: MemoryRows,
+    objective: PenalisedPathObjective,
+    sites: Sites | None,
+    max_iter: int,
+    max_clusters: int | None,
+    budget: Budget,
+) -> Descent[State]:
+    """The search from ``sites``; then, with few rows and no ``sites``, from the clustering that the path has at lam.
+
+    The second search runs only where that clustering costs less than the first search found.
+    """
+    descent = split_merge(engine, objective, sites, max_iter, max_clusters, budget)
+    if sites is not None or engine.n_counting > FEW_ROWS or max_clusters is not None or not descent.converged:
+        return descent
+    start = _sites_of_path(engine, objective)
+    if no_gain(descent.state, state_of(start, engine.nearest(start), objective)):
+        return descent
+    further = split_merge(engine, objective, start, max(max_iter - descent.n_iter, 1), max_clusters, budget)
+    history = [*descent.cost_history, *further.cost_history]
+    return replace(further, cost_history=history, n_iter=descent.n_iter + further.n_iter)
+
+
+def _sites_of_path(engine: MemoryRows, objective: PenalisedPathObjective) -> Sites:
+    """The centres of the path's clustering that is cheapest at the penalty of ``objective``."""
+    rng, plain = np.random.RandomState(0), replace(objective, lam=0.0)
+    # More micro-clusters than rows: every row is one.
+    micro = make_micro_clusters(engine, sample_of(engine, plain, rng), plain, 2 * FEW_ROWS, rng)
+    best_by_k = BestByK(micro.engine, micro.objective)
+    reach = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
+    cost = best_by_k.costs(reach + reach // 3)
+    k = int(np.argmin(cost + objective.lam * np.arange(1, len(cost) + 1))) + 1
+    return Sites.of(micro.outward(best_by_k.centres(k)))
