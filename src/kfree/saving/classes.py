@@ -34,6 +34,7 @@ PLACES = {
     "Drawn": "kfree.engines.files.facts:Drawn",
     "Dual": "kfree.core.spaces:Dual",
     "Euclidean": "kfree.core.spaces:Euclidean",
+    "Durations": "kfree.tables.numeric:Durations",
     "EventLog": "kfree.estimators._events:EventLog",
     "Facts": "kfree.engines.files.facts:Facts",
     "FeatureSpace": "kfree.estimators._feature_space:FeatureSpace",
@@ -75,9 +76,11 @@ PLACES = {
     "StreamReference": "kfree.native.reference.online:Stream",
     "Surroundings": "kfree.spectral.affinity:Surroundings",
     "TableEncoder": "kfree:TableEncoder",
+    "TimesOfDay": "kfree.tables.numeric:TimesOfDay",
     "Transform": "kfree.tables.transforms:Transform",
     "Tree": "kfree.search.evidence.tree:Tree",
     "Verdicts": "kfree.search.path.verdicts:Verdicts",
+    "YesNo": "kfree.tables.categories:YesNo",
 }
 
 
