@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
+from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
 from kfree.files.places import arrow
 from kfree.files.records import split_records
@@ -73,7 +74,7 @@ def write_beside(table, new, path, format_, safe=False):
     its values. ``safe`` puts an apostrophe before cells that a spreadsheet would take for formulas.
     """
     new = {_free_name(name, table.names): values for name, values in new.items()}
-    lengths = {len(values) for values in new.values()}
+    _require_all(table, {len(values) for values in new.values()}, path)
     text = {file.text.dialect for file in table.table.files if file.text}
     with written(path) as file:
         if format_ == "csv" and len(text) == 1:
@@ -84,11 +85,16 @@ def write_beside(table, new, path, format_, safe=False):
             n_written = _write_json_lines(_rows_again(table, new), file)
         else:
             n_written = _write_parquet(table, new, file)
-        if lengths != {n_written} or n_written != table.n_rows:
-            raise CommandError(
-                f"{table.title} has {table.n_rows} rows, of which {n_written} would be written with {max(lengths)} "
-                f"labels; {path} was not written. Please report this, with the file."
-            )
+        _require_all(table, {n_written}, path)
+
+
+def _require_all(table, counts, path):
+    """Raise unless all these are the number of rows of a table."""
+    if counts != {table.n_rows}:
+        raise CommandError(
+            f"{table.title} has {table.n_rows} rows, and labels or rows to write are {quoted(counts)}; {path} was not "
+            "written. Please report this, with the file."
+        )
 
 
 def write_columns(columns, path, format_, safe=False):

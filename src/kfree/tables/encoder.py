@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.estimators._frames import require_distinct_names
 from kfree.estimators._validation import require, require_choice, require_count
@@ -225,7 +226,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        return "\n".join(map(str, self.encoders_))
+        return "\n".join(map(printable, self.encoders_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
