@@ -43,14 +43,29 @@ def test_the_encoder_comes_back_from_the_file(customers, capsys):
     assert "plan: " in plan.encoder.describe()
 
 
-def test_missing_values_without_a_choice_are_an_error(customers, capsys):
+def test_missing_values_come_from_the_nearest_rows_unless_they_are_an_error(customers, capsys):
     status, _, err = outcome(["cluster", "t.csv", "--encode"], capsys)
+    assert status == 0
+    assert "took 2 missing values of 2 rows from the nearest rows" in err
+    status, _, err = outcome(["cluster", "t.csv", "--encode", "--missing", "error"], capsys)
     assert status == 1
     assert "'age' (1), 'plan' (1)" in err
     assert "--missing nearest" in err
 
 
-@pytest.mark.parametrize("options", ["--missing nearest", "--encode --missing mean", "--encode --standardize"])
+def test_encode_is_the_table_encoder_of_python(customers, capsys, here):
+    import pandas
+
+    outcome(["cluster", "t.csv", "--encode", "--lam", "3", "--save", "m.kfree", "--quiet"], capsys)
+    model, table = kfree.load("m.kfree"), pandas.read_csv("t.csv")
+    encoder = kfree.TableEncoder()
+    expected = kfree.DPMeans(3.0).fit(encoder.fit_transform(table))
+    assert model.preparation_.encoder.describe() == encoder.describe()
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+
+
+@pytest.mark.parametrize("options", ["--missing nearest", "--encode --standardize"])
 def test_choices_that_do_not_go_together(options, customers, capsys):
     assert outcome(["cluster", "t.csv", *options.split()], capsys)[0] == 2
 

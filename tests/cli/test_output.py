@@ -8,8 +8,6 @@ import sys
 import numpy as np
 import pytest
 
-from kfree.cli import output
-from kfree.cli.output import record_blocks
 from tests.cli.conftest import outcome, rows_of
 
 
@@ -76,13 +74,6 @@ def test_a_column_named_cluster_is_kept(here, capsys):
     (here / "t.csv").write_text("a,cluster\n1,2\n30,40\n")
     assert outcome(["cluster", "t.csv", "--lam", "1", "--quiet", "--columns", "a"], capsys)[0] == 0
     assert list(rows_of("t.clusters.csv")[0]) == ["a", "cluster", "kfree_cluster"]
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
-def test_records_are_lines_unless_a_quoted_cell_goes_on(at_once, monkeypatch):
-    monkeypatch.setattr(output, "_ROWS_AT_ONCE", at_once)
-    lines = ["a,b\n", "\n", '"x\n', "\n", 'y",2\n', "3,4"]
-    assert [record for block in record_blocks(lines) for record in block] == ["a,b\n", '"x\n\ny",2\n', "3,4"]
 
 
 def test_a_directory_that_is_not_there_is_an_error(blobs_csv, capsys):

@@ -1,18 +1,35 @@
-"""From tables to matrices: choice of columns, missing values, scale; and errors that name row and column."""
+"""From tables to rows: choice of columns, missing values, scale; and errors that name row and column."""
+
+import os
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from kfree.cli.errors import CommandError
-from kfree.cli.preparation import chosen_columns, prepare
-from kfree.cli.tables import Source, Table
+import kfree
+from kfree.cli.preparation import Preparation, chosen_columns, encoder_for, prepared, streamed
+from kfree.cli.tables import InputTable
+from tests.cli.conftest import outcome, rows_of, told
 
 NAN = np.nan
 
 
-def table(**columns):
-    kinds = {name: object if isinstance(values[0], str) else None for name, values in columns.items()}
-    return Table(Source("t.csv", b""), {name: np.array(values, kinds[name]) for name, values in columns.items()})
+@pytest.fixture
+def table(here):
+    """Writes columns to t.csv and opens it."""
+
+    def make(**columns):
+        rows = zip(*columns.values(), strict=True)
+        cells = [",".join("" if cell != cell else str(cell) for cell in row) for row in rows]
+        (here / "t.csv").write_text("\n".join([",".join(columns), *cells]) + "\n")
+        return InputTable(options("t.csv"))
+
+    return make
+
+
+def options(path):
+    return SimpleNamespace(input=path, path=path, header="yes", encoding=None, delimiter=",", decimal=None)
 
 
 def chosen(table, columns=None, drop=(), encode=False):
@@ -20,87 +37,182 @@ def chosen(table, columns=None, drop=(), encode=False):
     return chosen_columns(table, columns, list(drop), [], encode, said.append), said
 
 
-def test_text_is_left_out_and_named():
+def prepare(table, names, missing="error", standardize=False, encode=False):
+    X, kept, plan = prepared(table, Preparation(names, missing), encoder_for(encode, standardize, missing), print)
+    return X, kept, plan
+
+
+def test_text_is_left_out_and_named(table):
     names, said = chosen(table(a=[1.5, 2.5], city=["x", "y"]))
     assert names == ["a"]
     assert "'city'" in said[0]
 
 
-def test_text_among_given_columns_is_an_error():
-    with pytest.raises(CommandError, match=r"column 'city' of --columns holds text.*--encode"):
-        chosen(table(a=[1.5, 2.5], city=["x", "y"]), ["a", "city"])
+def fault(line, capsys):
+    status, _, err = outcome(line.split(), capsys)
+    assert status == 1
+    return err
 
 
-def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row():
-    with pytest.raises(CommandError, match=r"t\.csv, row 3, column 'a': '1O' is not a number \(1 such"):
-        chosen(table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0]))
-    assert chosen(table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0]), drop=["a"])[0] == ["b"]
+def test_text_among_given_columns_is_an_error(table, capsys):
+    table(a=[1.5, 2.5], city=["x", "y"])
+    err = fault("cluster t.csv --columns a,city", capsys)
+    assert "column 'city' of --columns holds text" in err
+    assert "--encode" in err
 
 
-def test_columns_that_do_not_exist_are_named():
-    with pytest.raises(CommandError, match=r"no column 'x' \(--drop\); it has 'a'"):
-        chosen(table(a=[1.0]), drop=["x"])
+def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table, capsys):
+    columns = table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0])
+    assert "t.csv, column 'a', row 3: '1O' is not a number (1 such" in fault("cluster t.csv", capsys)
+    assert chosen(columns, drop=["a"])[0] == ["b"]
 
 
-def test_no_numbers_at_all_is_an_error():
-    with pytest.raises(CommandError, match="no column of numbers"):
-        chosen(table(city=["x", "y"]))
+def test_mixed_decimal_marks_are_an_error_that_names_the_row(here, capsys):
+    (here / "t.csv").write_text("a;b\n1.5;2,5\n")
+    assert "row 1: '1.5' is not a number, and the decimal mark of this file is ','" in fault("cluster t.csv", capsys)
 
 
-def test_identifiers_are_warned_about_and_measurements_are_not(rng):
+def test_columns_that_do_not_exist_are_named(table, capsys):
+    table(a=[1.0])
+    assert "no column 'x' (--columns or --drop); it has 'a'" in fault("cluster t.csv --drop x", capsys)
+
+
+def test_no_numbers_at_all_is_an_error(table, capsys):
+    table(city=["x", "y"])
+    assert "no column of numbers" in fault("cluster t.csv", capsys)
+
+
+def test_identifiers_are_warned_about_and_measurements_are_not(table, rng, capsys):
     n = 50
     measured, codes = rng.normal(size=n).tolist(), [f"c{i}" for i in range(n)]
-    _, said = chosen(table(id=list(range(n)), x=measured, few=[1, 2] * 25, code=codes))
-    warnings = [text for text in said if text.startswith("warning")]
+    table(id=list(range(n)), x=measured, few=[1, 2] * 25, code=codes)
+    err = outcome(["cluster", "t.csv", "--lam", "9"], capsys)[2]
+    warnings = [line for line in err.splitlines() if "warning" in line]
     assert len(warnings) == 1
     assert "'id'" in warnings[0]
     assert "--drop id" in warnings[0]
     assert "'x'" not in warnings[0]
 
 
-def test_missing_values_are_an_error_that_names_columns_and_options():
-    with pytest.raises(CommandError, match=r"'b' \(2\); the first is in row 2.*--missing drop.*--missing mean.*--drop"):
-        prepare(table(a=[1.0, 2.0, 3.0], b=[1.0, NAN, NAN]), ["a", "b"])
+def test_missing_values_are_an_error_that_names_columns_and_options(table, capsys):
+    table(a=[1.0, 2.0, 3.0], b=[1.0, NAN, NAN])
+    err = fault("cluster t.csv", capsys)
+    assert "'b' (2); the first is in row 2" in err
+    assert all(option in err for option in ("--missing drop", "--missing mean", "--drop"))
 
 
-def test_missing_values_are_dropped_or_filled():
-    X, kept, _ = prepare(table(a=[1.0, 2.0, 6.0], b=[1.0, NAN, 5.0]), ["a", "b"], missing="drop")
+def test_missing_values_are_dropped_or_filled(table, capsys):
+    columns = table(a=[1.0, 2.0, 6.0], b=[1.0, NAN, 5.0])
+    X, kept, _ = prepare(columns, ["a", "b"], missing="drop")
     assert X.tolist() == [[1.0, 1.0], [6.0, 5.0]]
     assert kept.tolist() == [True, False, True]
-    X, kept, plan = prepare(table(a=[1.0, 2.0, 6.0], b=[1.0, NAN, 5.0]), ["a", "b"], missing="mean")
+    X, kept, plan = prepare(columns, ["a", "b"], missing="mean")
     assert X.tolist() == [[1.0, 1.0], [2.0, 3.0], [6.0, 5.0]]
     assert kept.all()
     # Further rows are filled by the means of the fit.
-    assert plan.matrix(table(a=[NAN], b=[NAN]))[0].tolist() == [[3.0, 3.0]]
-    with pytest.raises(CommandError, match="'b' hold no value at all"):
-        prepare(table(a=[1.0], b=[NAN]), ["a", "b"], missing="mean")
-    with pytest.raises(CommandError, match="missing values"):
-        prepare(table(a=[NAN, 1.0], b=[1.0, NAN]), ["a", "b"], missing="drop")
+    assert plan.matrix("t", {"a": np.array([9.0]), "b": np.array([NAN])})[0].tolist() == [[9.0, 3.0]]
+    table(a=[NAN, 1.0], b=[1.0, NAN])
+    assert "missing values" in fault("cluster t.csv --missing drop", capsys)
 
 
-def test_infinite_values_are_an_error_that_names_the_row():
-    with pytest.raises(CommandError, match=r"row 2, column 'b': an infinite value \(1 in all\)"):
-        prepare(table(a=[1.0, 2.0], b=[1.0, np.inf]), ["a", "b"])
+def test_infinite_values_are_an_error_that_names_the_row(table, capsys):
+    table(a=[1.0, 2.0], b=[1.0, np.inf])
+    assert "row 1 holds inf in column 'b' (rows are counted from 0)" in fault("cluster t.csv", capsys)
 
 
-def test_standardized_columns_and_further_rows(rng):
+@pytest.mark.parametrize("missing", ["error", "drop", "mean"])
+def test_standardized_columns_and_further_rows(table, rng, missing):
     X = rng.normal(size=(40, 2)) * [3, 100] + [5, -50]
-    columns = {"a": X[:, 0].tolist(), "b": X[:, 1].tolist(), "constant": [7.0] * 40}
-    found, _, plan = prepare(table(**columns), list(columns), standardize=True)
+    columns = {"a": X[:, 0].tolist(), "b": X[:, 1].tolist(), "yes": [True, False] * 20}
+    opened = table(**columns)
+    found, _, plan = prepare(opened, list(columns), missing, standardize=True)
     np.testing.assert_allclose(found[:, :2], (X - X.mean(axis=0)) / X.std(axis=0))
-    assert not found[:, 2].any()
-    again, _ = plan.matrix(table(**columns))
-    np.testing.assert_array_equal(again, found)
+    np.testing.assert_allclose(found[:, 2], [1, -1] * 20)
+    batches = [plan.matrix("t", batch)[0] for batch in opened.batches(list(columns), 7)]
+    np.testing.assert_array_equal(np.concatenate(batches), found)
 
 
-def test_float32_stays_float32():
-    columns = {"a": np.float32([1, 2]), "b": np.float32([3, 4])}
-    assert prepare(Table(Source("t", b""), dict(columns)), ["a", "b"])[0].dtype == np.float32
-    columns["b"] = np.array([3, 4])
-    assert prepare(Table(Source("t", b""), columns), ["a", "b"])[0].dtype == np.float64
+def test_float32_stays_float32(here):
+    np.save("t.npy", np.float32([[1, 2], [3, 4]]))
+    assert prepare(InputTable(options("t.npy")), ["x0", "x1"])[0].dtype == np.float32
 
 
-def test_columns_of_a_model_that_are_not_there_are_named():
-    _, _, plan = prepare(table(a=[1.0], b=[2.0]), ["a", "b"])
-    with pytest.raises(CommandError, match=r"no column 'b' \(a column of the model\)"):
-        plan.matrix(table(a=[1.0]))
+def test_columns_of_a_model_that_are_not_there_are_named(table, capsys):
+    table(a=[1.0, 9.0], b=[2.0, 8.0])
+    assert outcome(["cluster", "t.csv", "--lam", "1", "--save", "m.kfree", "--quiet"], capsys)[0] == 0
+    table(a=[1.0])
+    assert "no column 'b' (a column of the model)" in fault("predict m.kfree t.csv", capsys)
+
+
+@pytest.fixture
+def large(here, rng):
+    """large.parquet: rows of three clusters that do not fit in 3 MB, with a rare level and a rare number."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    n, kind = 60_000, rng.integers(3, size=60_000)
+    level = np.array(["x", "y", "z"], dtype=object)[kind]
+    level[47_001] = "rare"
+    x = np.abs(rng.normal(size=n)) + 30 * kind
+    x[33_333] = -4.0
+    columns = {"x": x, "y": rng.normal(size=n), "level": level.tolist()}
+    pa.parquet.write_table(pa.table(columns), "large.parquet", row_group_size=10_000)
+    return kind
+
+
+def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
+    import pyarrow.parquet
+
+    line = "cluster large.parquet --lam 200000 --columns x,y --memory 3MB --report r.html --save m.kfree"
+    facts = told(line.split(), capsys)
+    assert sum(cluster["size"] for cluster in facts["clusters"]) == facts["n_rows"] == 60_000
+    table = pyarrow.parquet.read_table("large.clusters.parquet")
+    assert table.column_names == ["x", "y", "level", "cluster"]
+    expected = kfree.DPMeans(200000.0, memory="3MB").fit(kfree.open_rows("large.parquet", ["x", "y"]))
+    labels = table["cluster"].to_numpy()
+    np.testing.assert_array_equal(labels, expected.predict(kfree.open_rows("large.parquet", ["x", "y"])))
+    assert [cluster["size"] for cluster in facts["clusters"]] == np.bincount(labels).tolist()
+    assert any("60000 of 60000 rows" in remark for remark in facts["remarks"])
+    told(["predict", "m.kfree", "large.parquet", "-o", "again.parquet"], capsys)
+    np.testing.assert_array_equal(pyarrow.parquet.read_table("again.parquet")["cluster"].to_numpy(), labels)
+    assert os.path.getsize("r.html") > 10_000
+
+
+def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, monkeypatch):
+    monkeypatch.setattr("kfree.cli.preparation.SAMPLE_ROWS", 1000)
+    table = InputTable(options("large.parquet"))
+    plan, encoder = Preparation(["x", "y", "level"], "nearest"), encoder_for(True, False, "nearest")
+    rows, X, numbers, plan = streamed(table, plan, encoder)
+    assert len(X) == len(numbers) == 1000
+    assert set(plan.encoder.encoders_[2].levels) == {"x", "y", "z", "rare"}
+    (chunk,) = rows.chunks(0, 60_000, 60_000)
+    np.testing.assert_array_equal(chunk.X, plan.encoder.transform(table.read(["x", "y", "level"])))
+    np.testing.assert_array_equal(chunk.X[numbers], X)
+    facts = told(["cluster", "large.parquet", "--encode", "--lam", "9000", "--memory", "5MB", "-o", "out.csv"], capsys)
+    assert len(rows_of("out.csv")) == facts["n_rows"] == 60_000
+    assert any("scales, summary, page and picture are those of 1000 of 60000 rows" in said for said in facts["remarks"])
+
+
+def test_rows_of_standard_input_are_those_of_the_file(blobs_csv, capsys, monkeypatch, here):
+    import io
+
+    outcome(["cluster", "data.csv", "--lam", "60", "--quiet"], capsys)
+    expected = (here / "data.clusters.csv").read_text()
+    content = (here / "data.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert outcome(["cluster", "-", "--lam", "60", "--quiet", "-o", "out.csv"], capsys)[0] == 0
+    assert (here / "out.csv").read_text() == expected
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content + b"1,2\n")))
+    assert fault("cluster -", capsys).startswith("kfree: standard input, row 91")
+
+
+def test_a_folder_is_one_table(blobs_csv, capsys, here):
+    (here / "parts").mkdir()
+    lines = (here / "data.csv").read_text().splitlines(keepends=True)
+    (here / "parts" / "1.csv").write_text("".join(lines[:31]))
+    (here / "parts" / "2.csv").write_text("".join([lines[0], *lines[31:]]))
+    outcome(["cluster", "data.csv", "--lam", "60", "--quiet"], capsys)
+    assert outcome(["cluster", "parts", "--lam", "60", "--quiet"], capsys)[0] == 0
+    assert (here / "parts.clusters.csv").read_text() == (here / "data.clusters.csv").read_text()
+    assert outcome(["cluster", "parts/*.csv", "--lam", "60", "--quiet"], capsys)[0] == 2
+    assert outcome(["cluster", "parts/*.csv", "--lam", "60", "--quiet", "-o", "out.parquet"], capsys)[0] == 0

@@ -277,3 +277,54 @@ def test_numbers_that_a_reader_knows():
     assert mean[at("income")] == pytest.approx(np.exp(np.log(rows["income"]).mean()))
     with pytest.raises(ValueError, match="X has 2 columns; give the 7 columns that transform returns"):
         encoder.in_units([[1.0, 2.0]])
+
+
+SPANS = {
+    "span": np.array([1, 90, 3600, 86_400], dtype="timedelta64[s]"),
+    "time": np.array(
+        [datetime.time(0, 30), datetime.time(9), datetime.time(12, 15, 1), datetime.time(23)], dtype=object
+    ),
+    "constant": np.array([60] * 4, dtype="timedelta64[s]"),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_spans_and_times_of_day_come_back_as_what_they_were(library):
+    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
+    columns = {name: values.tolist() if library != "pandas" else values for name, values in SPANS.items()}
+    table = make(columns)
+    with pytest.warns(DataAdvice, match="constant"):
+        encoder = TableEncoder().fit(table)
+    found = encoder.inverse_transform(encoder.transform(table))
+    rows = (
+        found.to_pylist()
+        if library == "pyarrow"
+        else found.to_dict("records")
+        if library == "pandas"
+        else found.to_dicts()
+    )
+    expected = [
+        {"span": span.item(), "time": time, "constant": datetime.timedelta(minutes=1)}
+        for span, time in zip(SPANS["span"], SPANS["time"], strict=True)
+    ]
+    assert [{name: as_python(value) for name, value in row.items()} for row in rows] == expected
+    with pytest.raises(ValueError, match="held durations at fit and holds numbers now"):
+        encoder.transform(make(columns | {"span": [1.0, 2.0, 3.0, 4.0]}))
+
+
+def as_python(value):
+    return value.to_pytimedelta() if hasattr(value, "to_pytimedelta") else value
+
+
+def test_other_scales():
+    X = np.array([[1.0, 5.0], [2.0, 9.0], [6.0, 7.0]])
+    found = TableEncoder(transforms="identity", scale="deviation").fit_transform(X)
+    np.testing.assert_allclose(found, (X - X.mean(axis=0)) / X.std(axis=0))
+    np.testing.assert_array_equal(TableEncoder(transforms="identity", scale="none").fit_transform(X), X)
+
+
+def test_missing_values_can_be_means():
+    X = np.array([[1.0, 5.0], [np.nan, 9.0], [6.0, np.nan]])
+    encoder = TableEncoder(transforms="identity", scale="none", missing="mean")
+    np.testing.assert_array_equal(encoder.fit_transform(X), [[1.0, 5.0], [3.5, 9.0], [6.0, 7.0]])
+    np.testing.assert_array_equal(encoder.transform([[np.nan, 2.0]]), [[3.5, 2.0]])

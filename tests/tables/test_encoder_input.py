@@ -78,7 +78,7 @@ PARAMETERS = [
     ({"ordinal": {"mood": ["a"]}}, "ordinal='mood' is not allowed"),
     ({"categories": "kind"}, "categories='kind' is not allowed; give a list of names"),
     ({"categories": ["mood"]}, "categories='mood' is not allowed"),
-    ({"missing": "mean"}, "missing='mean' is not allowed; give one of 'nearest', 'error'"),
+    ({"missing": "zero"}, "missing='zero' is not allowed; give one of 'nearest', 'mean', 'error'"),
     ({"unseen": "ignore"}, "unseen='ignore' is not allowed; give one of 'error', 'missing'"),
     ({"max_levels": 1}, "max_levels=1 is not allowed; give a whole number ≥ 2"),
 ]

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import warnings
+from contextlib import nullcontext
 from importlib import import_module
 
 import kfree
@@ -30,9 +31,10 @@ def main(arguments=None):
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
         try:
-            options.run(options, console)
+            with _input_of(options, console):
+                options.run(options, console)
         except UsageError as error:
-            options.parser.error(str(error))
+            options.parser.error(console.clean(str(error)))
         except BrokenPipeError:
             # The reader of standard output has gone; the interpreter would fail on it once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -40,9 +42,22 @@ def main(arguments=None):
         except KeyboardInterrupt:
             parser.exit(130, "kfree: interrupted\n")
         except MemoryError:
-            parser.exit(1, "kfree: out of memory; use fewer columns, or kfree stream, which keeps no rows.\n")
+            parser.exit(1, "kfree: out of memory; use kfree cluster --memory 1GB, or fewer columns.\n")
+        except OSError as error:
+            fault = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+            text = str(error) if error.filename is None else f"{error.filename} {fault}."
+            parser.exit(1, f"kfree: {console.clean(text)}\n")
         except (CommandError, ImportError, ValueError, TypeError) as error:
-            parser.exit(1, f"kfree: {error}\n")
+            parser.exit(1, f"kfree: {console.clean(str(error))}\n")
+
+
+def _input_of(options, console):
+    """What makes the input readable more than once, where a command reads a table."""
+    if not hasattr(options, "input") or options.run.__module__.endswith(".stream"):
+        return nullcontext()
+    from kfree.cli.tables import readable_input
+
+    return readable_input(options, console)
 
 
 def _parser():

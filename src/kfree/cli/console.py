@@ -4,6 +4,8 @@ import json
 import math
 import sys
 
+from kfree.core.printing import printable
+
 # Two warnings of one thing: by an estimator, and by the command line.
 IDENTIFIERS, LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
 
@@ -19,9 +21,16 @@ class Console:
         self.output_is_data = False
         # Names of the columns that an estimator knows by number, and whether --encode made them.
         self.columns, self.encoded = [], False
+        # A folder that no message names: that of a copy of standard input.
+        self.hidden = None
+
+    def clean(self, text):
+        """A text without control characters and hidden folders."""
+        return printable(text if self.hidden is None else text.replace(f"{self.hidden}/", ""), keep="\n")
 
     def say(self, text):
         """A remark or a warning."""
+        text = self.clean(text)
         self.remarks.append(text)
         if not self._quiet:
             print(f"kfree: {text}", file=sys.stderr)
@@ -38,9 +47,12 @@ class Console:
         """The result: ``text`` for a person, or ``facts`` as JSON."""
         stream = sys.stderr if self.output_is_data else sys.stdout
         if self._json:
-            print(json.dumps(finite(facts | {"remarks": self.remarks}), ensure_ascii=False, indent=2), file=stream)
+            facts = finite(facts | {"remarks": self.remarks})
+            text = json.dumps(facts, ensure_ascii=False, indent=2)
+            is_safe = printable(text, keep="\n") == text
+            print(text if is_safe else json.dumps(facts, indent=2), file=stream)
         elif not self._quiet:
-            print(text, file=stream)
+            print(self.clean(text), file=stream)
 
 
 def finite(value):

@@ -32,12 +32,24 @@ def delimiter(text):
     return value
 
 
-def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .npy, or - for standard input"):
+def memory(text):
+    """A limit of memory."""
+    from kfree.core.memory import memory_bytes
+
+    try:
+        memory_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .npy, a folder, or - for standard input"):
     """Where rows come from, and how text is read."""
     parser.add_argument("input", help=what)
     reading = parser.add_argument_group("reading text")
     reading.add_argument("--delimiter", type=delimiter, help="one character or 'tab' (found if not given)")
     reading.add_argument("--encoding", help="for example utf-8 or latin-1 (found if not given)")
+    reading.add_argument("--decimal", choices=[".", ","], help="the decimal mark (found if not given)")
     reading.add_argument("--header", choices=["yes", "no"], help="whether the first line holds names (found)")
 
 
@@ -51,9 +63,8 @@ def add_columns(parser):
     columns.add_argument(
         "--missing",
         choices=["error", "drop", "mean", "nearest"],
-        default="error",
         help="missing values: an error, leave the rows out, fill in means, or (with --encode) take them from the "
-        "nearest row (default: %(default)s)",
+        "nearest row (default: error, nearest with --encode)",
     )
 
 
@@ -62,6 +73,9 @@ def add_output(parser, what="the input with a column 'cluster'"):
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
     output.add_argument("--format", choices=["csv", "parquet", "jsonl"], help="of the output (default: by its ending)")
+    output.add_argument(
+        "--safe-cells", action="store_true", help="put ' before cells that a spreadsheet would take for formulas"
+    )
     add_printing(output)
 
 
@@ -80,12 +94,6 @@ def add_computing(parser):
     """How it is computed."""
     parser.add_argument("--threads", type=whole, metavar="N", help="threads to use (default: all)")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of what is random (default: a fixed one)")
-
-
-def reading(options):
-    """What was said about how text is read, for read_table."""
-    header = None if options.header is None else options.header == "yes"
-    return {"encoding": options.encoding, "delimiter": options.delimiter, "header": header}
 
 
 def _number(text):

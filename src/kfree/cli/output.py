@@ -1,23 +1,29 @@
 """Labels beside the rows that they belong to: CSV, Parquet or JSON lines, written whole or not at all."""
 
+import codecs
 import csv
 import io
 import json
 import sys
+import tempfile
 from contextlib import contextmanager
-from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
-from kfree.cli.tables import NPY, PARQUET, TEXT, arrow, read_table
+from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
+from kfree.files.places import arrow
+from kfree.files.records import split_records
+from kfree.files.rows import open_rows
+from kfree.files.text import cells_of
 
-FORMATS = ["csv", "parquet", "jsonl"]
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl"}
 _ENDINGS |= {".ndjson": "jsonl"}
-_ROWS_AT_ONCE = 65536
+_BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+# Spreadsheets take a cell that begins so for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def output_of(input_name, output, format_):
@@ -26,10 +32,12 @@ def output_of(input_name, output, format_):
         output = "-"
     if output is None:
         path = Path(input_name)
-        parquet = path.suffix.lower() in (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+        if any(sign in path.name for sign in "*?["):
+            raise UsageError("--output is needed where the input is a pattern")
         ending = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}.get(format_)
-        ending = ending or (".parquet" if parquet else path.suffix if path.suffix in (".tsv", ".txt") else ".csv")
-        output = str(path.with_name(f"{path.stem}.clusters{ending}"))
+        binary = path.suffix.lower() in _BINARY
+        ending = ending or (".parquet" if binary else path.suffix if path.suffix in (".tsv", ".txt") else ".csv")
+        output = str(path.with_name(f"{path.name if path.is_dir() else path.stem}.clusters{ending}"))
     format_ = format_ or _ENDINGS.get(Path(output).suffix.lower(), "csv")
     if format_ == "parquet" and output == "-":
         raise UsageError("Parquet is not written to standard output; give --output or --format csv.")
@@ -59,35 +67,48 @@ def reported(path):
         raise CommandError(f"{path} could not be written: {error.strerror or error}.{kept}") from error
 
 
-def write_beside(table, new, path, format_):
-    """Write the input again with further columns ``new``: name to (n,) values, None where there is none.
+def write_beside(table, new, path, format_, safe=False):
+    """Write the input again with further columns ``new``: name to (n,) values, masked where there is none.
 
-    ``table`` has source, names and dialect; its columns are read again, so that they need not be kept.
+    The input is read again, so that its columns need not be kept. An error is raised unless every row is written with
+    its values. ``safe`` puts an apostrophe before cells that a spreadsheet would take for formulas.
     """
-    new = {_free_name(name, table.source_names): values for name, values in new.items()}
+    new = {_free_name(name, table.names): values for name, values in new.items()}
+    _require_all(table, {len(values) for values in new.values()}, path)
+    text = {file.text.dialect for file in table.table.files if file.text}
     with written(path) as file:
-        if format_ == "csv" and table.source.format == TEXT:
-            _append_cells(table, new, file)
+        if format_ == "csv" and len(text) == 1:
+            n_written = _append_cells(table, new, file, safe)
         elif format_ == "csv":
-            _write_csv(_rows_again(table, new), file)
+            n_written = _write_csv(_rows_again(table, new), file, safe)
         elif format_ == "jsonl":
-            _write_json_lines(_rows_again(table, new), file)
+            n_written = _write_json_lines(_rows_again(table, new), file)
         else:
-            _write_parquet(table, new, file)
+            n_written = _write_parquet(table, new, file)
+        _require_all(table, {n_written}, path)
 
 
-def write_columns(columns, path, format_):
+def _require_all(table, counts, path):
+    """Raise unless all these are the number of rows of a table."""
+    if counts != {table.n_rows}:
+        raise CommandError(
+            f"{table.title} has {table.n_rows} rows, and labels or rows to write are {quoted(counts)}; {path} was not "
+            "written. Please report this, with the file."
+        )
+
+
+def write_columns(columns, path, format_, safe=False):
     """Write named columns of equal length as a table of their own."""
     names = list(columns)
-    rows = (dict(zip(names, row, strict=True)) for row in zip(*(plain(v) for v in columns.values()), strict=True))
+    rows = [(names, zip(*(plain(values) for values in columns.values()), strict=True))]
     with written(path) as file:
         if format_ == "parquet":
-            pyarrow, parquet = arrow(), arrow("parquet", "Parquet")
-            parquet.write_table(pyarrow.table({name: plain(values) for name, values in columns.items()}), file)
+            table = arrow("").table({name: plain(values) for name, values in columns.items()})
+            arrow("parquet").write_table(table, file)
         elif format_ == "jsonl":
             _write_json_lines(rows, file)
         else:
-            _write_csv(rows, file)
+            _write_csv(rows, file, safe)
 
 
 def save_model(model, path):
@@ -96,124 +117,112 @@ def save_model(model, path):
         model.save(path)
 
 
+def labels_on_disk(model, rows):
+    """Labels of all rows of files, in a file that is gone when nobody refers to it any more."""
+    with tempfile.TemporaryDirectory(prefix="kfree-") as folder:
+        paths = model.predict(rows, out=folder)
+        labels = np.lib.format.open_memmap(Path(folder) / "all.npy", "w+", np.int32, (rows.n_rows,))
+        for chunk in open_rows(paths).chunks(0, rows.n_rows, 1 << 20):
+            labels[chunk.begin : chunk.begin + len(chunk.X)] = chunk.X[:, 0]
+    return labels
+
+
 def plain(values):
     """Values as Python objects."""
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return values.to_pylist() if hasattr(values, "to_pylist") else list(values.tolist())
 
 
 def with_gaps(values, kept):
-    """Values of the kept rows at their places among all rows, None elsewhere."""
+    """Values of the kept rows at their places among all rows, masked elsewhere."""
     if kept.all():
         return values
-    filled = np.full(len(kept), None, dtype=object)
+    filled = np.ma.masked_all(len(kept), values.dtype)
     filled[kept] = values
     return filled
 
 
-def _append_cells(table, new, file):
-    """The records of a text table as they stand, each with further cells; nothing is parsed and written anew."""
-    dialect = table.dialect
-    glue, encoding = dialect.delimiter, dialect.encoding
-    text = io.TextIOWrapper(file, encoding, newline="", write_through=True)
-    with io.TextIOWrapper(table.source.open(), encoding, newline="") as source:
-        blocks = (records for records in record_blocks(source) if records)
-        block = next(blocks)
-        ending = "\r\n" if block[0].endswith("\r\n") else "\n"
-        if dialect.header:
-            names = [block.pop(0).rstrip("\r\n"), *(_cell(name, glue) for name in new)]
-            text.write(glue.join(names) + ending)
-        begin = 0
-        for records in chain([block], blocks):
-            end = begin + len(records)
-            cells = _rendered([values[begin:end] for values in new.values()], glue, ending)
-            stripped = [record.rstrip("\r\n") for record in records]
-            text.write("".join(chain.from_iterable(zip(stripped, cells, strict=True))))
-            begin = end
-    text.flush()
-    text.detach()
+def _append_cells(table, new, file, safe):
+    """The records of text files as they stand, each with further cells; nothing is parsed and written anew."""
+    texts = [file.text for file in table.table.files]
+    dialect = texts[0].dialect
+    glue, encode = dialect.delimiter, codecs.getincrementalencoder(dialect.encoding)().encode
+    heading, ending = texts[0].heading()
+    stated = (lambda record: _safe_record(record, glue)) if safe else (lambda record: record)
+    if dialect.header:
+        names = [stated(heading), *(_cell(name, glue) for name in new)]
+        file.write(encode(glue.join(names) + ending))
+    begin = 0
+    for block in (block for text in texts for block in text.blocks()):
+        records = split_records(block, glue)
+        cells = [_rendered(values[begin : begin + len(records)]) for values in new.values()]
+        rows = zip(map(stated, (record.decode() for record in records)), *cells, strict=True)
+        file.write(encode("".join(glue.join(row) + ending for row in rows)))
+        begin += len(records)
+    return begin
 
 
-def _rendered(columns, glue, ending):
-    """For each row the cells of some columns as the end of a record."""
-    texts = [["" if cell is None else str(cell) for cell in plain(values)] for values in columns]
-    if len(texts) == 1:
-        return [glue + cell + ending for cell in texts[0]]
-    return [glue + glue.join(cells) + ending for cells in zip(*texts, strict=True)]
-
-
-def record_blocks(lines):
-    """The records of a CSV text in lists: lines, joined where a quoted cell goes on; empty ones are left out."""
-    lines, pending = iter(lines), []
-    while block := list(islice(lines, _ROWS_AT_ONCE)):
-        if pending or '"' in "".join(block):
-            block, pending = _joined(pending + block)
-        yield [record for record in block if record.strip("\r\n")]
-    if pending:
-        yield ["".join(pending)]
-
-
-def _joined(lines):
-    """Whole records, and the lines of one that goes on."""
-    records, pending, n_quotes = [], [], 0
-    for line in lines:
-        pending.append(line)
-        n_quotes += line.count('"')
-        if n_quotes % 2 == 0:
-            records.append("".join(pending))
-            pending, n_quotes = [], 0
-    return records, pending
+def _rendered(values):
+    return ["" if cell is None else str(cell) for cell in plain(values)]
 
 
 def _rows_again(table, new):
-    """The rows of the input, read again, as dicts with the new columns."""
-    again = _read_again(table)
-    names = [] if table.source.format == NPY else again.names
-    columns = {name: again.values(name) for name in names}
-    columns = {"row": np.arange(1, table.n_rows + 1)} | new if not columns else columns | new
-    for begin in range(0, table.n_rows, _ROWS_AT_ONCE):
-        part = [plain(values[begin : begin + _ROWS_AT_ONCE]) for values in columns.values()]
-        for row in zip(*part, strict=True):
-            yield dict(zip(columns, row, strict=True))
+    """The rows of the input, read again: for each batch names and rows of values, the new columns last."""
+    begin = 0
+    for batch in table.batches(table.names):
+        end = begin + len(next(iter(batch.values())))
+        columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
+        columns = columns | {name: values[begin:end] for name, values in new.items()}
+        yield list(columns), zip(*map(plain, columns.values()), strict=True)
+        begin = end
 
 
-def _read_again(table):
-    dialect = table.dialect
-    if dialect is None:
-        return read_table(table.source)
-    return read_table(table.source, encoding=dialect.encoding, delimiter=dialect.delimiter, header=dialect.header)
-
-
-def _write_csv(rows, file):
+def _write_csv(batches, file, safe):
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
-    for number, row in enumerate(rows):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow("" if _is_missing(cell) else cell for cell in row.values())
+    writer, n_rows = csv.writer(text, lineterminator="\n"), 0
+    for names, rows in batches:
+        if n_rows == 0:
+            writer.writerow(map(_safe, names) if safe else names)
+        for row in rows:
+            cells = ["" if _is_missing(cell) else cell for cell in row]
+            writer.writerow([_safe(cell) if isinstance(cell, str) else cell for cell in cells] if safe else cells)
+            n_rows += 1
     text.flush()
     text.detach()
+    return n_rows
 
 
-def _write_json_lines(rows, file):
-    for row in rows:
-        clean = {name: None if _is_missing(cell) else cell for name, cell in row.items()}
-        file.write(json.dumps(clean, ensure_ascii=False, default=str).encode() + b"\n")
+def _write_json_lines(batches, file):
+    n_rows = 0
+    for names, rows in batches:
+        for row in rows:
+            cells = {name: None if _is_missing(cell) else cell for name, cell in zip(names, row, strict=True)}
+            file.write(json.dumps(cells, ensure_ascii=False, default=str).encode() + b"\n")
+            n_rows += 1
+    return n_rows
 
 
 def _write_parquet(table, new, file):
-    pyarrow, parquet = arrow(), arrow("parquet", "writing Parquet")
-    if table.source.format == PARQUET:
-        with table.source.open() as source:
-            again = parquet.read_table(source)
-    else:
-        read = _read_again(table)
-        names = [] if table.source.format == NPY else read.names
-        again = pyarrow.table({name: read.column(name) for name in names})
-        if not names:
-            again = pyarrow.table({"row": np.arange(1, table.n_rows + 1)})
-    for name, values in new.items():
-        again = again.append_column(name, pyarrow.array(plain(values)))
-    parquet.write_table(again, file)
+    pa, parquet = arrow(""), arrow("parquet")
+    writer, begin = None, 0
+    for batch in table.batches(table.names):
+        end = begin + len(next(iter(batch.values())))
+        columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
+        part = pa.table(columns | {name: pa.array(values[begin:end]) for name, values in new.items()})
+        if writer is None:
+            part = part.replace_schema_metadata(_metadata(table))
+            writer = parquet.ParquetWriter(file, part.schema)
+        writer.write_table(part.replace_schema_metadata(writer.schema.metadata).cast(writer.schema))
+        begin = end
+    writer.close()
+    return begin
+
+
+def _metadata(table):
+    """What a Parquet file says about its columns, such as which of them is an index of pandas."""
+    try:
+        return arrow("parquet").read_schema(table.table.files[0].path).metadata
+    except (arrow("").ArrowInvalid, OSError):
+        return None
 
 
 def _free_name(name, taken):
@@ -221,6 +230,23 @@ def _free_name(name, taken):
     while name in taken:
         name = f"kfree_{name}"
     return name
+
+
+def _safe(text):
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def _safe_record(record, delimiter):
+    return delimiter.join(_cell(_safe(cell), delimiter) for cell in cells_of(record.encode(), delimiter))
+
+
+def _is_number(text):
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _cell(text, delimiter):

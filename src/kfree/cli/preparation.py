@@ -1,189 +1,150 @@
-"""From a table to a matrix: the choice and scale of columns, text and missing values."""
+"""From a table to rows of numbers: the choice of columns, and a TableEncoder where one is needed."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kfree.cli.console import LIKE_IDENTIFIERS
-from kfree.cli.dialect import is_number
-from kfree.cli.errors import CommandError, quoted
+from kfree.cli.errors import CommandError, UsageError
+from kfree.core.printing import quoted
+from kfree.files.formats import as_numbers
+from kfree.files.places import arrow
+from kfree.files.rows import rows_of
+from kfree.files.table import mistake_in
 
-# A column of text of which at least this share are numbers is taken for a column of numbers with mistakes in it.
-_MOSTLY = 0.5
-_LOOKED_AT = 1000
-# Freed memory is returned to the system whenever there are this many bytes of it.
-_RELEASED_AT = 1 << 24
 # Fewer rows than this are all different in many columns that are no identifiers.
 _FEWEST_TO_IDENTIFY = 20
+# Rows that stand for all of them where these do not fit in memory: for scales, summaries and pages.
+SAMPLE_ROWS = 100_000
+# More levels than a column of categories can have.
+_MANY_LEVELS = 1000
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How a table became the matrix of a fit, so that further tables become the same; saved with the model.
+    """How a table became the rows of a fit, so that further tables become the same; saved with the model.
 
     Attributes
     ----------
     columns : list of str
         The columns of the table that are used, in order.
     missing : str
-        What is done about missing values: "error", "drop" or "mean".
-    fill, centre, scale : ndarray or None
-        Values for missing ones, and what is subtracted from and then divided through; None where nothing is.
+        What is done about missing values: "error", "drop", "mean" or "nearest".
     group : str or None
         The column that names groups.
-    encoder : a fitted TableEncoder or None
+    encoder : a fitted TableEncoder, or None for columns of numbers as they are
     """
 
     columns: list[str]
     missing: str = "error"
-    fill: Any = None
-    centre: Any = None
-    scale: Any = None
     group: str | None = None
     encoder: Any = None
 
-    def matrix(self, table):
-        """The rows that can be used, as numbers, and a mask that says which rows these are."""
-        table.require(self.columns, "a column of the model")
-        if self.encoder is not None:
-            return _encoded(self, table), np.ones(table.n_rows, dtype=bool)
-        X = _matrix(table, self.columns)
-        X, kept = _without_missing(self, table, X)
-        if self.scale is not None:
-            X -= self.centre
-            X /= self.scale
-        return X, kept
+    def matrix(self, title, batch, first_row=0):
+        """The rows of a batch that can be used, as numbers, and a mask of these rows."""
+        if self.encoder is None:
+            X = np.column_stack([as_numbers(batch[name]) for name in self.columns])
+            kept = _complete(title, self, np.isnan(X), first_row)
+            return X[kept], kept
+        frame = _frame(batch, self.columns, self.encoder)
+        kept = _complete(title, self, _gaps(frame), first_row)
+        frame = frame.filter(kept)
+        if not kept.any():
+            return np.empty((0, len(self.encoder.get_feature_names_out()))), kept
+        return np.asarray(self.encoder.transform(frame)), kept
 
     def in_units(self, X):
         """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""
-        if self.encoder is not None:
-            return self.encoder.in_units(X)
-        return X if self.scale is None else X * self.scale + self.centre
+        return X if self.encoder is None else self.encoder.in_units(X)
 
 
 def chosen_columns(table, columns, drop, other_uses, encode, say):
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
-    table.require(drop, "--drop")
+    table.require([*(columns or []), *drop], "--columns or --drop")
     names = [name for name in columns or table.names if name not in drop and name not in other_uses]
-    text = [name for name in names if table.kind(name) != "number"]
-    if columns and text and not encode:
-        _require_no_mistake(table, text[0])
-        raise CommandError(
-            f"{table.source.name}: column {text[0]!r} of --columns holds {table.kind(text[0])}, not numbers. Leave it "
-            "out, or encode text with --encode."
-        )
+    text = [name for name in names if table.type(name).numpy is None]
     if text and not encode:
         for name in text:
             _require_no_mistake(table, name)
+        if columns:
+            raise CommandError(
+                f"{table.title}: column {text[0]!r} of --columns holds {table.type(text[0]).word}, not numbers. Leave "
+                "it out, or encode text with --encode."
+            )
         say(f"left out {len(text)} column(s) that are not numbers: {quoted(text)} (--encode uses them)")
         names = [name for name in names if name not in text]
     if not names:
         raise CommandError(
-            f"{table.source.name} has no column of numbers to cluster; it has {quoted(table.names)}. Use --encode for "
-            "text, or give the right --delimiter."
+            f"{table.title} has no column of numbers to cluster; it has {quoted(table.names)}. Use --encode for text, "
+            "or give the right --delimiter."
         )
-    _warn_about_identifiers(table, names, say)
     return names
 
 
-def prepare(table, columns, *, missing="error", standardize=False, encode=False, group=None):
-    """The matrix of these columns, a mask of the rows in it, and the preparation that made it."""
-    plan = Preparation(list(columns), missing, group=group)
+def encoder_for(encode, standardize, missing):
+    """The encoder that options ask for, not yet fitted; None if columns of numbers stay as they are."""
+    from kfree import TableEncoder
+
+    missing = "error" if missing == "drop" else missing
     if encode:
-        plan = replace(plan, encoder=_fitted_encoder(table, plan.columns, missing))
-        return *plan.matrix(table), plan
-    X = _matrix(table, plan.columns)
-    if missing == "mean":
-        plan = replace(plan, fill=_means(table, plan.columns, X))
-    X, kept = _without_missing(plan, table, X)
-    if standardize:
-        # A constant column is zero afterwards, whatever it is divided by.
-        spread = X.std(axis=0)
-        plan = replace(plan, centre=X.mean(axis=0), scale=np.where(spread > 0, spread, 1.0))
-        X -= plan.centre
-        X /= plan.scale
-    return X, kept, plan
+        return TableEncoder(missing=missing)
+    if standardize or missing == "mean":
+        scale = "deviation" if standardize else "none"
+        return TableEncoder(transforms="identity", scale=scale, missing=missing)
+    return None
 
 
-def _matrix(table, columns):
-    """Columns side by side; each is dropped from the table once it is copied, so that memory is not needed twice."""
-    is_single = all(table.is_single(name) for name in columns)
-    X = np.empty((table.n_rows, len(columns)), dtype=np.float32 if is_single else np.float64)
-    n_freed = 0
-    for j, name in enumerate(columns):
-        X[:, j] = table.numbers(name)
-        table.drop(name)
-        n_freed += X[:, j].nbytes
-        if n_freed >= _RELEASED_AT:
-            table.release()
-            n_freed = 0
-    table.release()
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(X.sum()):
-            return X
-    infinite = np.isinf(X)
-    if infinite.any():
-        row, column = np.argwhere(infinite)[0]
-        raise CommandError(
-            f"{table.source.name}, row {row + 1}, column {columns[column]!r}: an infinite value "
-            f"({int(infinite.sum())} in all). Correct it or remove the row."
-        )
-    return X
+def prepared(table, plan, encoder, say):
+    """All rows in memory, a mask of those that can be used, and the preparation with its fitted encoder."""
+    if encoder is None:
+        rows = rows_of(table.table, [table.columns[name] for name in plan.columns])
+        (chunk,) = rows.chunks(0, table.n_rows, table.n_rows, missing=True)
+        gaps = np.isnan(chunk.X) if np.isnan(chunk.X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
+        kept = _complete(table.title, plan, gaps)
+        return chunk.X if kept.all() else chunk.X[kept], kept, plan
+    frame = _frame(table.read(plan.columns), plan.columns, encoder)
+    gaps = _gaps(frame)
+    kept = _complete(table.title, plan, gaps)
+    if gaps.any() and kept.all():
+        where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
+        say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
+    frame = frame.filter(kept)
+    plan = with_encoder(table, plan, encoder, frame)
+    return np.asarray(plan.encoder.transform(frame)), kept, plan
 
 
-def _without_missing(plan, table, X):
-    """Rows without missing values, by the option --missing; and a mask of these rows."""
-    missing = np.isnan(X)
-    per_column = missing.sum(axis=0)
-    if not per_column.any():
-        return X, np.ones(len(X), dtype=bool)
-    if plan.missing == "mean":
-        X[missing] = np.broadcast_to(plan.fill, X.shape)[missing]
-        return X, np.ones(len(X), dtype=bool)
-    kept = ~missing.any(axis=1)
-    if plan.missing == "drop" and kept.any():
-        return X[kept], kept
-    holes = [f"{plan.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
-    shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
-    row = int(missing.any(axis=1).argmax()) + 1
-    raise CommandError(
-        f"{table.source.name} has missing values in {len(holes)} column(s): {shown}; the first is in row {row}. Use "
-        "--missing drop to leave such rows out, --missing mean to fill in means, or --drop to leave columns out."
-    )
+def with_encoder(table, plan, encoder, frame):
+    """The preparation with its encoder, fitted to a table of pyarrow."""
+    try:
+        return Preparation(plan.columns, plan.missing, plan.group, encoder.fit(frame))
+    except ValueError as error:
+        text = re.match(r"column '(.*)' holds text", str(error))
+        hint = f" On the command line: --drop {text[1]}." if text else ""
+        raise CommandError(f"{table.title}: {error}{hint}") from error
 
 
-def _means(table, columns, X):
-    empty = np.isnan(X).all(axis=0)
-    if empty.any():
-        names = [columns[j] for j in np.flatnonzero(empty)]
-        raise CommandError(f"{table.source.name}: column(s) {quoted(names)} hold no value at all; use --drop.")
-    return np.nanmean(X, axis=0)
+def streamed(table, plan, encoder):
+    """The rows as a stream, some of them in memory, the numbers of these, and the preparation."""
+    if plan.missing == "drop":
+        raise UsageError("--missing drop takes all rows in memory; give more --memory, or another --missing")
+    frame, numbers = _sample(table, plan.columns, encoder)
+    if encoder is not None:
+        plan = with_encoder(table, plan, encoder, frame)
+    rows = rows_of(table.table, [table.columns[name] for name in plan.columns], encoder=plan.encoder)
+    spread = np.flatnonzero(numbers % _step(table) == 0)
+    frame = frame.take(spread)
+    X, kept = plan.matrix(table.title, {name: frame.column(name).combine_chunks() for name in plan.columns})
+    return rows, X, numbers[spread][kept], plan
 
 
-def _require_no_mistake(table, name):
-    """Raise if a column of text is one of numbers but for a few cells."""
-    if table.kind(name) != "text":
+def warn_about_identifiers(table, names, X, say):
+    """Name columns of whole numbers that differ in every row."""
+    if len(X) < _FEWEST_TO_IDENTIFY:
         return
-    cells, decimal = table.values(name), getattr(table.dialect, "decimal", ".")
-    there = [cell for cell in cells[:_LOOKED_AT] if cell is not None]
-    if not there or sum(is_number(cell, decimal) for cell in there) < _MOSTLY * len(there):
-        return
-    bad = [(row, cell) for row, cell in enumerate(cells, start=1) if cell and not is_number(cell, decimal)]
-    row, cell = bad[0]
-    named = "If the first line holds names of columns, give --header yes. Otherwise correct" if row == 1 else "Correct"
-    raise CommandError(
-        f"{table.source.name}, row {row}, column {name!r}: {cell[:40]!r} is not a number ({len(bad)} such value(s) in "
-        f"a column of numbers). {named} it, or leave the column out with --drop."
-    )
-
-
-def _warn_about_identifiers(table, names, say):
-    if table.n_rows < _FEWEST_TO_IDENTIFY:
-        return
-    numbers = [name for name in names if table.kind(name) == "number" and table.is_whole(name)]
-    alike = [name for name in numbers if table.n_distinct(name) == table.n_rows]
+    whole = [j for j, name in enumerate(names) if table.type(name).is_whole]
+    alike = [names[j] for j in whole if len(np.unique(X[:, j])) == len(X)]
     if alike:
         say(
             f"warning: column(s) {quoted(alike)} hold {LIKE_IDENTIFIERS}, like identifiers; leave "
@@ -191,26 +152,91 @@ def _warn_about_identifiers(table, names, say):
         )
 
 
-def _fitted_encoder(table, columns, missing):
-    from kfree import TableEncoder
+def _sample(table, columns, encoder):
+    """Rows spread evenly over the table, with the extremes and levels of all columns if an encoder needs them."""
+    parts, numbers, begin, step = [], [], 0, _step(table)
+    seen = {name: _Seen() for name in columns} if encoder is not None else {}
+    for batch in table.batches(columns):
+        n_rows = len(next(iter(batch.values())))
+        picked = set(range(-begin % step, n_rows, step))
+        for name, known in seen.items():
+            picked |= known.new_in(batch[name])
+        rows = sorted(picked)
+        frame = _frame(batch, columns, encoder)
+        parts.append(frame.take(rows))
+        numbers += [begin + row for row in rows]
+        begin += n_rows
+    return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries(), np.array(numbers)
 
-    try:
-        return TableEncoder(missing=missing).fit(_frame(table, columns))
-    except ValueError as error:
-        text = re.match(r"column '(.*)' holds text", str(error))
-        option = "--missing nearest" if "missing='nearest'" in str(error) else f"--drop {text[1]}" if text else ""
-        hint = f" On the command line: {option}." if option else ""
-        raise CommandError(f"{table.source.name}: {error}{hint}") from error
+
+class _Seen:
+    """The range or the levels of a column so far."""
+
+    def __init__(self):
+        self.low, self.high, self.levels = np.inf, -np.inf, set()
+
+    def new_in(self, values):
+        """Rows of a batch that widen the range, or have a level that none had before."""
+        kinds = arrow("types")
+        if isinstance(values, np.ndarray) or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+            x = as_numbers(values)
+            if not len(x) or np.isnan(x).all():
+                return set()
+            low, high = int(np.nanargmin(x)), int(np.nanargmax(x))
+            found = {low} if x[low] < self.low else set()
+            found |= {high} if x[high] > self.high else set()
+            self.low, self.high = min(self.low, x[low]), max(self.high, x[high])
+            return found
+        if len(self.levels) > _MANY_LEVELS:
+            return set()
+        first = {}
+        for row, value in enumerate(values.to_pylist()):
+            first.setdefault(value, row)
+        new = {row for value, row in first.items() if value not in self.levels}
+        self.levels |= first.keys()
+        return new
 
 
-def _encoded(plan, table):
-    return np.asarray(plan.encoder.transform(_frame(table, plan.columns)), dtype=np.float64)
+def _step(table):
+    return max(1, -(-table.n_rows // SAMPLE_ROWS))
 
 
-def _frame(table, columns):
-    """Columns as a table that the encoder takes."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise CommandError('--encode needs pyarrow: pip install "kfree[files]"') from None
-    return pyarrow.table({name: table.column(name) for name in columns})
+def _frame(columns, names, encoder):
+    """Columns as a table of pyarrow; yes and no are numbers unless levels are encoded."""
+    frame = arrow("").table({name: columns[name] for name in names})
+    if encoder is not None and encoder.transforms == "identity":
+        for j, kind in enumerate(frame.schema.types):
+            if arrow("types").is_boolean(kind):
+                frame = frame.set_column(j, names[j], frame.column(j).cast("int8"))
+    return frame
+
+
+def _gaps(frame):
+    """Where values are missing, (n_rows, n_columns)."""
+    pc = arrow("compute")
+    return np.column_stack([pc.is_null(column, nan_is_null=True).to_numpy() for column in frame.columns])
+
+
+def _complete(title, plan, gaps, first_row=0):
+    """A mask of the rows without missing values, which are an error unless they are dropped."""
+    kept = ~gaps.any(axis=1)
+    if kept.all() or (plan.missing == "drop" and kept.any()):
+        return kept
+    if plan.missing not in ("error", "drop"):
+        return np.ones(len(kept), dtype=bool)
+    per_column = gaps.sum(axis=0)
+    holes = [f"{plan.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
+    shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
+    row = first_row + int(kept.argmin()) + 1
+    raise CommandError(
+        f"{title} has missing values in {len(holes)} column(s): {shown}; the first is in row {row}. Use --missing drop "
+        "to leave such rows out, --missing mean to fill in means, --missing nearest (with --encode) to take them from "
+        "the nearest row, or --drop to leave columns out."
+    )
+
+
+def _require_no_mistake(table, name):
+    """Raise if a column of text is one of numbers but for a few cells."""
+    mistake = mistake_in(table.table.files, table.columns[name]) if table.type(name).word == "text" else ""
+    if mistake:
+        raise CommandError(f"{table.title}, column {name!r}{mistake}. Correct it, or leave the column out with --drop.")

@@ -1,104 +1,102 @@
-"""Rows of a text table in chunks, none of them kept."""
+"""Rows of a text table in chunks, as they come; none is kept."""
 
-import csv
-import sys
+import codecs
+from contextlib import contextmanager
 from itertools import chain, islice
 
 import numpy as np
 
-from kfree.cli.dialect import found_dialect, is_missing, is_number
-from kfree.cli.errors import CommandError, quoted
-from kfree.cli.tables import Table, require_readable, require_unique
+from kfree.cli.errors import CommandError
+from kfree.cli.tables import STANDARD_INPUT, text_options
+from kfree.core.printing import printable, quoted
+from kfree.files.dialect import MISSING, found_dialect, is_number
+from kfree.files.formats import as_numbers, require_distinct
+from kfree.files.places import arrow, opened
+from kfree.files.records import record_blocks, split_records
+from kfree.files.table import naming
+from kfree.files.text import TextTable, cells_of, column_names
 
 # The dialect of a stream is inferred from this many lines.
 _FIRST_LINES = 20
 
 
+@contextmanager
+def opened_stream(options, console):
+    """A reader of a text file or of standard input."""
+    if options.input == "-":
+        import sys
+
+        yield RowReader(sys.stdin.buffer, STANDARD_INPUT, options, console)
+        return
+    with naming(options.input), opened(options.input) as file:
+        yield RowReader(file, printable(options.input), options, console)
+
+
 class RowReader:
-    """Reads CSV or TSV from a file or from standard input."""
+    """Rows of numbers from the lines of a text table; ``columns`` names those that are used."""
 
-    def __init__(self, options, console):
-        self.name = "standard input" if options.input == "-" else options.input
-        if options.input != "-":
-            require_readable(options.input)
-        self._file = sys.stdin.buffer if options.input == "-" else open(options.input, "rb")  # noqa: SIM115
-        self._begin(options, console)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self._file is not sys.stdin.buffer:
-            self._file.close()
+    def __init__(self, file, name, options, console):
+        first = list(islice(file, _FIRST_LINES))
+        dialect = found_dialect(name, b"".join(first), True, text_options(options))
+        self.name, self._dialect = name, dialect
+        decoder = codecs.getincrementaldecoder(dialect.encoding)()
+        lines = (decoder.decode(line).encode() for line in chain(first, file))
+        blocks = record_blocks(lines, dialect.delimiter)
+        self._records = (record for block in blocks for record in split_records(block, dialect.delimiter))
+        heading = next(self._records)
+        self._names = column_names(cells_of(heading, dialect.delimiter), dialect.header)
+        require_distinct(self._names, name)
+        sample = next(self._records, None) if dialect.header else heading
+        if sample is None:
+            raise CommandError(f"{name} has no rows; give at least one.")
+        self._records = chain([sample], self._records)
+        self._choose(cells_of(sample, dialect.delimiter), options, console)
 
     def chunks(self, n_rows):
         """Arrays of up to ``n_rows`` rows; a row of another length or without a number is an error."""
-        rows = ((number, row) for number, row in enumerate(self._rows, start=1))
-        while block := list(islice(rows, n_rows)):
-            first = block[0][0]
-            cells = [self._picked(number, row) for number, row in block]
+        types = tuple(arrow("").float64() if name in self.columns else arrow("").string() for name in self._names)
+        table, n_before = TextTable(self.name, self._dialect, self._names, types), 0
+        while records := list(islice(self._records, n_rows)):
             try:
-                if self._dialect.decimal != ".":
-                    cells = [[cell.replace(self._dialect.decimal, ".") for cell in row] for row in cells]
-                chunk = np.array(cells, dtype=np.float64)
-            except ValueError:
-                raise CommandError(self._mistake(first, cells)) from None
-            if not np.isfinite(chunk).all():
-                raise CommandError(self._mistake(first, cells))
+                parsed = table.parsed(b"\n".join(records), self.columns)
+            except arrow("").ArrowInvalid:
+                raise CommandError(self._mistake(n_before, records)) from None
+            chunk = np.column_stack([as_numbers(column) for column in parsed.columns])
+            if len(chunk) != len(records) or not np.isfinite(chunk).all():
+                raise CommandError(self._mistake(n_before, records))
             yield chunk
+            n_before += len(records)
 
-    def _begin(self, options, console):
-        first = list(islice(self._file, _FIRST_LINES))
-        header = None if options.header is None else options.header == "yes"
-        self._dialect = found_dialect(
-            self.name,
-            b"".join(first),
-            True,
-            encoding=options.encoding,
-            delimiter=options.delimiter,
-            header=header,
-        )
-        text = (line.decode(self._dialect.encoding) for line in chain(first, self._file))
-        records = (row for row in csv.reader(text, delimiter=self._dialect.delimiter) if row)
-        row = next(records)
-        self._width = len(row)
-        names = row if self._dialect.header else [f"column {place}" for place in range(1, len(row) + 1)]
-        require_unique(names, Table(self, {}).source)
-        self._rows = records if self._dialect.header else chain([row], records)
-        sample = next(self._rows, None)
-        if sample is None:
-            raise CommandError(f"{self.name} has a header and no rows; give at least one row.")
-        self._rows = chain([sample], self._rows)
-        self._choose(names, sample, options, console)
-
-    def _choose(self, names, sample, options, console):
-        Table(self, dict.fromkeys(names, np.empty(0))).require([*(options.columns or []), *options.drop], "--columns")
-        cells = dict(zip(names, sample, strict=False))
-        wanted = [name for name in options.columns or names if name not in options.drop]
-        numbers = [name for name in wanted if is_number(cells.get(name, ""), self._dialect.decimal)]
-        left = [name for name in wanted if name not in numbers]
+    def _choose(self, sample, options, console):
+        absent = [name for name in [*(options.columns or []), *options.drop] if name not in self._names]
+        if absent:
+            raise CommandError(
+                f"{self.name} has no column {quoted(absent)} (--columns or --drop); it has {quoted(self._names, 20)}."
+            )
+        cells = dict(zip(self._names, sample, strict=False))
+        wanted = [name for name in options.columns or self._names if name not in options.drop]
+        self.columns = [name for name in wanted if is_number(cells.get(name, ""), self._dialect.decimal)]
+        left = [name for name in wanted if name not in self.columns]
         if options.columns and left:
             raise CommandError(f"{self.name}, row 1: column {left[0]!r} of --columns is not a number.")
-        if not numbers:
-            raise CommandError(f"{self.name} has no column of numbers; it has {quoted(names)}.")
+        if not self.columns:
+            raise CommandError(f"{self.name} has no column of numbers; it has {quoted(self._names)}.")
         if left:
             console.say(f"left out {len(left)} column(s) that are not numbers in the first row: {quoted(left)}")
-        self.columns = numbers
-        self._places = [names.index(name) for name in numbers]
 
-    def _picked(self, number, row):
-        if len(row) != self._width:
-            raise CommandError(
-                f"{self.name}, row {number}: {len(row)} cell(s), where the first line has {self._width}. Correct the "
-                "row, or give the right --delimiter."
-            )
-        return [row[place] for place in self._places]
-
-    def _mistake(self, first, cells):
-        for number, row in enumerate(cells, start=first):
-            for name, cell in zip(self.columns, row, strict=True):
-                if is_missing(cell):
+    def _mistake(self, n_before, records):
+        for number, record in enumerate(records, start=n_before + 1):
+            cells = cells_of(record, self._dialect.delimiter)
+            if len(cells) != len(self._names):
+                return (
+                    f"{self.name}, row {number}: {len(cells)} cell(s), where the first line has {len(self._names)}. "
+                    "Correct the row, or give the right --delimiter."
+                )
+            for name, cell in zip(self._names, cells, strict=True):
+                if name in self.columns and cell in MISSING:
                     return f"{self.name}, row {number}, column {name!r}: a missing value; a stream takes whole rows."
-                if not is_number(cell) or not np.isfinite(float(cell)):
+                if name in self.columns and not (is_number(cell, self._dialect.decimal) and "inf" not in cell.lower()):
                     return f"{self.name}, row {number}, column {name!r}: {cell!r} is not a finite number."
-        return f"{self.name}: rows {first} to {first + len(cells) - 1} hold a value that is not a finite number."
+        return (
+            f"{self.name}: rows {n_before + 1} to {n_before + len(records)} hold a value that is not a finite number."
+        )

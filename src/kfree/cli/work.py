@@ -1,50 +1,74 @@
 """The steps that commands on tables share: read and prepare, write labels and models, describe the result."""
 
+from copy import copy
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from kfree.cli.errors import UsageError
-from kfree.cli.options import reading
 from kfree.cli.output import output_of, reported, save_model, with_gaps, write_beside
-from kfree.cli.preparation import chosen_columns, prepare
-from kfree.cli.tables import Source, read_table
+from kfree.cli.preparation import (
+    Preparation,
+    chosen_columns,
+    encoder_for,
+    prepared,
+    streamed,
+    warn_about_identifiers,
+)
+from kfree.cli.tables import InputTable, files_of, require_apart
+from kfree.core.memory import memory_bytes
+from kfree.search.summary.plan import bytes_to_search
 
 
 class Work:
-    """A table on its way through a command."""
+    """A table on its way through a command.
+
+    ``X`` are the rows in memory, ``rows`` what is fitted: the same, or a stream of all rows if these do not fit in the
+    memory of --memory. Then X are some of the rows, which the summary, the page and the picture show.
+    """
 
     def __init__(self, options, console, group=None):
         self.options, self.console = options, console
-        allowed = ("error", "nearest") if options.encode else ("error", "drop", "mean")
-        if options.missing not in allowed:
-            raise UsageError("--missing nearest needs --encode; --missing drop and mean do not allow it")
+        missing = options.missing or ("nearest" if options.encode else "error")
+        if missing == "nearest" and not options.encode:
+            raise UsageError("--missing nearest needs --encode")
         if options.encode and options.standardize:
             raise UsageError("--encode scales columns itself; leave --standardize out")
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
+        outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
+        require_apart(files_of(options.input), {"--output": self.output, **outputs})
         self.others = [name for name in (group, getattr(options, "names", None)) if name]
-        needed = None if not options.columns else [*options.columns, *self.others]
-        source = Source.of(options.input)
-        self.table = read_table(source, columns=needed, say=console.say, **reading(options))
+        self.table = InputTable(options)
         self.table.require(self.others, "--group or --names")
         columns = chosen_columns(self.table, options.columns, options.drop, self.others, options.encode, console.say)
-        self._other_values = {name: self.table.values(name) for name in self.others}
-        self.X, self.kept, self.plan = prepare(
-            self.table,
-            columns,
-            missing=options.missing,
-            standardize=options.standardize,
-            encode=options.encode,
-            group=group,
-        )
-        console.columns, console.encoded = self.feature_names, options.encode
-        if not self.kept.all():
-            console.say(f"left out {int((~self.kept).sum())} of {len(self.kept)} rows with missing values")
+        plan, encoder = Preparation(columns, missing, group), encoder_for(options.encode, options.standardize, missing)
+        if self._is_large(len(columns)):
+            self.rows, self.X, self.row_numbers, self.plan = streamed(self.table, plan, encoder)
+            self.kept = None
+        else:
+            self.X, self.kept, self.plan = prepared(self.table, plan, encoder, console.say)
+            self.rows, self.row_numbers = self.X, np.flatnonzero(self.kept)
+        self._remark()
+
+    def _is_large(self, n_columns):
+        memory = getattr(self.options, "memory", None)
+        return memory is not None and bytes_to_search(self.table.n_rows, n_columns) > memory_bytes(memory)
+
+    def _remark(self):
+        self.console.columns, self.console.encoded = self.feature_names, self.options.encode
+        if self.kept is None:
+            what = "scales, summary, page and picture are" if self.plan.encoder else "summary, page and picture are"
+            self.console.say(f"{what} those of {len(self.X)} of {self.table.n_rows} rows, spread evenly over the table")
+        elif not self.kept.all():
+            self.console.say(f"left out {int((~self.kept).sum())} of {len(self.kept)} rows with missing values")
+        if self.plan.encoder is None:
+            warn_about_identifiers(self.table, self.plan.columns, self.X, self.console.say)
 
     def other(self, name):
         """The values of a column that is not clustered, of the rows that are."""
-        return self._other_values[name][self.kept]
+        values = self.table.read([name]).column(0)
+        return values.to_numpy()[self.kept]
 
     @property
     def feature_names(self):
@@ -52,15 +76,18 @@ class Work:
         encoder = self.plan.encoder
         return self.plan.columns if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
 
-    @property
-    def row_numbers(self):
-        """Numbers of the rows of X in the file, counted from 1 without the header."""
-        return np.flatnonzero(self.kept) + 1
+    def labels(self, model):
+        """The label of every row, in memory or in a file."""
+        from kfree.cli.output import labels_on_disk
+
+        return model.labels_ if self.kept is not None else labels_on_disk(model, self.rows)
 
     def write(self, **columns):
         """Write the input with these columns more."""
-        gapped = {name: with_gaps(values, self.kept) for name, values in columns.items()}
-        write_beside(self.table, gapped, self.output, self.format)
+        gapped = {
+            name: values if self.kept is None else with_gaps(values, self.kept) for name, values in columns.items()
+        }
+        write_beside(self.table, gapped, self.output, self.format, self.options.safe_cells)
 
     def save(self, model):
         """Write the model to the path of --save, with the preparation of its rows."""
@@ -72,17 +99,26 @@ class Work:
         """Write the page of --report."""
         from kfree.report import write_report
 
-        facts = {"title": self.table.source.name, "plan": self.plan, "row_numbers": self.row_numbers}
+        title = self.table.title
+        if self.kept is None:
+            model, title = copy(model), f"{title} ({len(self.X)} of {self.table.n_rows} rows)"
+            model.labels_ = model.predict(self.X)
+        facts = {"title": title, "plan": self.plan, "row_numbers": self.row_numbers + 1}
         with reported(self.options.report):
             write_report(self.options.report, model, self.X, self.feature_names, **facts)
 
-    def summary(self, model):
+    def summary(self, model, labels):
         """The summary of a model, with rows by their number in the file and means in the units of the file."""
         from kfree.explain import summarize
 
         summary = summarize(model, self.X, self.feature_names)
+        sizes = np.bincount(labels, minlength=len(summary.clusters)) if self.kept is None else None
         clusters = tuple(replace(c, features=self._in_units(c.features)) for c in summary.clusters)
-        return replace(summary, clusters=clusters, row_names=self.row_numbers)
+        if sizes is not None:
+            shares = sizes / len(labels)
+            clusters = tuple(replace(c, size=int(sizes[c.label]), share=float(shares[c.label])) for c in clusters)
+            summary = replace(summary, n_rows=len(labels))
+        return replace(summary, clusters=clusters, row_names=self.row_numbers + 1)
 
     def _in_units(self, features):
         place = {name: j for j, name in enumerate(self.feature_names)}
@@ -96,16 +132,16 @@ class Work:
         clusters = [
             asdict(c)
             | {
-                "exemplars": [int(self.row_numbers[row]) for row in c.exemplars],
+                "exemplars": [int(self.row_numbers[row]) + 1 for row in c.exemplars],
                 "features": [{"name": name, "effect": effect, "mean": mean} for name, effect, mean in c.features],
             }
             for c in summary.clusters
         ]
         found = {name: getattr(model, f"{name}_") for name in ("lam", "cost", "inertia") if hasattr(model, f"{name}_")}
         return {
-            "input": self.table.source.name,
+            "input": self.table.title,
             "output": self.output,
-            "n_rows": len(self.X),
+            "n_rows": summary.n_rows,
             "columns": self.plan.columns,
             "n_clusters": len(clusters),
             **found,
@@ -114,8 +150,8 @@ class Work:
 
     def headline(self):
         """What was clustered."""
-        rows, columns = self.X.shape
-        return f"{self.table.source.name}: {rows} row(s), {columns} column(s)"
+        n_rows, n_columns = self.rows.shape
+        return f"{self.table.title}: {n_rows} row(s), {n_columns} column(s)"
 
     def places(self):
         """Where results were written, one line each."""

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 # What the system has left, and what a container may use at most; both are files of Linux.
 _MEMORY_INFO, _CONTAINER_LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 # Fewer bytes are not worth asking the system, which takes as long as a small pass.
 _SMALL = 1 << 28
+_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def memory_bytes(text: str) -> int:
+    """Bytes of a limit such as "500MB".
+
+    Examples
+    --------
+    >>> from kfree.core.memory import memory_bytes
+    >>> memory_bytes("1.5GB")
+    1500000000
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", text.upper())
+    if found is None or float(found[1]) == 0:
+        raise ValueError(f"{text!r} is not a limit of memory; give a text such as '500MB' or '2GB'.")
+    return int(float(found[1]) * _UNITS[found[2]])
 
 
 def available_bytes() -> int | None:

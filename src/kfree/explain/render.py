@@ -6,6 +6,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from kfree.core.printing import printable
+
 if TYPE_CHECKING:
     from kfree.explain.summary import ClusterSummary, Summary
 
@@ -24,7 +26,7 @@ def as_text(summary: Summary) -> str:
         "  ".join(row[j].rjust(width) if j < 5 else row[j].ljust(width) for j, width in enumerate(widths))
         for row in table
     ]
-    return "\n".join([_title(summary), *(line.rstrip() for line in lines), _notes(summary)])
+    return printable("\n".join([_title(summary), *(line.rstrip() for line in lines), _notes(summary)]), keep="\n")
 
 
 def as_html(summary: Summary) -> str:

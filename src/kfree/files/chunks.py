@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kfree.native._core as _core
-from kfree.files.formats import Batch, Column
+from kfree.core.printing import printable
+from kfree.files.formats import Column
+from kfree.files.table import FileBatch
 
 T = TypeVar("T")
 # Weights between this and its inverse can be multiplied with each other and with squared distances.
@@ -56,15 +58,6 @@ class SpareArrays:
         return made
 
 
-@dataclass(frozen=True)
-class FileBatch:
-    """Rows of the file at ``path``, from ``first_row`` on."""
-
-    path: str
-    first_row: int
-    columns: Batch
-
-
 def joined_batches(
     batches: Iterator[FileBatch],
     begin: int,
@@ -73,10 +66,11 @@ def joined_batches(
     columns: Sequence[Column],
     weight_column: Column | None,
     dtype: str,
+    missing: bool = False,
 ) -> Generator[Chunk, None, None]:
     """Batches of ``columns``, after which the weights come if there are any, as chunks of rows.
 
-    What is no number raises an error.
+    What is no number raises an error, but for NaN if it is allowed as ``missing``.
     """
     X = nothing = np.empty((0, len(columns)), dtype)
     weight: NDArray[np.float64] | None = None
@@ -93,7 +87,7 @@ def joined_batches(
             n = min(n_batch - taken, len(X) - n_filled)
             same_type = [np.asarray(column[taken : taken + n], dtype) for column in batch.columns[: len(columns)]]
             if not _core.interleave(same_type, X[n_filled : n_filled + n]):
-                require_numbers(same_type, columns, None, batch.path, batch.first_row + taken)
+                require_numbers(same_type, columns, None, batch.path, batch.first_row + taken, missing)
             if weight is not None:
                 weight[n_filled : n_filled + n] = batch.columns[-1][taken : taken + n]
             n_filled, taken = n_filled + n, taken + n
@@ -102,17 +96,24 @@ def joined_batches(
                 begin, X, n_filled = begin + n_filled, nothing, 0
 
 
-def require_numbers(batch: Batch, columns: Sequence[Column], weight: Column | None, path: str, first_row: int) -> None:
+def require_numbers(
+    batch: Sequence[NDArray[Any]],
+    columns: Sequence[Column],
+    weight: Column | None,
+    path: str,
+    first_row: int,
+    missing: bool = False,
+) -> None:
     """Raise where a batch, which begins at the row ``first_row`` of a file, holds what is no number."""
     for name, values in zip(columns, batch, strict=True):
         with np.errstate(over="ignore", invalid="ignore"):
             is_fine = values.dtype.kind in "iub" or np.isfinite(values.sum())
         if not is_fine:
-            bad = np.flatnonzero(~np.isfinite(values))
+            bad = np.flatnonzero(np.isinf(values) if missing else ~np.isfinite(values))
             if len(bad):
                 raise ValueError(
-                    f"{path}: row {first_row + bad[0]} holds {values[bad[0]]} in column {name!r}. Remove or impute "
-                    "such rows."
+                    f"{printable(path)}: row {first_row + bad[0]} holds {values[bad[0]]} in column {name!r} (rows are "
+                    "counted from 0). Remove or impute such rows."
                 )
         if name == weight:
             _require_weights(values, name, path, first_row)
@@ -123,8 +124,8 @@ def _require_weights(values: NDArray[Any], name: Column, path: str, first_row: i
     if not is_fine.all():
         bad = int(np.argmin(is_fine))
         raise ValueError(
-            f"{path}: row {first_row + bad} holds {values[bad]} in the weight column {name!r}; weights are zero or "
-            f"numbers between {_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}."
+            f"{printable(path)}: row {first_row + bad} holds {values[bad]} in the weight column {name!r} (rows are "
+            f"counted from 0); weights are zero or numbers between {_LEAST_WEIGHT:g} and {1 / _LEAST_WEIGHT:g}."
         )
 
 

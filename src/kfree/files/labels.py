@@ -22,8 +22,8 @@ def label_paths(rows: FileRows, folder: str | os.PathLike[str]) -> list[Path]:
     taken: dict[str, str] = {}
     for file in rows.files:
         name = base_name(file.path)
-        ending = max((one for one in FORMATS if name.lower().endswith(one)), key=len)
-        target = f"{name[: -len(ending)]}.parquet"
+        ending = max((one for one in FORMATS if name.lower().endswith(one)), key=len, default="")
+        target = f"{name.removesuffix(name[len(name) - len(ending) :])}.parquet"
         if target in taken:
             raise ValueError(
                 f"the labels of {taken[target]} and {file.path} would both go to {target} in {os.fspath(folder)}. "

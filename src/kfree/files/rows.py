@@ -5,41 +5,31 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.files.chunks import Chunk, FileBatch, joined_batches
-from kfree.files.columns import chosen_columns, require_columns
-from kfree.files.formats import Batch, Column, format_of
-from kfree.files.places import Stamp, found, stamp
+from kfree.core.printing import printable, quoted
+from kfree.files.chunks import Chunk, joined_batches
+from kfree.files.dialect import TextOptions
+from kfree.files.formats import Column, as_numbers
+from kfree.files.places import arrow
+from kfree.files.table import (
+    BATCH_BYTES,
+    FileBatch,
+    FileTable,
+    RowFile,
+    batches_of,
+    column_name,
+    mistake_in,
+    open_table,
+    require_same_columns,
+)
 
-# Bytes that are read at a time before they are joined to chunks; no more rows than a chunk has.
-_BATCH_BYTES = 1 << 24
-
-
-@dataclass(frozen=True)
-class RowFile:
-    """One file: ``n_rows`` rows, and the stamp that it had when it was described."""
-
-    path: str
-    n_rows: int
-    stamp: Stamp
-
-    def require_unchanged(self) -> None:
-        """Raise if the file has changed since it was described."""
-        try:
-            now = stamp(self.path)
-        except FileNotFoundError as error:
-            raise FileNotFoundError(f"{self.path} is gone: it was there when open_rows described it.") from error
-        if now != self.stamp:
-            raise ValueError(
-                f"{self.path} has changed since open_rows described it ({self.stamp.size} bytes then, {now.size} now, "
-                "or a later time of writing). Call open_rows and fit again while no program writes to it."
-            )
+# Rows that a file packs together may take so many times the memory of a chunk, or so many bytes.
+_CHUNKS_AT_ONCE, _BYTES_AT_ONCE = 4, 1 << 23
 
 
 @dataclass(frozen=True)
@@ -51,17 +41,20 @@ class FileRows:
     files : tuple of RowFile
         Path, number of rows and stamp of each file.
     columns : tuple of str or int
-        The columns of the rows, by name, or by number in .npy files.
+        The columns that are read, by name, or by number in .npy files.
     weight : str, int or None
         The column with the weights of the rows.
     dtype : "float32" or "float64"
         The type of the arrays that rows are read into; float32 if all columns of all files are.
+    encoder : a fitted transformer such as TableEncoder, or None
+        What turns a table with these columns into rows of numbers.
     """
 
     files: tuple[RowFile, ...]
     columns: tuple[Column, ...]
     weight: Column | None
     dtype: str
+    encoder: Any = None
 
     @property
     def n_rows(self) -> int:
@@ -69,7 +62,7 @@ class FileRows:
 
     @property
     def n_features(self) -> int:
-        return len(self.columns)
+        return len(self.columns if self.encoder is None else self.encoder.get_feature_names_out())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -83,37 +76,52 @@ class FileRows:
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns, None where they are numbers."""
+        if self.encoder is not None:
+            return [str(name) for name in self.encoder.get_feature_names_out()]
         return [str(name) for name in self.columns] if isinstance(self.columns[0], str) else None
 
     @property
     def digest(self) -> str:
-        """A hash of this description: files with their stamps, columns and weight."""
-        return hashlib.sha256(repr((self.files, self.columns, self.weight, self.dtype)).encode()).hexdigest()
+        """A hash of this description: files with their stamps, columns, weight and encoding."""
+        encoding = None if self.encoder is None else self.encoder.describe()
+        said = repr((self.files, self.columns, self.weight, self.dtype, encoding))
+        return hashlib.sha256(said.encode()).hexdigest()
 
-    def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
+    def chunks(self, begin: int, end: int, size: int, missing: bool = False) -> Generator[Chunk, None, None]:
         """The rows ``begin`` … ``end`` − 1 in order, in chunks of ``size`` rows of which the last may be shorter.
 
         Where files begin and end leaves no trace. Every file is checked before and after it was read: one that has
-        changed, or that holds NaN or infinity, raises an error that names it.
+        changed, or that holds NaN or infinity, raises an error that names it. With ``missing``, NaN is allowed.
         """
+        self._require_small_batches(size)
         batches = self._batches(begin, end, size)
-        return joined_batches(batches, begin, end, size, self.columns, self.weight, self.dtype)
+        names = self.columns if self.encoder is None else self.encoder.get_feature_names_out().tolist()
+        return joined_batches(batches, begin, end, size, names, self.weight, self.dtype, missing)
 
     def _batches(self, begin: int, end: int, most_rows: int) -> Iterator[FileBatch]:
         columns = (*self.columns, *(() if self.weight is None else (self.weight,)))
-        size, first = max(1, min(_BATCH_BYTES // (8 * len(columns)), most_rows)), 0
+        size = max(1, min(BATCH_BYTES // (8 * len(columns)), most_rows))
+        for batch in batches_of(self.files, columns, begin, end, size):
+            yield FileBatch(batch.path, batch.first_row, self._numbers(batch.columns))
+
+    def _numbers(self, values: Sequence[Any]) -> list[NDArray[Any]]:
+        if self.encoder is None:
+            return [as_numbers(column) for column in values]
+        names, n_columns = [column_name(column) for column in self.columns], len(self.columns)
+        rows = np.asarray(self.encoder.transform(arrow("").table(list(values[:n_columns]), names)))
+        return [*rows.T, *(as_numbers(column) for column in values[n_columns:])]
+
+    def _require_small_batches(self, size: int) -> None:
+        """Raise if a file packs so many rows together that they take much more memory than a chunk."""
+        row_bytes = 8 * (len(self.columns) + 1)
+        most = max(_CHUNKS_AT_ONCE * size, _BYTES_AT_ONCE // row_bytes)
         for file in self.files:
-            inside = max(begin - first, 0), min(end - first, file.n_rows)
-            if inside[0] < inside[1]:
-                file.require_unchanged()
-                n_seen = inside[0]
-                for batch in _read(file.path, columns, *inside, size):
-                    yield FileBatch(file.path, n_seen, batch)
-                    n_seen += len(batch[0])
-                file.require_unchanged()
-                if n_seen != inside[1]:
-                    raise ValueError(f"{file.path} has {n_seen} rows where {inside[1]} were described. Is it damaged?")
-            first += file.n_rows
+            if file.rows_at_once > most:
+                raise ValueError(
+                    f"{printable(file.path)} packs {file.rows_at_once} rows together, which take "
+                    f"{file.rows_at_once * row_bytes} bytes at once. For this limit of memory, write at most {most} "
+                    "rows in a record batch, or without compression; or give more memory."
+                )
 
     def __len__(self) -> int:
         return self.n_rows
@@ -130,19 +138,29 @@ def open_rows(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     columns: Sequence[Column] | None = None,
     weight: Column | None = None,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
 ) -> FileRows:
     """Describe the rows of files, for ``fit`` and ``predict`` of :class:`kfree.DPMeans` and :class:`kfree.KMeans`.
 
     Parameters
     ----------
     paths : str, path, or list of these
-        Files, folders or patterns such as ``"trips/*.parquet"``. Names end with .npy, .parquet, .pq, .arrow, .feather,
-        .csv or .csv.gz. Addresses that pyarrow.fs reads, such as s3://, gs:// and hdfs://, are allowed. Files keep the
-        order given; those of a pattern or folder are sorted by name.
+        Files, folders or patterns such as ``"trips/*.parquet"``: .npy, Parquet, Arrow (file or stream), CSV and TSV,
+        which may be packed by gzip. The first bytes of a file decide, then its name (.npy, .parquet, .pq, .arrow,
+        .feather, .ipc); other files are text. Addresses that pyarrow.fs reads, such as s3://, gs:// and hdfs://, are
+        allowed. Files keep the order given; those of a pattern or folder are sorted by name.
     columns : list of str or int, default=None
         The columns to use, by name, or by number in .npy files; None uses all but ``weight``.
     weight : str or int, default=None
         The column with the weight of each row; None counts every row once.
+    delimiter, decimal, encoding : str, default=None
+        How text is written; None infers it from the first megabyte of each file.
+    header : bool, default=None
+        Whether the first line of text holds names; None infers it. Columns without names are called "column 1", ….
 
     Returns
     -------
@@ -152,8 +170,8 @@ def open_rows(
 
     Notes
     -----
-    Only the heads of files are read, except for CSV: its rows are counted, which takes a pass over the file. A CSV
-    file is also read from its beginning wherever a part of it is asked for. Convert large ones to Parquet.
+    Only the heads of files are read, except for text, all of whose rows are read once, and Arrow, all of whose batches
+    are. A text file is also read from its beginning wherever a part of it is asked for. Convert large ones to Parquet.
 
     Examples
     --------
@@ -170,41 +188,49 @@ def open_rows(
     >>> DPMeans(lam=5.0).fit(rows).n_clusters_
     2
     """
-    files, described = [], []
-    for path in found(paths):
-        before = stamp(path)
-        with naming(path):
-            described.append(format_of(path).describe(path))
-        files.append(RowFile(path, described[-1].n_rows, before))
-    names = chosen_columns(files[0].path, described[0], columns, weight)
-    used = [*names, *([] if weight is None else [weight])]
-    for file, description in zip(files, described, strict=True):
-        require_columns(file.path, description, used, columns is None, described[0], files[0].path, weight)
-    if not sum(file.n_rows for file in files):
-        raise ValueError(f"{files[0].path} and {len(files) - 1} other file(s) have no rows. Give files with rows.")
-    is_short = all(description.types[name] in ("float32", "float16") for description in described for name in names)
-    return FileRows(tuple(files), tuple(names), weight, "float32" if is_short else "float64")
-
-
-@contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Errors of what is read within name the file."""
-    try:
-        yield
-    except (FileNotFoundError, PermissionError):
-        raise
-    except (ValueError, OSError, NotImplementedError, KeyError, EOFError) as error:
-        if str(error).startswith(path):
-            raise
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal={decimal!r} is not allowed; give '.' or ','.")
+    table, described = open_table(paths, TextOptions(encoding, delimiter, header, decimal))
+    if columns is None:
+        require_same_columns(table, described)
+    names = _chosen(table, columns, weight)
+    for file, one in zip(table.files, described, strict=True):
+        for name in [*names, *([] if weight is None else [weight])]:
+            _require_numbers(file, one.types, name, "weight" if name == weight else "columns")
+    if not table.n_rows:
         raise ValueError(
-            f"{path} cannot be read: {str(error).rstrip('.')}. Is the file complete, and of the format that its name "
-            "says?"
-        ) from error
+            f"{printable(table.files[0].path)} and {len(described) - 1} other file(s) have no rows. Give files that "
+            "have rows."
+        )
+    return rows_of(table, names, weight)
 
 
-def _read(path: str, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    with naming(path):
-        yield from format_of(path).read(path, columns, begin, end, size)
+def rows_of(table: FileTable, columns: Sequence[Column], weight: Column | None = None, encoder: Any = None) -> FileRows:
+    """Columns of a table as rows of numbers; ``encoder`` makes numbers of other columns."""
+    is_short = encoder is None and all(table.types[name].numpy in ("float32", "float16") for name in columns)
+    return FileRows(table.files, tuple(columns), weight, "float32" if is_short else "float64", encoder)
+
+
+def _chosen(table: FileTable, columns: Sequence[Column] | None, weight: Column | None) -> list[Column]:
+    """The columns of the rows: those that were asked for, or all but the weight."""
+    chosen = [name for name in table.types if name != weight] if columns is None else list(columns)
+    if isinstance(columns, str) or not chosen:
+        path = printable(table.files[0].path)
+        raise ValueError(f"columns={columns!r} is not allowed; give a list of columns of {path}.")
+    if len(set(chosen)) < len(chosen) or weight in chosen:
+        raise ValueError(f"columns={columns!r}, weight={weight!r} is not allowed; give every column once.")
+    return chosen
+
+
+def _require_numbers(file: RowFile, types: dict[Column, Any], name: Column, role: str) -> None:
+    if name not in types:
+        shown = printable(file.path)
+        raise ValueError(f"{shown} has no column {name!r}, which {role} names; it has {quoted(types)}.")
+    if types[name].numpy is None:
+        raise ValueError(
+            f"{printable(file.path)}: column {name!r} does not hold numbers{mistake_in([file], name)}. Leave it out "
+            "with columns=[…], or encode it first."
+        )
 
 
 def loaded(rows: FileRows) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

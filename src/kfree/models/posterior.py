@@ -24,9 +24,9 @@ from kfree.objectives.gaussian import lower_factors
 class PosteriorModel:
     """``rule`` assigns rows to the clusters of a search, whose public labels are ``rank``; ``stats`` are by these.
 
-    ``rule`` is None for the rule of the statistics, which is made when rows are predicted: its inverses take d³ steps per
-    cluster. ``centres`` (k, d) and ``covariances`` (k, d, d), None unless the clusters are Gaussians, are those of the user's
-    coordinates.
+    ``rule`` is None for the rule of the statistics, which is made when rows are predicted: its inverses take d³ steps
+    per cluster. ``centres`` (k, d) and ``covariances`` (k, d, d), None unless the clusters are Gaussians, are those of
+    the user's coordinates.
     """
 
     kind: str

@@ -39,6 +39,7 @@ PLACES = {
     "DirichletProcessMixture": "kfree.objectives.mixtures:DirichletProcessMixture",
     "Dual": "kfree.core.spaces:Dual",
     "Euclidean": "kfree.core.spaces:Euclidean",
+    "Durations": "kfree.tables.numeric:Durations",
     "EventLog": "kfree.search.events:EventLog",
     "FeatureSpace": "kfree.models.feature_space:FeatureSpace",
     "FiniteMixture": "kfree.objectives.mixtures:FiniteMixture",
@@ -77,9 +78,11 @@ PLACES = {
     "StreamReference": "kfree.native.reference.online:Stream",
     "Surroundings": "kfree.spectral.affinity:Surroundings",
     "TableEncoder": "kfree:TableEncoder",
+    "TimesOfDay": "kfree.tables.numeric:TimesOfDay",
     "Transform": "kfree.tables.transforms:Transform",
     "Tree": "kfree.search.evidence.tree:Tree",
     "Verdicts": "kfree.search.path.verdicts:Verdicts",
+    "YesNo": "kfree.tables.categories:YesNo",
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 # Kinds of columns. Categories, ordinals and text are one family, whose values are levels.
-NUMBER, BOOLEAN, DATE = "number", "boolean", "date"
+NUMBER, BOOLEAN, DATE, DURATION, TIME = "number", "boolean", "date", "duration", "time"
 CATEGORY, ORDINAL, TEXT, LEVELS = "category", "ordinal", "text", "level"
 # How dates are counted while they are numbers.
 DATE_UNIT = "datetime64[us]"
@@ -22,8 +22,9 @@ DATE_UNIT = "datetime64[us]"
 class Column:
     """One column: its name, its kind, and its values.
 
-    ``values`` are float64 with NaN where missing (numbers, booleans as 0 and 1, dates as microseconds since 1970), or
-    objects with None where missing (categories, ordinals and text). ``levels`` are those that the container declares.
+    ``values`` are float64 with NaN where missing (numbers, booleans as 0 and 1, dates as microseconds since 1970,
+    durations and times of day as seconds), or objects with None where missing (categories, ordinals and text).
+    ``levels`` are those that the container declares.
     """
 
     name: Any
@@ -116,7 +117,7 @@ def _from_array(values: np.ndarray, name: Any) -> Column:
     if kind == "M":
         return Column(name, DATE, _microseconds(values))
     if kind == "m":
-        return Column(name, NUMBER, np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "s")))
+        return Column(name, DURATION, np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "s")))
     if kind == "b":
         return Column(name, BOOLEAN, values.astype(np.float64))
     if kind in "iuf":
@@ -146,8 +147,10 @@ def _from_objects(values: np.ndarray, name: Any) -> Column:
 def _kind_of(value: Any) -> str | None:
     if isinstance(value, bool | np.bool_):
         return BOOLEAN
-    if isinstance(value, numbers.Real | decimal.Decimal | datetime.timedelta | datetime.time):
+    if isinstance(value, numbers.Real | decimal.Decimal):
         return NUMBER
+    if isinstance(value, datetime.timedelta | datetime.time):
+        return TIME if isinstance(value, datetime.time) else DURATION
     if isinstance(value, datetime.date | np.datetime64):
         return DATE
     return TEXT if isinstance(value, str) else None

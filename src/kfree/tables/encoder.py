@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import columns_of, container_of
@@ -14,7 +15,7 @@ from kfree.tables.transforms import FUNCTIONS
 from kfree.validation.frames import require_distinct_names
 from kfree.validation.parameters import require, require_choice, require_count
 
-MISSING, UNSEEN = ["nearest", "error"], ["error", "missing"]
+MISSING, UNSEEN, SCALES = ["nearest", "mean", "error"], ["error", "missing"], ["difference", "deviation", "none"]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -35,15 +36,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         and pyarrow and enums of polars are known without.
     categories : list or None, default=None
         Names of further columns that are categories: numbers that are codes, or strings of many levels.
-    missing : {"nearest", "error"}, default="nearest"
+    missing : {"nearest", "mean", "error"}, default="nearest"
         ``"nearest"`` takes a missing value from the nearest row that has one (at most some 2,000 rows are kept for
-        that); squared distances are then unbiased if values are missing at random given the known ones.
+        that); squared distances are then unbiased if values are missing at random given the known ones. ``"mean"``
+        takes the mean of the column, which makes them too small.
     unseen : {"error", "missing"}, default="error"
         What to do with a category that was not in the rows of ``fit``: raise an error that names it, or treat it as
         missing.
     max_levels : int, default=50
         A column of strings with more distinct values, or with distinct values in most rows, is text, and ``fit``
         raises.
+    scale : {"difference", "deviation", "none"}, default="difference"
+        What numbers, dates and ranks are divided by: the median difference between two rows that differ, the standard
+        deviation (about the mean), or nothing.
 
     Attributes
     ----------
@@ -78,7 +83,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     def __init__(
-        self, *, transforms="auto", ordinal=None, categories=None, missing="nearest", unseen="error", max_levels=50
+        self,
+        *,
+        transforms="auto",
+        ordinal=None,
+        categories=None,
+        missing="nearest",
+        unseen="error",
+        max_levels=50,
+        scale="difference",
     ):
         self.transforms = transforms
         self.ordinal = ordinal
@@ -86,6 +99,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.missing = missing
         self.unseen = unseen
         self.max_levels = max_levels
+        self.scale = scale
 
     def fit(self, X, y=None):
         """Learn scales, transforms and levels.
@@ -113,7 +127,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
         require_values(blocks, encoders, self.missing)
-        donors = NearestDonor(np.hstack(blocks))
+        rows = np.hstack(blocks)
+        donors = (
+            NearestDonor.of(np.nanmean(rows, axis=0, keepdims=True)) if self.missing == "mean" else NearestDonor(rows)
+        )
         if left_out:
             warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice)
         validate_data(self, X, skip_check_array=True, reset=True)
@@ -209,11 +226,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        return "\n".join(map(str, self.encoders_))
+        return "\n".join(map(printable, self.encoders_))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "nearest"
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
@@ -230,6 +247,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         require_choice("missing", self.missing, MISSING)
         require_choice("unseen", self.unseen, UNSEEN)
         require_count("max_levels", self.max_levels, least=2)
+        require_choice("scale", self.scale, SCALES)
 
     def _options(self, names):
         ordinal, categories = self.ordinal or {}, tuple(self.categories or ())
@@ -237,7 +255,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for parameter, given in {"transforms": transforms, "ordinal": ordinal, "categories": categories}.items():
             for name in given:
                 require(name in names, parameter, name, f"names of columns of X: {_shortened(names)}")
-        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen)
+        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen, self.scale)
 
 
 def _names(fitted):

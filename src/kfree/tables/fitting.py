@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kfree.tables.categories import Binary, Categories, YesNo, places
-from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, LEVELS, ORDINAL, TEXT, Column
-from kfree.tables.numeric import Dates, Numeric, Ordinal
+from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, ORDINAL, TEXT, TIME, Column
+from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_transform, named_transform
 
 # With fewer rows than this, strings are not tested for being text.
@@ -25,7 +26,7 @@ class LeftOut:
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         value = np.nan if self.value is None else self.value
-        return np.full(len(block), value, dtype=object if isinstance(value, str | bool) else None)
+        return np.full(len(block), value, dtype=object if isinstance(value, str | bool | datetime.time) else None)
 
     def in_units(self, block: np.ndarray) -> np.ndarray:
         """No columns, (n, 0)."""
@@ -55,6 +56,7 @@ class Options:
     categories: tuple[Any, ...]
     max_levels: int
     unseen: str
+    scale: str = "difference"
 
 
 def fitted_encoder(column: Column, options: Options) -> Encoder:
@@ -67,12 +69,13 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     if not len(x):
         return LeftOut(column.name, None)
     if x.min() == x.max():
-        return LeftOut(column.name, {BOOLEAN: bool, DATE: _date}.get(column.kind, float)(x[0]))
+        return LeftOut(column.name, _CONSTANTS.get(column.kind, float)(x[0]))
     if column.kind == BOOLEAN:
         return YesNo(column.name, (False, True))
     if column.kind == DATE:
-        return Dates.fitted(column.name, x, Transform("identity"))
-    return Numeric.fitted(column.name, x, _transform_of(column.name, x, options.transforms))
+        return Dates.fitted(column.name, x, Transform("identity"), options.scale)
+    kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
+    return kind.fitted(column.name, x, _transform_of(column.name, x, options.transforms), options.scale)
 
 
 def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
@@ -112,7 +115,7 @@ def _of_levels(column: Column, options: Options) -> Encoder:
         return LeftOut(column.name, present[0] if seen else None)
     if column.kind == ORDINAL:
         rank = _known_places(column, column.levels, "error")
-        return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels)
+        return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels, options.scale)
     if column.kind == TEXT:
         _require_categories(column.name, present, seen, options.max_levels)
     levels = tuple(sorted(seen, key=str)) if column.levels is None else tuple(v for v in column.levels if v in seen)
@@ -185,3 +188,11 @@ def _require_finite(column: Column) -> None:
 
 def _date(microseconds: float) -> np.datetime64:
     return np.datetime64(int(microseconds), "us")
+
+
+def _duration(seconds: float) -> np.timedelta64:
+    return np.timedelta64(round(seconds * 1e6), "us")
+
+
+# Values of columns that are left out, by kind; others are numbers.
+_CONSTANTS = {BOOLEAN: bool, DATE: _date, DURATION: _duration, TIME: time_of_day}

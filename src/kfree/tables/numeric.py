@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from kfree.tables.columns import DATE, DATE_UNIT, LEVELS, NUMBER
+from kfree.tables.columns import DATE, DATE_UNIT, DURATION, LEVELS, NUMBER, TIME
 from kfree.tables.transforms import Transform
 
 # Number of quantiles that represent a column when differences between rows are computed.
@@ -27,9 +28,8 @@ class Numeric:
     scale: float
 
     @classmethod
-    def fitted(cls, name: Any, x: np.ndarray, transform: Transform) -> Numeric:
-        z = transform.forward(x)
-        return cls(name, transform, float(np.median(z)), typical_difference(z))
+    def fitted(cls, name: Any, x: np.ndarray, transform: Transform, scale: str = "difference") -> Numeric:
+        return cls(name, transform, *centre_and_scale(transform.forward(x), scale))
 
     def encoded(self, values: np.ndarray) -> np.ndarray:
         """(n, 1), NaN where the value is missing."""
@@ -70,6 +70,26 @@ class Dates(Numeric):
 
 
 @dataclass(frozen=True)
+class Durations(Numeric):
+    """Spans of time, as numbers are: seconds."""
+
+    family: ClassVar[str] = DURATION
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        return np.rint(super().decoded(block) * 1e6).astype("timedelta64[us]")
+
+
+@dataclass(frozen=True)
+class TimesOfDay(Numeric):
+    """Times of day, as numbers are: seconds after midnight."""
+
+    family: ClassVar[str] = TIME
+
+    def decoded(self, block: np.ndarray) -> np.ndarray:
+        return np.array([time_of_day(seconds) for seconds in super().decoded(block)], dtype=object)
+
+
+@dataclass(frozen=True)
 class Ordinal(Numeric):
     """Ordered levels by their rank; a rank between two is decoded as the nearer level."""
 
@@ -77,8 +97,8 @@ class Ordinal(Numeric):
     levels: tuple[Any, ...] = ()
 
     @classmethod
-    def of_ranks(cls, name: Any, rank: np.ndarray, levels: tuple[Any, ...]) -> Ordinal:
-        return cls(name, Transform("identity"), float(np.median(rank)), typical_difference(rank), tuple(levels))
+    def of_ranks(cls, name: Any, rank: np.ndarray, levels: tuple[Any, ...], scale: str = "difference") -> Ordinal:
+        return cls(name, Transform("identity"), *centre_and_scale(rank, scale), tuple(levels))
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         rank = np.clip(np.rint(super().decoded(block)), 0, len(self.levels) - 1).astype(int)
@@ -87,6 +107,21 @@ class Ordinal(Numeric):
     def __str__(self) -> str:
         order = " < ".join(map(str, self.levels))
         return f"{self.name}: (rank − {self.centre:.4g}) / {self.scale:.4g} in {order}"
+
+
+def time_of_day(seconds: float) -> datetime.time:
+    """The time so many seconds after midnight, the nearest one there is."""
+    microseconds = int(np.clip(np.rint(seconds * 1e6), 0, 86_400e6 - 1))
+    return (datetime.datetime.min + datetime.timedelta(microseconds=microseconds)).time()
+
+
+def centre_and_scale(z: np.ndarray, scale: str) -> tuple[float, float]:
+    """What is subtracted from a column, and what it is divided by then."""
+    if scale == "none":
+        return 0.0, 1.0
+    if scale == "deviation":
+        return float(np.mean(z)), float(np.std(z))
+    return float(np.median(z)), typical_difference(z)
 
 
 def typical_difference(z: np.ndarray) -> float:

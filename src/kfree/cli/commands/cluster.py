@@ -10,6 +10,7 @@ def add_options(parser):
     parser.add_argument("--lam", type=shared.positive, help="the penalty of a cluster, in squared distance")
     parser.add_argument("--k", type=shared.whole, help="the number of clusters, where it is known")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
+    parser.add_argument("--memory", type=shared.memory, metavar="SIZE", help="such as 500MB; more rows are streamed")
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)
@@ -25,8 +26,9 @@ def run(options, console):
     if options.lam is not None and options.k is not None:
         raise UsageError("--lam and --k both set the number of clusters; give one of them")
     work = Work(options, console)
-    model = fitted(options, work.X)
-    work.write(cluster=model.labels_)
+    model = fitted(options, work.rows)
+    labels = work.labels(model)
+    work.write(cluster=labels)
     work.save(model)
     if options.plot:
         from kfree.cli.pictures import draw_clusters
@@ -34,18 +36,23 @@ def run(options, console):
         draw_clusters(model, work.X, work.feature_names, options.plot)
     if options.report:
         work.report(model)
-    summary = work.summary(model)
+    summary = work.summary(model, labels)
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]
     console.report("\n".join([*lines, work.places()]), work.facts(model, summary))
 
 
-def fitted(options, X):
+def fitted(options, rows):
     """The fitted estimator for the options."""
     from kfree import DPMeans
 
     lam = "auto" if options.lam is None else options.lam
     model = DPMeans(
-        lam, target_k=options.k, metric=options.metric, n_threads=options.threads, random_state=options.seed
+        lam,
+        target_k=options.k,
+        metric=options.metric,
+        memory=options.memory,
+        n_threads=options.threads,
+        random_state=options.seed,
     )
-    return model.fit(X)
+    return model.fit(rows)

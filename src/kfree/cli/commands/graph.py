@@ -19,17 +19,19 @@ def add_options(parser):
 
 def run(options, console):
     from kfree import GraphDPMeans
-    from kfree.cli.output import output_of, save_model, write_columns
-    from kfree.cli.tables import Source, read_table
+    from kfree.cli.output import output_of, reported, save_model, write_columns
+    from kfree.cli.tables import InputTable, files_of, require_apart
     from kfree.explain import summarize
 
     output, format_ = output_of(options.input, options.output, options.format)
     console.output_is_data = output == "-"
-    table = read_table(Source.of(options.input), say=console.say, **shared.reading(options))
-    edges = links(table, options.columns)
+    outputs = {"--output": output, "--save": options.save, "--report": options.report, "--plot": options.plot}
+    require_apart(files_of(options.input), outputs)
+    table = InputTable(options)
+    title, edges = table.title, links(table, options.columns)
     model = GraphDPMeans("auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
     model.fit(edges)
-    write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_)
+    write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_, options.safe_cells)
     if options.save:
         save_model(model, options.save)
     if options.plot:
@@ -37,18 +39,16 @@ def run(options, console):
 
         draw_graph(model, options.plot)
     if options.report:
-        from kfree.cli.output import reported
         from kfree.report import write_report
 
         with reported(options.report):
-            write_report(options.report, model, title=table.source.name)
-    summary = summarize(model)
-    heading = f"{table.source.name}: {len(model.labels_)} node(s), {len(edges)} link(s)"
-    lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summary), ""]
+            write_report(options.report, model, title=title)
+    heading = f"{title}: {len(model.labels_)} node(s), {len(edges)} link(s)"
+    lines = [heading, f"penalty of a cluster: lam = {model.lam_:.6g}", "", str(summarize(model)), ""]
     written = {"nodes": output if output != "-" else None, "report": options.report, "picture": options.plot}
     written |= {"model": options.save}
     lines += [f"{what}: {path}" for what, path in written.items() if path]
-    facts = {"input": table.source.name, "output": output, "n_nodes": len(model.labels_), "n_links": len(edges)}
+    facts = {"input": title, "output": output, "n_nodes": len(model.labels_), "n_links": len(edges)}
     facts |= {"n_clusters": model.n_clusters_, "lam": model.lam_, "cost": model.cost_, "shares": model.shares_}
     console.report("\n".join(lines), facts)
 
@@ -60,21 +60,19 @@ def links(table, columns):
     names = columns or table.names[:3]
     table.require(names, "--columns")
     if len(names) < 2:
-        raise CommandError(f"{table.source.name} has one column; a table of links has two columns of nodes.")
+        raise CommandError(f"{table.title} has one column; a table of links has two columns of nodes.")
     if len(names) > 3 or (len(table.names) > 3 and not columns):
         raise CommandError(
-            f"{table.source.name} has {len(table.names)} columns; name those of nodes and weights with "
-            "--columns FROM,TO or --columns FROM,TO,WEIGHT."
+            f"{table.title} has {len(table.names)} columns; name those of nodes and weights with --columns FROM,TO or "
+            "--columns FROM,TO,WEIGHT."
         )
-    ends = [table.values(name).tolist() for name in names[:2]]
-    for name, nodes in zip(names, ends, strict=False):
+    if len(names) == 3 and table.type(names[2]).numpy is None:
+        raise CommandError(f"{table.title}: column {names[2]!r} holds text, where weights are numbers.")
+    ends = [column.to_pylist() for column in table.read(names).columns]
+    for name, nodes in zip(names, ends, strict=True):
         row = next((row for row, node in enumerate(nodes, start=1) if node is None or node != node), None)
         if row is not None:
-            raise CommandError(f"{table.source.name}, row {row}, column {name!r}: no node; correct or remove the row.")
-    if not all(isinstance(node, int) for nodes in ends for node in nodes):
-        ends = [[str(node) for node in nodes] for nodes in ends]
-    if len(names) == 2:
-        return list(zip(*ends, strict=True))
-    if table.kind(names[2]) != "number":
-        raise CommandError(f"{table.source.name}: column {names[2]!r} holds text, where weights are numbers.")
-    return list(zip(*ends, table.numbers(names[2]).tolist(), strict=True))
+            raise CommandError(f"{table.title}, row {row}, column {name!r}: no value; correct or remove the row.")
+    if not all(isinstance(node, int) for nodes in ends[:2] for node in nodes):
+        ends[:2] = [[str(node) for node in nodes] for nodes in ends[:2]]
+    return list(zip(*ends, strict=True))

@@ -33,7 +33,7 @@ def run(options, console):
     work.save(model)
     if options.report:
         work.report(model)
-    summary = work.summary(model)
+    summary = work.summary(model, model.labels_)
     used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
     lines = [
         f"{work.headline()}, {len(used)} group(s)",

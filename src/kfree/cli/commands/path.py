@@ -28,7 +28,7 @@ def run(options, console):
     )
     steps = {name: getattr(path, name) for name in ("k", "lam", "lam_low", "lam_high", "cost", "score")}
     if options.output:
-        write_columns(steps, *output_of(options.input, options.output, options.format))
+        write_columns(steps, *output_of(options.input, options.output, options.format), options.safe_cells)
     if options.plot:
         from kfree.cli.pictures import draw_path
 
@@ -39,7 +39,7 @@ def run(options, console):
 
         model = DPMeans(best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
         work.report(model.fit(work.X))
-    facts = {"input": work.table.source.name, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
+    facts = {"input": work.table.title, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
     places = {"steps": options.output, "picture": options.plot, "report": options.report}
     written = [f"{what}: {place}" for what, place in places.items() if place]
     console.report("\n".join([work.headline(), "", *_table(path, best), *written]), facts)

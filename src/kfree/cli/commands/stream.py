@@ -21,7 +21,8 @@ def run(options, console):
     from kfree import OnlineDPMeans
     from kfree.cli.output import output_of, save_model, written
     from kfree.cli.preparation import Preparation
-    from kfree.cli.streams import RowReader
+    from kfree.cli.streams import opened_stream
+    from kfree.cli.tables import files_of, require_apart
 
     output, format_ = output_of(options.input, options.output, options.format or "csv")
     console.output_is_data = output == "-"
@@ -32,7 +33,8 @@ def run(options, console):
     lam = "auto" if options.lam is None else options.lam
     model = OnlineDPMeans(lam, max_clusters=options.max_clusters, half_life=options.half_life)
     row = 0
-    with RowReader(options, console) as reader, written(output) as file:
+    require_apart(files_of(options.input), {"--output": output, "--save": options.save})
+    with opened_stream(options, console) as reader, written(output) as file:
         file.write(b"row,cluster\n" if format_ == "csv" else b"")
         for chunk in reader.chunks(options.chunk):
             joined = model.partial_fit(chunk).joined_ids_.tolist()

@@ -40,7 +40,7 @@ def run(options, console):
     if options.plot:
         from kfree.cli.pictures import draw_tree
 
-        names = work.row_numbers if options.names is None else work.other(options.names)
+        names = work.row_numbers + 1 if options.names is None else work.other(options.names)
         draw_tree(model, labels, [str(name) for name in names], options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
     lines = [
@@ -48,6 +48,6 @@ def run(options, console):
         f"{len(sizes)} cluster(s), free energy {model.free_energy_path_[-len(sizes)]:.6g} nats",
     ]
     lines += ["", f"{'cluster':>8}  {'rows':>8}", *(f"{label:8d}  {size:8d}" for label, size in enumerate(sizes)), ""]
-    facts = {"input": work.table.source.name, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
+    facts = {"input": work.table.title, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
     facts |= {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()}
     console.report("\n".join([*lines, work.places()]), facts)

@@ -1,0 +1,39 @@
+"""Text of others, such as names of columns and files, made safe to print."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+# Control characters, marks that change the direction of text, surrogates, and separators of lines and paragraphs.
+_UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+
+
+def printable(text: object, keep: str = "") -> str:
+    """The same text with control characters as ``\\x1b``, so that no name can command a terminal.
+
+    Examples
+    --------
+    >>> from kfree.core.printing import printable
+    >>> print(printable("income\\x1b[31m\\n"))
+    income\\x1b[31m\\n
+    """
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    unsafe = {sign for sign in set(text) if sign not in keep and unicodedata.category(sign) in _UNSAFE}
+    return "".join(sign.encode("unicode_escape").decode() if sign in unsafe else sign for sign in text)
+
+
+def quoted(names: Iterable[object], most: int = 8) -> str:
+    """Names for a message: quoted, and only the first few of many.
+
+    Examples
+    --------
+    >>> from kfree.core.printing import quoted
+    >>> quoted(["a", "b", 3], most=2)
+    "'a', 'b' and 1 more"
+    """
+    names = list(names)
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

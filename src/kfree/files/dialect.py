@@ -1,0 +1,156 @@
+"""The dialect of a text table: encoding, delimiter, decimal mark and header, inferred from its beginning."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+DELIMITERS = [",", ";", "\t", "|", " "]
+# Cells that stand for a missing value.
+MISSING = frozenset(["", "#N/A", "#N/A N/A", "#NA", "N/A", "n/a", "NA", "NULL", "null", "NaN", "nan", "-NaN", "-nan"])
+FALLBACK_ENCODING = "cp1252"
+_RECORDS = 200
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NUMBER = r"\s*[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf|infinity)\s*"
+_NUMBERS = {mark: re.compile(_NUMBER.format(mark=re.escape(mark))) for mark in ".,"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written."""
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    header: bool = True
+    decimal: str = "."
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """What the caller knows about a text table; None is inferred."""
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    decimal: str | None = None
+
+
+def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -> Dialect:
+    """The dialect of a table from its first bytes; ``whole`` says that ``sample`` is the whole file."""
+    encoding = options.encoding or _found_encoding(name, sample)
+    lines = _complete_lines(_decoded(name, sample, encoding, whole), whole)
+    if not lines:
+        raise ValueError(f"{name} is empty; give a table with rows.")
+    delimiter = options.delimiter or found_delimiter(lines)
+    try:
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+    except csv.Error as error:
+        raise ValueError(f"{name} cannot be read as a table: {error}. Does a quoted cell have no end?") from None
+    decimal = options.decimal or ("," if delimiter != "," and _has_decimal_commas(rows) else ".")
+    header = found_header(rows, decimal) if options.header is None else options.header
+    return Dialect(encoding, delimiter, header, decimal)
+
+
+def _found_encoding(name: str, sample: bytes) -> str:
+    """By the byte order mark, else UTF-8 if the bytes are valid, else Windows-1252."""
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if sample.startswith(mark):
+            return encoding
+    if b"\0" in sample:
+        raise ValueError(
+            f"{name} is not a text table: it holds zero bytes. Give CSV, TSV, Parquet, Arrow or .npy, and name binary "
+            "files by their usual endings."
+        )
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return FALLBACK_ENCODING
+    return "utf-8"
+
+
+def _decoded(name: str, sample: bytes, encoding: str, whole: bool) -> str:
+    """The text of a sample, which may end within a character unless it is the whole file."""
+    try:
+        return codecs.getincrementaldecoder(encoding)().decode(sample, final=whole)
+    except LookupError:
+        raise ValueError(f"encoding {encoding!r} is unknown; give one such as utf-8, latin-1 or cp1252.") from None
+    except UnicodeDecodeError as error:
+        raise not_encoded(name, encoding, sample[: error.start].count(b"\n") + 1, sample[error.start]) from None
+
+
+def not_encoded(name: str, encoding: str, line: int, byte: int) -> ValueError:
+    """The error about a byte that means nothing in an encoding."""
+    return ValueError(
+        f"{name} is not {encoding}: line {line} holds the byte {byte:#04x}. Give the right encoding, for example "
+        "latin-1 or cp1252."
+    )
+
+
+def found_delimiter(lines: Sequence[str]) -> str:
+    """The delimiter that cuts all records into equally many cells, numbers for preference; a comma if none does."""
+    best, chosen = (0.9, 0.0, 1), ","
+    for delimiter in DELIMITERS:
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        except csv.Error:  # a cell without end, which another delimiter would cut
+            continue
+        width, n_alike = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+        if width < 2:
+            continue
+        marks = "." if delimiter == "," else ".,"
+        cells = [cell for row in rows for cell in row]
+        numeric = sum(any(is_number(cell, mark) for mark in marks) for cell in cells) / len(cells)
+        merit = (n_alike / len(rows), round(numeric, 2), width)
+        # A space separates words as well, so it must cut every record alike.
+        if merit > best and (delimiter != " " or merit[0] == 1.0):
+            best, chosen = merit, delimiter
+    return chosen
+
+
+def found_header(rows: Sequence[Sequence[str]], decimal: str = ".") -> bool:
+    """Whether the first record holds names: no number stands where others are numbers, and no cell comes again."""
+    if len(rows) < 2:
+        return not any(is_number(cell, decimal) for cell in rows[0])
+    names, body = rows[0], rows[1:]
+    numeric = [
+        column
+        for column in range(len(names))
+        if all(len(row) <= column or is_number(row[column], decimal) or row[column] in MISSING for row in body)
+        and any(len(row) > column and is_number(row[column], decimal) for row in body)
+    ]
+    if numeric:
+        return not any(is_number(names[column], decimal) for column in numeric)
+    again = {cell for row in body for cell in row}
+    return not any(cell in again for cell in names if cell)
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell is a number with this decimal mark."""
+    return _NUMBERS[decimal].fullmatch(cell) is not None
+
+
+def _complete_lines(text: str, whole: bool) -> list[str]:
+    """The first lines of a text that were not cut off, without empty ones."""
+    lines = list(io.StringIO(text, newline=""))
+    if not whole and len(lines) > 1:
+        lines = lines[:-1]
+    return [line for line in lines[:_RECORDS] if line.strip("\r\n")]
+
+
+def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column holds numbers with commas and nothing else."""
+    columns = zip_longest(*(rows[1:] or rows), fillvalue="")
+    filled = ([cell for cell in column if cell not in MISSING] for column in columns)
+    return any(any("," in cell for cell in cells) and all(is_number(cell, ",") for cell in cells) for cells in filled)

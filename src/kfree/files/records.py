@@ -1,0 +1,82 @@
+"""Where the records of a CSV text end: at line ends outside of quoted cells.
+
+A cell is quoted if it begins with a quote; a quote elsewhere is a character like any other. That is the rule of
+pyarrow's parser, which gets blocks of whole records, and of the output, which copies records: both are cut here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+# A longer record is taken for a quoted cell without an end.
+_LONGEST = 1 << 26
+_LINE = re.compile(rb"[^\r\n]+")
+
+
+class EndlessCellError(ValueError):
+    """A quoted cell has no end; the message is the number of the line in which its record begins."""
+
+
+def record_blocks(blocks: Iterable[bytes], delimiter: str) -> Iterator[bytes]:
+    """The bytes of a UTF-8 text in blocks that end where records end."""
+    rest, line = b"", 1
+    for block in blocks:
+        rest += block
+        end = _last_end(rest, delimiter)
+        if end:
+            yield rest[:end]
+            line += _n_lines(rest[:end])
+            rest = rest[end:]
+        if len(rest) > _LONGEST:
+            raise EndlessCellError(line)
+    if rest.strip(b"\r\n"):
+        if b'"' in rest and any(_is_open(cell) for cell in _quoted(delimiter).finditer(rest)):
+            raise EndlessCellError(line)
+        yield rest
+
+
+def split_records(block: bytes, delimiter: str) -> list[bytes]:
+    """The records of a block without their line ends; empty lines are left out."""
+    if b'"' not in block:
+        return [line for line in block.splitlines() if line]
+    return [block[begin:end] for begin, end in record_places(block, delimiter)]
+
+
+def record_places(block: bytes, delimiter: str) -> Iterator[tuple[int, int]]:
+    """Where the records of a block begin and end, without their line ends."""
+    if b'"' in block:
+        block = _quoted(delimiter).sub(lambda cell: re.sub(rb"[\r\n]", b"x", cell[0]), block)
+    return (line.span() for line in _LINE.finditer(block))
+
+
+def _last_end(text: bytes, delimiter: str) -> int:
+    """Where the last whole record of a text ends, 0 if none does."""
+    # A carriage return may be the first half of a line end, and a quote the first half of two.
+    end = len(text) - 1 if text.endswith(b"\r") else len(text)
+    begins, ends = [], [0]
+    if b'"' in text:
+        for cell in _quoted(delimiter).finditer(text):
+            begins.append(cell.start())
+            ends.append(len(text) if _is_open(cell) or cell.end() == len(text) else cell.end())
+    for begin, stop in zip(reversed(ends), reversed([*begins, end]), strict=True):
+        last = max(text.rfind(b"\n", begin, stop), text.rfind(b"\r", begin, stop))
+        if last >= 0:
+            return last + 1
+    return 0
+
+
+@cache
+def _quoted(delimiter: str) -> re.Pattern[bytes]:
+    """A quoted cell, up to its last quote; the group is empty if it has none."""
+    before = re.escape(delimiter.encode())
+    return re.compile(rb"(?:\A|(?<=[\r\n])|(?<=" + before + rb'))"[^"]*(?:""[^"]*)*("?)')
+
+
+def _is_open(cell: re.Match[bytes]) -> bool:
+    return not cell[1]
+
+
+def _n_lines(text: bytes) -> int:
+    return text.count(b"\n") or text.count(b"\r")

@@ -1,0 +1,187 @@
+"""Tables in files: columns of any type, rows in batches. ``open_rows`` and the command line read through them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kfree.core.printing import printable, quoted
+from kfree.files.dialect import Dialect, TextOptions, is_number
+from kfree.files.formats import Batch, Column, ColumnType, Description, format_of
+from kfree.files.places import Stamp, arrow, found, stamp
+from kfree.files.text import TextTable
+
+# Bytes that are read at a time.
+BATCH_BYTES = 1 << 24
+# A column of text is one of numbers with mistakes in it if at most this share are none.
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """One file: ``n_rows`` rows, the stamp that it had when it was described, and how text is read.
+
+    ``rows_at_once`` is the least number of rows that can be read at a time.
+    """
+
+    path: str
+    n_rows: int
+    stamp: Stamp
+    text: TextTable | None = None
+    rows_at_once: int = 1
+
+    def require_unchanged(self) -> None:
+        """Raise if the file has changed since it was described."""
+        name = printable(self.path)
+        try:
+            now = stamp(self.path)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{name} is gone: it was there when open_rows described it.") from error
+        if now != self.stamp:
+            raise ValueError(
+                f"{name} has changed since open_rows described it ({self.stamp.size} bytes then, {now.size} now, or a "
+                "later time of writing). Call open_rows and fit again while no program writes to it."
+            )
+
+    def batches(self, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
+        """Columns of the rows ``begin`` … ``end`` − 1; an error if the file has changed, or has other rows."""
+        self.require_unchanged()
+        n_seen = begin
+        with naming(self.path):
+            for batch in format_of(self.path).read(self.path, self.text, columns, begin, end, size):
+                yield batch
+                n_seen += len(batch[0])
+        self.require_unchanged()
+        if n_seen != end:
+            raise ValueError(f"{printable(self.path)} has {n_seen} rows where {end} were described. Is it damaged?")
+
+
+@dataclass(frozen=True)
+class FileBatch:
+    """Rows of the file at ``path``, from its row ``first_row`` on."""
+
+    path: str
+    first_row: int
+    columns: Batch
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """A table in one file or several, whose rows are numbered from 0 over all files in order."""
+
+    files: tuple[RowFile, ...]
+    types: dict[Column, ColumnType]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(file.n_rows for file in self.files)
+
+    def batches(self, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[FileBatch]:
+        """Columns of the rows ``begin`` … ``end`` − 1, at most about ``size`` rows at a time."""
+        return batches_of(self.files, columns, begin, end, size)
+
+    def read(self, columns: Sequence[Column]) -> Any:
+        """Columns of all rows, as a table of pyarrow."""
+        pa = arrow("")
+        names, size = [column_name(column) for column in columns], max(1, BATCH_BYTES // (8 * len(columns)))
+        parts = [pa.table(list(batch.columns), names) for batch in self.batches(columns, 0, self.n_rows, size)]
+        if not parts:
+            raise ValueError(f"{printable(self.files[0].path)} has no rows; give a table with at least one.")
+        return pa.concat_tables(parts, promote_options="permissive").unify_dictionaries()
+
+
+def batches_of(
+    files: Sequence[RowFile], columns: Sequence[Column], begin: int, end: int, size: int
+) -> Iterator[FileBatch]:
+    """Columns of the rows ``begin`` … ``end`` − 1 of files, whose rows are numbered over all of them."""
+    for file in files:
+        low, high = max(begin, 0), min(end, file.n_rows)
+        if low < high:
+            for batch in file.batches(columns, low, high, size):
+                yield FileBatch(file.path, low, batch)
+                low += len(batch[0])
+        begin, end = begin - file.n_rows, end - file.n_rows
+
+
+def column_name(column: Column) -> str:
+    """The name of a column; those of .npy files are called x0, x1, …"""
+    return column if isinstance(column, str) else f"x{column}"
+
+
+def open_table(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], options: TextOptions | None = None
+) -> tuple[FileTable, list[Description]]:
+    """A table in files that have the same columns, and the description of each file."""
+    files, described = [], []
+    for path in found(paths):
+        before = stamp(path)
+        with naming(path):
+            one = format_of(path).describe(path, options or TextOptions())
+        files.append(RowFile(path, one.n_rows, before, one.text, one.rows_at_once))
+        described.append(one)
+    types = dict(described[0].types)
+    for one in described[1:]:
+        for name in types.keys() & one.types.keys():
+            types[name] = _common(types[name], one.types[name])
+    return FileTable(tuple(files), types), described
+
+
+def _common(a: ColumnType, b: ColumnType) -> ColumnType:
+    """The type of a column that has these types in two files."""
+    if a.numpy and b.numpy:
+        return a if a == b else ColumnType("number", "float64")
+    return a if a == b else ColumnType("text")
+
+
+def require_same_columns(table: FileTable, described: list[Description]) -> None:
+    """Raise unless all files have the columns of the first one."""
+    first = list(described[0].types)
+    for file, one in zip(table.files, described, strict=True):
+        if list(one.types) != first:
+            raise ValueError(
+                f"{printable(file.path)} has the columns {quoted(one.types)}, and {printable(table.files[0].path)} has "
+                f"{quoted(first)}. Give columns, by name, that all files have."
+            )
+
+
+def mistake_in(files: Sequence[RowFile], column: Column) -> str:
+    """What is no number in a column of text most of which are numbers, as the end of a clause; else nothing."""
+    if any(file.text is None for file in files) or not sum(file.n_rows for file in files):
+        return ""
+    dialect = files[0].text.dialect if files[0].text else Dialect()
+    first, n_bad, n_text, n_seen = "", 0, 0, 0
+    for batch in batches_of(files, [column], 0, sum(file.n_rows for file in files), 1):
+        cells = batch.columns[0].cast("string").to_pylist()
+        bad = [i for i, cell in enumerate(cells) if cell is not None and not is_number(cell, dialect.decimal)]
+        n_bad, n_seen = n_bad + len(bad), n_seen + len(cells) - cells.count(None)
+        n_text += sum(not is_number(cells[i], "." if dialect.decimal == "," else ",") for i in bad)
+        if n_text > _MOSTLY * n_seen:
+            return ""
+        if bad and not first:
+            row = batch.first_row + bad[0] + 1
+            first = f", row {row}: {cells[bad[0]][:40]!r} is not a number"
+            first += ", and the decimal mark of this file is ','" if dialect.decimal == "," else ""
+            first += "; if the first line holds names, say so by header" if row == 1 and not dialect.header else ""
+    return f"{first} ({n_bad} such value(s) in a column of numbers)"
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Errors of what is read within name the file."""
+    name = printable(path)
+    try:
+        yield
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise type(error)(
+            f"{name} cannot be read: {error.strerror or error}. Give a file that this user may read."
+        ) from error
+    except (ValueError, OSError, NotImplementedError, KeyError, EOFError) as error:
+        if name in str(error):
+            raise
+        raise ValueError(
+            f"{name} cannot be read: {str(error).rstrip('.')}. Is the file complete, and of the format that its name "
+            "says?"
+        ) from error

@@ -1,0 +1,223 @@
+"""Text tables (CSV, TSV): blocks of whole records, which pyarrow parses one after the other.
+
+A block is parsed at once and from memory. So no thread of pyarrow reads ahead, the memory is that of a block, and the
+records that were parsed are those that :mod:`kfree.files.records` cut.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+from kfree.core.printing import printable
+from kfree.core.warning import warn
+from kfree.exceptions import DataAdvice
+from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
+from kfree.files.places import arrow, opened
+from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
+
+# Bytes that are read at a time, of which the first show the dialect.
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """How a text file is read: its dialect, and the names and Arrow types of its columns."""
+
+    path: str
+    dialect: Dialect
+    names: tuple[str, ...]
+    types: tuple[Any, ...] = ()
+
+    def blocks(self) -> Iterator[bytes]:
+        """The rows as UTF-8, in blocks of whole records without the header."""
+        return _body(self.path, self.dialect)
+
+    def heading(self) -> tuple[str, str]:
+        """The first record as it is written, and the line end that the file uses."""
+        dialect = self.dialect
+        block = next(record_blocks(_utf8_blocks(self.path, dialect.encoding), dialect.delimiter))
+        begin, end = next(record_places(block, dialect.delimiter))
+        return block[begin:end].decode(), "\r\n" if block[end : end + 2] == b"\r\n" else "\n"
+
+    def parsed(self, block: bytes, columns: Sequence[str] | None = None) -> Any:
+        """Some columns of the records of a block, as a table of pyarrow; types are inferred if none are known."""
+        pc = arrow("csv")
+        return pc.read_csv(
+            arrow("").BufferReader(block),
+            pc.ReadOptions(column_names=self.names, block_size=len(block) + 1),
+            pc.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=b'"' in block),
+            pc.ConvertOptions(
+                column_types=dict(zip(self.names, self.types, strict=True)) if self.types else None,
+                include_columns=None if columns is None else list(columns),
+                decimal_point=self.dialect.decimal,
+                null_values=sorted(MISSING),
+                strings_can_be_null=True,
+            ),
+        )
+
+
+def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
+    """The number of rows of a text file, and how it is read. All rows are read once, which shows the types."""
+    with _bytes_of(path) as file:
+        sample = file.read(_BLOCK + 1)
+    dialect = found_dialect(printable(path), sample, len(sample) <= _BLOCK, options)
+    if len(dialect.delimiter.encode()) != 1 or dialect.delimiter in '"\r\n':
+        raise ValueError(f"delimiter {dialect.delimiter!r} is not allowed; give one ASCII character.")
+    try:
+        return _described(path, dialect)
+    except UnicodeDecodeError as error:
+        if options.encoding is not None or dialect.encoding != "utf-8":
+            raise _misplaced(path, error) from None
+    try:
+        found = _described(path, replace(dialect, encoding=FALLBACK_ENCODING))
+    except UnicodeDecodeError as error:
+        raise _misplaced(path, error) from None
+    return found
+
+
+def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
+    """Say that the encoding was guessed."""
+    if options.encoding is None and table.dialect.encoding == FALLBACK_ENCODING:
+        name = printable(table.path)
+        warn(f"{name} is not UTF-8 and was read as Windows-1252; give encoding if that is wrong.", DataAdvice)
+
+
+def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
+    table = TextTable(path, dialect, _column_names(path, dialect))
+    n_rows, types = 0, [arrow("").null()] * len(table.names)
+    try:
+        for block in table.blocks():
+            try:
+                parsed = table.parsed(block)
+            except arrow("").ArrowInvalid as error:
+                raise _diagnosed(table, n_rows, block, error) from error
+            types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
+            n_rows += parsed.num_rows
+    except EndlessCellError as error:
+        raise ValueError(
+            f"{printable(path)}, line {error}: a quoted cell begins here or below, and has no end. Close its quotes."
+        ) from None
+    return n_rows, replace(table, types=tuple(types))
+
+
+def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:
+    """Columns of the rows ``begin`` … ``end`` − 1, a list of arrays for each block."""
+    first = 0
+    for block in table.blocks():
+        parsed = table.parsed(block, columns)
+        low, high = max(begin - first, 0), min(end - first, parsed.num_rows)
+        if low < high:
+            yield [parsed.column(name).slice(low, high - low).combine_chunks() for name in columns]
+        first += parsed.num_rows
+        if first >= end:
+            return
+
+
+def cells_of(record: bytes, delimiter: str) -> list[str]:
+    """The cells of a record."""
+    return next(csv.reader(io.StringIO(record.decode(), newline=""), delimiter=delimiter), [])
+
+
+def _common(a: Any, b: Any) -> Any:
+    """The type of a column whose blocks have these types: text where nothing else holds both."""
+    types = arrow("types")
+    if a == b or types.is_null(b):
+        return a
+    if types.is_null(a):
+        return b
+    if all(types.is_integer(one) or types.is_floating(one) for one in (a, b)):
+        return arrow("").float64()
+    if all(types.is_date(one) or (types.is_timestamp(one) and one.tz is None) for one in (a, b)):
+        return arrow("").timestamp("ns" if "ns" in (getattr(a, "unit", ""), getattr(b, "unit", "")) else "s")
+    return arrow("").string()
+
+
+def column_names(cells: Sequence[str], header: bool) -> tuple[str, ...]:
+    """Names from the header, or column 1, column 2, …"""
+    given = [cell.strip() for cell in cells] if header else [""] * len(cells)
+    return tuple(name or f"column {place}" for place, name in enumerate(given, start=1))
+
+
+def _column_names(path: str, dialect: Dialect) -> tuple[str, ...]:
+    blocks = record_blocks(_utf8_blocks(path, dialect.encoding), dialect.delimiter)
+    records = (block[slice(*place)] for block in blocks for place in record_places(block, dialect.delimiter))
+    return column_names(cells_of(next(records, b""), dialect.delimiter), dialect.header)
+
+
+def _body(path: str, dialect: Dialect) -> Iterator[bytes]:
+    has_names = dialect.header
+    for block in record_blocks(_utf8_blocks(path, dialect.encoding), dialect.delimiter):
+        if has_names:
+            _, end = next(record_places(block, dialect.delimiter), (0, 0))
+            block, has_names = block[end:], not end
+        if block.strip(b"\r\n"):
+            yield block
+
+
+def _utf8_blocks(path: str, encoding: str) -> Iterator[bytes]:
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    with _bytes_of(path) as file:
+        while True:
+            block = file.read(_BLOCK)
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                error.reason = str(line + error.object[: error.start].count(b"\n"))
+                raise
+            line += text.count("\n")
+            if text:
+                yield text.encode()
+            if not block:
+                return
+
+
+@contextmanager
+def _bytes_of(path: str) -> Generator[IO[bytes], None, None]:
+    """A file, or what gzip packed in it."""
+    with opened(path) as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        if is_packed:
+            with gzip.open(file) as unpacked:
+                yield unpacked  # type: ignore[misc]
+        else:
+            yield file
+
+
+def _misplaced(path: str, error: UnicodeDecodeError) -> ValueError:
+    return not_encoded(printable(path), error.encoding, int(error.reason), error.object[error.start])
+
+
+def _diagnosed(table: TextTable, n_before: int, block: bytes, error: Exception) -> ValueError:
+    """What is wrong with a block, in terms of rows; the file is read again to count lines."""
+    name, width, delimiter = printable(table.path), len(table.names), table.dialect.delimiter
+    for number, record in enumerate(split_records(block, delimiter), start=n_before + 1):
+        try:
+            n_cells = len(cells_of(record, delimiter))
+        except csv.Error as fault:
+            return ValueError(f"{name}, row {number}, cannot be read: {fault}.")
+        if n_cells != width:
+            line = _line_of(table, number)
+            return ValueError(
+                f"{name}, row {number} (line {line}): {n_cells} cell(s), where the first line has {width}. Correct the "
+                "row, quote cells that contain the delimiter, or give the right delimiter."
+            )
+    return ValueError(f"{name} cannot be read as a table: {str(error).strip().splitlines()[0][:200]}")
+
+
+def _line_of(table: TextTable, row: int) -> int:
+    """The last line of a row, counted from 1."""
+    delimiter, n_before, n_lines = table.dialect.delimiter, row - 1 + table.dialect.header, 0
+    for block in record_blocks(_utf8_blocks(table.path, table.dialect.encoding), delimiter):
+        ends = [end for _, end in record_places(block, delimiter)]
+        if n_before < len(ends):
+            return n_lines + len(block[: ends[n_before]].splitlines())
+        n_before, n_lines = n_before - len(ends), n_lines + len(block.splitlines())
+    return n_lines
