@@ -1,4 +1,4 @@
-"""Settings that must come before the first import, and the fixture that every test draws from."""
+"""Settings that must come before the first import, options and marks, and the fixture that every test draws from."""
 
 import os
 import signal
@@ -11,6 +11,18 @@ import pytest
 
 # Tests press Ctrl-C. A shell that starts them in the background would have them ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--since", metavar="REF", help="of the mutants, only those in files that changed since REF")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What is huge or a mutant is slow, too. Marks come before pytest selects by them."""
+    for item in items:
+        if item.get_closest_marker("huge") or item.get_closest_marker("mutants"):
+            item.add_marker("slow")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 Results of the canonical arithmetic have the same bits on every processor, thread count and version of NumPy, so they
 are compared bit for bit. Where LAPACK, BLAS or a special function takes part, floats may differ by 1e-9 of the largest
-in an array: ``algebra`` in ``fits.py`` (kernels, spectra, free energies, more columns than rows) and ``SPECIAL`` (outlier
+in an array: ``algebra`` in ``fits.py`` (kernels, spectra, free energies, wide rows) and ``SPECIAL`` (outlier
 scores). Labels may not differ.
 """
 
