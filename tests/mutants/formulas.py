@@ -82,7 +82,7 @@ SUMS_AND_PASSES = {
         "label[block] = gaps.argmin(axis=1)",
         "label[block] = gaps.shape[1] - 1 - gaps[:, ::-1].argmin(axis=1)",
         "native/test_passes.py",
-        "test_nearest and C-float64-plain-unweighted",
+        "test_nearest and dense and float64",
     ),
     "a row at exactly lam opens a cluster": Mutant(
         "rows.weight[row] * sq_dist[row] > lam",
@@ -106,7 +106,7 @@ SUMS_AND_PASSES = {
         "rows.weight[row] * (then - now)",
         "then - now",
         "native/test_passes.py",
-        "moves and C-float64-plain-weighted",
+        "moves and dense and float64-plain-weighted",
     ),
     "halves of a cluster keep its centroid, unlike the paper's": Mutant(
         "weight * ((high - middle) / (high - low))",
