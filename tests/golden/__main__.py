@@ -14,17 +14,16 @@ import scipy
 from threadpoolctl import threadpool_limits
 
 from tests.golden.fits import FITS
-from tests.golden.record import RESULTS, differences, outcome, tolerance_of
+from tests.golden.record import RESULTS, differences, outcome
 
 
-def on_threads(name, exact):
+def on_threads(name):
     """A result that is the same for one and two threads and when repeated; lines that say otherwise."""
     results = []
     for n_threads in (1, 2, 2):
         with threadpool_limits(n_threads):
             results.append(outcome(name))
-    tolerance = 0.0 if exact else tolerance_of(name)
-    lines = differences(results[0], results[1], tolerance) + differences(results[1], results[2])
+    lines = differences(name, *results[:2]) + differences(name, *results[1:], exact=True)
     return results[1], lines
 
 
@@ -33,12 +32,14 @@ def git(*arguments):
 
 
 def write(names):
-    made_by = git("rev-parse", "HEAD") + (" with changes" if git("status", "--porcelain", "src") else "")
+    made_by = git("log", "-1", "--format=%H", "--", "src") + (
+        " with changes" if git("status", "--porcelain", "src") else ""
+    )
     kept = json.loads(RESULTS.read_text())["fits"] if RESULTS.exists() else {}
     unstable = 0
     for name in names:
         start = time.process_time()
-        kept[name], lines = on_threads(name, exact=False)
+        kept[name], lines = on_threads(name)
         print(f"{time.process_time() - start:6.2f} s for three  {name}", *lines, sep="\n    ")
         unstable += bool(lines)
     if unstable:
@@ -53,7 +54,7 @@ def compare(names, exact):
     expected = json.loads(RESULTS.read_text())
     start, n_different = time.process_time(), 0
     for name in names:
-        lines = differences(expected["fits"][name], outcome(name), 0.0 if exact else tolerance_of(name))
+        lines = differences(name, expected["fits"][name], outcome(name), exact)
         n_different += bool(lines)
         print(f"{'differs' if lines else 'same':8s} {name}", *lines, sep="\n    ")
     print(f"{len(names) - n_different} of {len(names)} fits as {expected['made_by']} made them,", end=" ")

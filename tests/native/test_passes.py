@@ -1,11 +1,11 @@
-"""Every compiled pass against its NumPy twin: all row kinds × all instruction sets × several thread counts."""
+"""Every compiled pass against its NumPy twin: kinds of rows × all instruction sets × several thread counts."""
 
 import itertools
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from common import INSTRUCTION_SETS
+from common import INSTRUCTION_SETS, sampled
 
 from kfree.native import _core
 from kfree.native.reference import passes as reference
@@ -73,19 +73,21 @@ class Case:
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0].__name__}-{kind[1]}-{np.dtype(kind[2])}")
-def case(request, unit, weighted, rng):
-    return Case(request.param, unit, weighted, rng)
+@pytest.fixture
+def case(request, rng):
+    return Case(*request.param, rng)
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "unit"])
-def unit(request):
-    return request.param
+def cases(n=None):
+    """Kinds of rows, with and without unit length and weights: all, or ``n`` of them for a test that takes long."""
+    drawn = sampled(n or 4 * len(KINDS), KINDS, [False, True], [False, True])
+    return pytest.mark.parametrize("case", drawn, ids=map(named, drawn), indirect=True)
 
 
-@pytest.fixture(params=[False, True], ids=["unweighted", "weighted"])
-def weighted(request):
-    return request.param
+def named(drawn):
+    (make, layout, dtype), unit, weighted = drawn
+    lengths, weights = "unit" if unit else "plain", "weighted" if weighted else "unweighted"
+    return f"{make.__name__}-{layout}-{np.dtype(dtype)}-{lengths}-{weights}"
 
 
 def outputs(k=N_SITES):
@@ -102,6 +104,7 @@ def test_blocks_agree():
     assert _core.BLOCK == reference.BLOCK
 
 
+@cases()
 def test_nearest(case):
     expected, lam = outputs(), 0.1 if len(case.twin.lengths) else 4.0
     reference.nearest(case.twin, case.centres, UIDS, lam, 1, None, *expected)
@@ -114,6 +117,7 @@ def test_nearest(case):
             case.same(a, b)
 
 
+@cases()
 def test_nearest_labels(case):
     expected, found = np.empty(N_ROWS, np.int32), np.empty(N_ROWS, np.int32)
     numbers = np.arange(N_SITES, dtype=np.int32)[::-1].copy()
@@ -124,6 +128,7 @@ def test_nearest_labels(case):
 
 
 @pytest.mark.parametrize(("order", "room"), [("random", 1000), ("given", 3)])
+@cases(16)
 def test_found_and_adopt(case, order, room, rng):
     order = rng.permutation(N_ROWS) if order == "random" else None
     lam, k = 0.4 if len(case.twin.lengths) else 1.5, 4
@@ -152,6 +157,7 @@ def test_found_and_adopt(case, order, room, rng):
         assert room > 3 or found[4] > 0
 
 
+@cases()
 def test_accumulate_approach_candidates_distances(case, rng):
     label = rng.integers(0, N_SITES, N_ROWS).astype(np.int32)
     sq_dist = rng.exponential(size=N_ROWS)
@@ -174,6 +180,7 @@ def test_accumulate_approach_candidates_distances(case, rng):
             case.same(a, b)
 
 
+@cases()
 def test_passes_for_moves(case):
     """Bisection, second-nearest sites, closings and exchanges, on lists of rows."""
     listed = np.flatnonzero(np.arange(N_ROWS) % 7 != 3)

@@ -1,7 +1,7 @@
-"""Mistakes planted in the compiled passes: each must make the named test fail. A few minutes, so not part of pytest.
+"""Mutants of the compiled passes: each must make the named test fail. A few minutes, so not part of pytest.
 
-Run it from a checkout after ``pip install ".[dev]" nanobind cmake ninja``: ``python tests/native/planted.py``. Parts of
-names as arguments choose some of the mistakes.
+Run it from a checkout where kfree can be built: ``python -m tests.mutants.native``. Parts of names as arguments choose
+some of the mutants.
 """
 
 import os
@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 HISTORY = "any_history_of_sites and f8"
 SAME_TREE = "same_tree"
 
-# file, what is right, the mistake, the test file and the tests that must notice
-MISTAKES = {
+# file, what is right, what is wrong, the test file and the tests that must notice
+MUTANTS = {
     "a distance to a site that has moved is kept": (
         "assign/bounds.cpp",
         "has_moved_[j] = !std::equal(now, now + sites.d, before);",
@@ -316,9 +316,9 @@ def main():
         folder = Path(temporary) / "build"
         build(source, package, folder)
         if is_noticed(package, "native/test_bounds.py", HISTORY):
-            sys.exit("the tests fail without a mistake")
+            sys.exit("the tests fail without a mutation")
         missed = []
-        for name, (file, right, wrong, test) in MISTAKES.items():
+        for name, (file, right, wrong, test) in MUTANTS.items():
             if not any(part in name for part in sys.argv[1:] or [""]):
                 continue
             path = package / "kfree" / "native" / file
@@ -331,7 +331,7 @@ def main():
             print(f"{'noticed' if noticed else 'MISSED '}: {name}", flush=True)
             missed += [] if noticed else [name]
             path.write_text(text)
-    sys.exit(f"{len(missed)} mistake(s) were missed" if missed else 0)
+    sys.exit(f"{len(missed)} mutant(s) were missed" if missed else 0)
 
 
 if __name__ == "__main__":
