@@ -1,11 +1,14 @@
 """The papers' made-up data: Gaussian clusters."""
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
-from kfree.datasets.checks import generator, require_between, require_count
+from kfree.datasets.checks import generator, require_between, require_choice, require_count
 
 # Standard deviations are drawn up to this, while centres fill a cube of side 1.
 _LARGEST_STD = 0.2
+# With placement="closest-pair" no cluster is more than twice as wide as another.
+_SIMILAR_STDS = (0.5, 1.0)
 # After this many failed attempts to place a cluster, the side of the cube grows by a tenth.
 _ATTEMPTS = 1000
 # The side grows by tenths, which takes long beyond this.
@@ -80,19 +83,29 @@ def _round_gaussians(centres, n_rows, random_state, std=1.0):
     return centres[y] + std * rng.standard_normal((n_rows, 2)), y
 
 
-def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, random_state=None):
-    """Rows from Gaussians of random shape with a minimum separation (after Kurihara & Welling 2009, §11.1).
+def make_gaussians(
+    n_rows=5000, n_features=2, n_clusters=10, separation=2.0, random_state=None, *, placement="well-separated"
+):
+    """Rows from Gaussians of random shape (after Kurihara & Welling 2009, §11.1).
 
-    Centres are uniform in a cube and standard deviations between 0 and a fifth of its side, such that no two clusters
-    are closer than ``separation`` times the mean of their standard deviations. Then the rows of each cluster are
-    multiplied, around its centre, with a random matrix of its own.
+    The paper draws centres and standard deviations "such that no two clusters are closer than τ × (the sum of two
+    stds.)/2", and then multiplies the rows of each cluster with a random matrix. It does not say from which
+    distributions, nor what a standard deviation is in several columns. ``placement`` has two readings.
 
     Parameters
     ----------
     n_rows, n_features, n_clusters : int
     separation : float, default=2.0
-        0.1 for clusters that mostly overlap, 3 for clusters that hardly do; 1000 at most.
+        τ: 0.1 for clusters that mostly overlap, 3 for clusters that hardly do; 1000 at most.
     random_state : int, RandomState or None, default=None
+    placement : {"well-separated", "closest-pair"}, default="well-separated"
+        ``"well-separated"``: centres are uniform in a cube and standard deviations uniform between 0 and a fifth of its
+        side; a cluster that is too close to an earlier one is drawn again. τ is a lower bound. Uniform centres are far
+        apart in many columns, so that for τ ≤ 2 and 32 columns or more nothing is drawn again, and τ has no effect.
+        ``"closest-pair"``: standard deviations are uniform between 0.5 and 1, centres uniform in a cube, which is
+        scaled so that the closest pair is *exactly* τ·√n_features·(mean of its standard deviations) apart. The factor
+        √n_features is the distance of a row to its centre in standard deviations, so that τ means as much overlap in
+        many columns as in few.
 
     Returns
     -------
@@ -110,8 +123,9 @@ def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, ran
     for name, value in {"n_rows": n_rows, "n_features": n_features, "n_clusters": n_clusters}.items():
         require_count(name, value)
     require_between("separation", separation, 0, _MOST_SEPARATION)
+    require_choice("placement", placement, list(_PLACEMENTS))
     rng = generator(random_state)
-    centres, stds = _apart(n_features, n_clusters, separation, rng)
+    centres, stds = _PLACEMENTS[placement](n_features, n_clusters, separation, rng)
     y = rng.randint(n_clusters, size=n_rows)
     matrices = rng.standard_normal((n_clusters, n_features, n_features)) / np.sqrt(n_features)
     X = rng.standard_normal((n_rows, n_features))
@@ -131,3 +145,16 @@ def _apart(n_features, n_clusters, separation, rng):
             failed += 1
             side *= 1.1 if failed % _ATTEMPTS == 0 else 1.0
     return centres, stds
+
+
+def _closest_pair(n_features, n_clusters, separation, rng):
+    """Centres in a cube of such a size that the closest pair is as far apart as wished, and standard deviations."""
+    centres, stds = rng.uniform(size=(n_clusters, n_features)), rng.uniform(*_SIMILAR_STDS, n_clusters)
+    if n_clusters == 1:
+        return centres, stds
+    mean_std = (stds[:, None] + stds)[np.triu_indices(n_clusters, 1)] / 2
+    closest = (pdist(centres) / mean_std).min()
+    return centres * (separation * np.sqrt(n_features) / closest), stds
+
+
+_PLACEMENTS = {"well-separated": _apart, "closest-pair": _closest_pair}
