@@ -103,7 +103,7 @@ def run(name, folder, size):
         print(f"Out of time: {left_out} parts of this table are missing.\n")
         size = "part"
     print(as_text(result.lines))
-    print("\nAlso in", *keep(result, folder, name, size))
+    print("\nAlso in", *keep(result, folder, name, size, EXPERIMENTS[name].run))
     print(f"{seconds:.0f} s of processor time", flush=True)
 
 

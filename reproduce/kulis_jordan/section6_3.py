@@ -111,6 +111,7 @@ def _line(method, quantity, published, values, seconds=None, ours=None):
         paper=published,
         ours=values.mean(),
         spread=half_width(values),
+        n=len(values),
         paper_seconds=None if seconds is None else PUBLISHED_SECONDS.get(method),
         seconds=None if seconds is None else float(np.mean(seconds)),
         goal="highest" if quantity == "NMI" else None,

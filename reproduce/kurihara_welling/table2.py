@@ -71,8 +71,11 @@ def lines_of(name, n_subsets=N_SUBSETS):
             quantity="purity",
             paper=PURITY[name][method.split(",")[0]][0],
             paper_spread=PURITY[name][method.split(",")[0]][1],
+            paper_n=N_SUBSETS,
             ours=found.mean(),
             spread=found.std(ddof=1),
+            n=len(found),
+            spread_is="deviation",
             goal="highest",
             note="highest" if method == highest else "",
         )
