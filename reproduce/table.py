@@ -20,8 +20,8 @@ class Line:
     95 % confidence interval of a mean of ``n`` (the paper's: ``paper_n``), or "deviation", their standard deviation.
     ``goal`` says what is better: "lowest", "highest", what is nearer to a number, or None; ours is held against the
     paper's, or what else it is ``against``, at so many significant ``digits``, or ``decimals`` where a table has a
-    fixed number of these. Seconds of a paper were measured on another machine. ``ours`` is None where no time was left, and
-    ``note`` says so.
+    fixed number of these. Seconds of a paper were measured on another machine. ``ours`` is None where no time was left,
+    and ``note`` says so.
     """
 
     case: str
