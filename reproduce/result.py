@@ -14,11 +14,16 @@ SIZES = ("quick", "part", "full")
 
 @dataclass(frozen=True)
 class Experiment:
-    """``run(quick)`` returns a Result; ``explanation`` says why ours is worse where it is, or not comparable."""
+    """``run(quick)`` returns a Result; ``explanation`` says why ours is worse where it is, or not comparable.
+
+    ``data`` are the names of the public sets that it needs, and ``stand_in`` says what is not the paper's data.
+    """
 
     about: str
     run: Callable
     explanation: str = ""
+    data: tuple[str, ...] = ()
+    stand_in: str = ""
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,10 @@ CASES = {
     for case, rows in (SOYBEAN if paper == "soybean" else {paper: (paper, False)}).items()
 }
 N_SPLITS, QUICK_SPLITS, QUICK_CASES = 10, 1, 2
-# Sweeps before the first sample, samples, sweeps per sample; on the validation set as many (§6.2).
+# Sweeps before the first sample, samples, sweeps per sample.
 CHAIN, QUICK_CHAIN = (1000, 500, 10), (50, 10, 5)
+# On the validation set as many sweeps, and a tenth of the samples.
+FEWER = 10
 ALPHAS = [0.01, 1.0, 100.0]
 # σ as shares of the mean variance of the columns.
 SIGMAS = [0.03, 0.1, 0.3, 1.0]
@@ -105,12 +107,13 @@ def complete_rows(case):
 def scores(case, seed, chain):
     """The three methods on 70 % of the rows; the other 30 % choose α and σ, for Gibbs alone."""
     X, held_out, y, classes = train_test_split(*complete_rows(case), test_size=0.3, random_state=seed)
-    settings = dict(zip(("n_burn_in", "n_samples", "thin"), chain, strict=True))
-    sampler = GibbsDPMixture(prior_mean=X.mean(axis=0), keep_samples=True, random_state=seed, **settings)
+    n_burn_in, n_samples, thin = chain
+    few, all_samples = {"n_samples": n_samples // FEWER, "thin": thin * FEWER}, {"n_samples": n_samples, "thin": thin}
+    sampler = GibbsDPMixture(prior_mean=X.mean(axis=0), n_burn_in=n_burn_in, keep_samples=True, random_state=seed)
     variance = float(X.var(axis=0).mean())
     grid = {"alpha": ALPHAS, "sigma": [share * variance for share in SIGMAS]}
-    chosen, _ = select_by_validation(sampler, held_out, classes, grid)
-    samples = chosen.fit(X).label_samples_
+    chosen, _ = select_by_validation(sampler.set_params(**few), held_out, classes, grid)
+    samples = chosen.set_params(**all_samples).fit(X).label_samples_
     found = {method: measures(y, [labels]) for method, labels in by_distance(X, y, seed).items()}
     found["Gibbs"] = measures(y, samples)
     flat = {f"{measure}, {method}": value for method, one in found.items() for measure, value in one.items()}
