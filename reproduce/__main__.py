@@ -1,4 +1,4 @@
-"""``python -m reproduce list | all | report | name …``: run experiments, or list them."""
+"""``python -m reproduce list | data | all | report | name …``: run experiments, or list them and their data."""
 
 import argparse
 import difflib
@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+from reproduce import data
 from reproduce.cells import CLOCK
 from reproduce.experiments import EXPERIMENTS
 from reproduce.report import write_report
@@ -24,6 +25,9 @@ def main(arguments=None):
     if names == ["list"]:
         print(*(f"{name:26} {experiment.about}" for name, experiment in EXPERIMENTS.items()), sep="\n")
         return 0
+    if names == ["data"]:
+        print(data.listing(EXPERIMENTS))
+        return 0
     if names == ["report"]:
         print(f"Written: {write_report(options.out, options.report)}")
         return 0
@@ -38,6 +42,7 @@ def main(arguments=None):
     CLOCK.start(options.minutes)
     for name in chosen:
         try:
+            refuse_to_fetch(name, options.fetch)
             run(name, options.out, size)
         except FileNotFoundError as error:
             not_run[name] = str(error)
@@ -57,7 +62,7 @@ def _parser():
         "names",
         nargs="*",
         metavar="name",
-        help="list, all, report, an experiment, or a paper for all of its experiments",
+        help="list, data, all, report, an experiment, or a paper for all of its experiments",
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="reduced sizes, minutes in all (default for all)")
@@ -68,6 +73,7 @@ def _parser():
         default=math.inf,
         help="start no further part of a long table after this time; what is kept is shown, a later run goes on",
     )
+    parser.add_argument("--fetch", action="store_true", help="download data sets that are not at hand")
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder for CSV and PNG files")
     parser.add_argument("--report", type=Path, default=REPORT, help="the page that all and report write")
     return parser
@@ -82,7 +88,7 @@ def _minutes(text):
 
 def matching(name):
     """An experiment by its name, or all experiments of a paper."""
-    if name in ("list", "report"):
+    if name in ("list", "data", "report"):
         raise LookupError(f"{name!r} stands alone, without other names.")
     name = name.replace("_", "-")
     found = [known for known in EXPERIMENTS if name in (known, known.split("/")[0])]
@@ -91,6 +97,17 @@ def matching(name):
         hint = f"; did you mean {guess[0]!r}" if guess else ""
         raise LookupError(f"there is no experiment {name!r}{hint}. Known are: {', '.join(EXPERIMENTS)}.")
     return found
+
+
+def refuse_to_fetch(name, may_fetch):
+    """Raise FileNotFoundError if an experiment needs data that are not at hand, unless they may be fetched."""
+    if may_fetch or not (absent := data.to_fetch(EXPERIMENTS[name].data)):
+        return
+    offers = "; ".join(f"{one}, offered by {data.NEEDS[one].offered}" for one in absent)
+    raise FileNotFoundError(
+        f"It needs data that are not at hand: {offers}. Add --fetch to download what OpenML or scikit-learn offer, or "
+        "set KFREE_DATA to a folder that holds the files (python -m reproduce data)."
+    )
 
 
 def run(name, folder, size):
@@ -103,7 +120,7 @@ def run(name, folder, size):
         print(f"Out of time: {left_out} parts of this table are missing.\n")
         size = "part"
     print(as_text(result.lines))
-    print("\nAlso in", *keep(result, folder, name, size))
+    print("\nAlso in", *keep(result, folder, name, size, EXPERIMENTS[name].run))
     print(f"{seconds:.0f} s of processor time", flush=True)
 
 

@@ -1,17 +1,21 @@
 """Parts of a table that take long: each is kept as soon as it is made, so a run may be stopped and started again.
 
-A table has one CSV file in ``results/cells``. A cell is found by its parameters and by the version of kfree, so that
-cells of another version, or of another size, are made anew. Delete the file to make all of them anew.
+A table has one CSV file in ``results/cells``. A cell is found by its parameters and by the hash of the code that makes
+it (:mod:`reproduce.code`): a cell of other code is *stale*. It is made anew, or, where a run is limited in time, shown
+with a note. Each cell also says when, on which machine and at which commit it was made.
 """
 
 import csv
 import math
 import time
+from functools import cache, partial
 from pathlib import Path
 
-import kfree
+from reproduce import provenance
+from reproduce.code import code_of
 
 FOLDER = Path(__file__).parent / "results" / "cells"
+HEAD = ("code", *provenance.FIELDS)
 
 
 class Clock:
@@ -35,40 +39,57 @@ class Cells:
 
     def __init__(self, table, keys, values):
         self._path = FOLDER / f"{table}.csv"
-        self._keys, self._values = ("version", *keys), tuple(values)
-        self._known = dict(self._read())
+        self._keys, self._values = tuple(keys), tuple(values)
+        self._known = {}
+        for key, code, numbers in self._read():
+            self._known.setdefault(key, {})[code] = numbers
 
     def get(self, make, *parameters):
-        """The numbers of a cell by name; ``make()`` returns them if they are not kept yet. None if time is over."""
-        key = tuple(str(part) for part in (kfree.__version__, *parameters))
-        if key not in self._known:
+        """The numbers of a cell by name, and ``stale``; ``make``, a partial, returns them if they are not kept yet.
+
+        If time is over, the latest numbers of other code, or None if there are none.
+        """
+        key, code = (
+            tuple(map(str, parameters)),
+            _code(make.func, tuple(filter(callable, make.args)), tuple(make.keywords.items())),
+        )
+        kept = self._known.setdefault(key, {})
+        if code not in kept:
             if CLOCK.is_over():
                 CLOCK.n_left_out += 1
-                return None
+                return {**list(kept.values())[-1], "stale": True} if kept else None
             made = make()
-            numbers = {name: float(made[name]) for name in self._values}
-            self._append(key, numbers)
-            self._known[key] = numbers
-        return self._known[key]
+            kept[code] = {name: float(made[name]) for name in self._values}
+            self._append(key, code, kept[code])
+        return {**kept[code], "stale": False}
 
     def _read(self):
         if not self._path.is_file():
             return
         with self._path.open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                yield tuple(row[name] for name in self._keys), {name: float(row[name]) for name in self._values}
+                key = tuple(row[name] for name in self._keys)
+                yield key, row["code"], {name: float(row[name]) for name in self._values}
 
-    def _append(self, key, numbers):
+    def _append(self, key, code, numbers):
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = not self._path.is_file()
         with self._path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             if new:
-                writer.writerow([*self._keys, *self._values])
-            writer.writerow([*key, *numbers.values()])
+                writer.writerow([*HEAD, *self._keys, *self._values])
+            writer.writerow([code, *provenance.provenance().values(), *key, *numbers.values()])
+
+
+@cache
+def _code(function, callables, settings):
+    return code_of(partial(function, *callables, **dict(settings)))
 
 
 def several(made, wanted):
-    """The cells that were made, and a note if some of those that the paper has are missing."""
+    """The cells that were made, and a note if some are missing or stale: ``wanted`` are those that the paper has."""
     there = [one for one in made if one is not None]
-    return there, "" if len(there) == wanted else f"{len(there)} of {wanted}"
+    n_stale = sum(one["stale"] for one in there)
+    notes = [f"{len(there)} of {wanted}"] if len(there) != wanted else []
+    notes += [f"{n_stale} by earlier code"] if n_stale else []
+    return there, ", ".join(notes)

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from reproduce.kulis_jordan import photo_tourism, section6_3, three_gaussians
+from reproduce.kulis_jordan import limit, photo_tourism, section6_3, three_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1
-from reproduce.kurihara_welling import figures, prior, readings, table1, table2
+from reproduce.kurihara_welling import bic, figures, generators, prior, readings, table1, table2, well_separated
 from reproduce.odashima import figure3, grid, tables
 from reproduce.result import Experiment
 
@@ -49,6 +49,8 @@ KW_TABLE_1 = (
     "treated, nor for how long the sampler ran (ours: 300 sweeps from one cluster; with Eq. 21 and our Gaussians it "
     "opens a cluster for every few rows), nor how centres, spreads and matrices were drawn."
 )
+GENERATORS = LIMIT = BIC = OD_GRID = ""
+WELL_SEPARATED = ""
 PRIOR = (
     "What kfree finds has a lower free energy than the ten Gaussians, even after their labels were updated to a local "
     'optimum ("least" is the least difference among the data sets): the search does its work, and the model with Eq. '
@@ -117,20 +119,59 @@ EXPERIMENTS = {
     "kulis-jordan/figure2b": Experiment("Gibbs sampling on three Gaussians", three_gaussians.figure2b, FIGURE_2B),
     "kulis-jordan/figure2c": Experiment("clusters over lam on three Gaussians", three_gaussians.figure2c, FIGURE_2C),
     "kulis-jordan/figure2d": Experiment("one of fifty small data sets", section6_3.figure2d),
-    "kulis-jordan/table1": Experiment("agreement with the classes of eight UCI sets", kj_table1.result, KJ_TABLE_1),
-    "kulis-jordan/photo-tourism": Experiment("seconds per iteration on 312,320 × 128", photo_tourism.result, PHOTO),
+    "kulis-jordan/limit": Experiment("Gibbs sampling becomes DP-means as σ → 0", limit.result, LIMIT),
+    "kulis-jordan/table1": Experiment(
+        "agreement with the classes of eight UCI sets",
+        kj_table1.result,
+        KJ_TABLE_1,
+        data=tuple(dict.fromkeys(rows for _, rows, _ in kj_table1.CASES.values())),
+    ),
+    "kulis-jordan/photo-tourism": Experiment(
+        "seconds per iteration on 312,320 × 128", photo_tourism.result, PHOTO, stand_in=", rows made up"
+    ),
     "kulis-jordan/section6-3": Experiment("clusters shared by fifty small data sets", section6_3.result, SECTION_6_3),
-    "kurihara-welling/table1": Experiment("clusters found among ten Gaussians", table1.result, KW_TABLE_1),
+    "kurihara-welling/table1": Experiment(
+        "clusters found among ten Gaussians", table1.result, KW_TABLE_1, stand_in=", Gaussians drawn by our reading"
+    ),
+    "kurihara-welling/table1-generators": Experiment(
+        "which Gaussians come nearest to the paper's numbers", generators.result, GENERATORS
+    ),
+    "kurihara-welling/table1-well-separated": Experiment(
+        "clusters found among ten Gaussians that are well separated", well_separated.result, WELL_SEPARATED
+    ),
     "kurihara-welling/table1-prior": Experiment("why few rows in many columns give many clusters", prior.result, PRIOR),
-    "kurihara-welling/table1-readings": Experiment("what the authors may have used", readings.result, READINGS),
-    "kurihara-welling/table2": Experiment("purity of trees on digits, mail and news", table2.result, KW_TABLE_2),
+    "kurihara-welling/table1-readings": Experiment("two readings of d_small, and widths", readings.result, READINGS),
+    "kurihara-welling/bic": Experiment("the free energy and BIC for many rows", bic.result, BIC),
+    "kurihara-welling/table2": Experiment(
+        "purity of trees on digits, mail and news",
+        table2.result,
+        KW_TABLE_2,
+        data=("pendigits", "usps", "mnist", "spambase", "20-newsgroups"),
+        stand_in=", but for CEDAR",
+    ),
     "kurihara-welling/figure3": Experiment("Bayesian k-means in the plane", figures.figure3, KW_FIGURE_3),
-    "kurihara-welling/figure4": Experiment("a tree of mails", figures.figure4, KW_FIGURE_4),
+    "kurihara-welling/figure4": Experiment("a tree of mails", figures.figure4, KW_FIGURE_4, data=("spambase",)),
     "kurihara-welling/figure5": Experiment("speed-up by kd-trees and conga lines", figures.figure5, KW_FIGURE_5),
-    "odashima/table1": Experiment("cost on earthquakes (USGS)", partial(tables.costs, "usgs"), OD_TABLES),
-    "odashima/table2": Experiment("cost on digits (MNIST)", partial(tables.costs, "mnist-pca10"), OD_TABLES),
-    "odashima/table3": Experiment("cost on proteins (KDD2004BIO)", partial(tables.costs, "kdd2004bio"), OD_TABLES),
-    "odashima/table5": Experiment("number of clusters in the given order of rows", tables.n_clusters, OD_TABLE_5),
+    "odashima/table1": Experiment(
+        "cost on earthquakes (USGS)", partial(tables.costs, "usgs"), OD_TABLES, data=("usgs",)
+    ),
+    "odashima/table2": Experiment(
+        "cost on digits (MNIST)", partial(tables.costs, "mnist-pca10"), OD_TABLES, data=("mnist-pca10",)
+    ),
+    "odashima/table3": Experiment(
+        "cost on proteins (KDD2004BIO)", partial(tables.costs, "kdd2004bio"), OD_TABLES, data=("kdd2004bio",)
+    ),
+    "odashima/table5": Experiment(
+        "number of clusters in the given order of rows",
+        tables.n_clusters,
+        OD_TABLE_5,
+        data=("usgs", "mnist-pca10", "kdd2004bio"),
+    ),
     "odashima/figure3": Experiment("splits and merges on two groups of Gaussians", figure3.result, OD_FIGURE_3),
-    "odashima/grid": Experiment("kfree's default against k-means for twelve values of k", grid.result),
+    "odashima/grid": Experiment(
+        "kfree's default against k-means for twelve values of k",
+        grid.result,
+        OD_GRID,
+        data=("usgs", "mnist-pca10", "kdd2004bio"),
+    ),
 }

@@ -2,9 +2,10 @@
 
 import os
 
+from reproduce.code import UNKNOWN, code_of
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import kept
-from reproduce.table import NOT_RUN
+from reproduce.table import NOT_RUN, WORSE
 
 PAPERS = {
     "kulis-jordan": "Kulis & Jordan (2012), Revisiting k-means",
@@ -13,20 +14,26 @@ PAPERS = {
 }
 HEAD = """# Reproduction
 
-Every table and every measured figure of the three papers, with the paper's numbers beside kfree's. This page is written
-by
+The tables and measured figures of three papers, with the paper's numbers beside kfree's. This page is written by
 
 ```sh
 python -m reproduce all --quick   # reduced sizes; --full for the published ones
+python -m reproduce data          # which public data are needed, their sizes and checksums
 python -m reproduce report        # this page alone, from the results that were kept
 ```
 
-"full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of size.
-"part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so, and those without
-any say "not run". "WORSE" means worse
-than the paper's number at its digits, "worse, within ±" that the intervals meet. Seconds of a paper were measured on
-another machine. That both samplers draw from their posteriors, and how many sweeps they make in a second beside NumPy,
-is shown in [Baselines](baselines.md). The data come from `kfree.datasets`:
+*Sizes.* "full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of
+size. "part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so, and those
+without any say "not run". *Verdicts.* "WORSE" means worse than the paper's number at its digits; "worse, within chance"
+that Welch's t-test finds no difference at the level 0.05 (a number that is printed without ± is taken as exact). What ±
+means is said under each table. *Code.* Every kept number carries a hash of the code that made it
+(`reproduce/code.py`): kfree's modules, the C++ sources, and the experiment. The line under a table says when, at which
+commit and on which machine it was made, and whether that code has changed since. "by earlier code" in a note means that
+cells were kept from another version of the code. *Seconds* of a paper were measured on another machine.
+
+That both samplers draw from their posteriors is shown in [Baselines](baselines.md), what the papers print wrong in
+[Errata](theory/errata.md), and where each equation is computed in [the map](theory/map.md). The data come from
+`kfree.datasets`:
 
 ```python
 from kfree import DPMeans
@@ -37,8 +44,19 @@ model = DPMeans("farthest-first", target_k=3, search="sweep").fit(X)
 model.n_clusters_, model.n_iter_
 ```
 
-Not reproduced, because the data are not available: Table 4 of Odashima et al. (GIST features of SUN397).
+Not reproduced:
+
+- Table 4 of Odashima et al.: GIST features of SUN397 are not available.
+- Photo Tourism (Kulis & Jordan, §6.2): the patches are not available; seconds are of made-up rows of that size.
+- CEDAR (Kurihara & Welling, Table 2): not public; digits of USPS, averaged to 8 × 8 pixels, stand for it.
+- Multinomial ME + kd-trees (Kurihara & Welling, Fig. 5): kfree has no kd-tree for counts
+  ([why](theory/free-energy.md#a-kd-tree-for-counts)).
+- Figures that show no measurement: Fig. 1 of all three papers, Fig. 2 of Kurihara & Welling and of Odashima et al.
 """
+SPREADS = {
+    "interval": "half the width of the 95 % confidence interval of a mean",
+    "deviation": "a standard deviation between data sets, subsets or samples",
+}
 COLUMNS = ["case", "method", "quantity", "paper", "ours", "difference", "verdict", "seconds", "note"]
 
 
@@ -57,22 +75,45 @@ def _section(name, folder, path):
     lines = [f"### {name}: {experiment.about}\n"]
     if found is None:
         return "\n".join([*lines, f"Not run yet: `python -m reproduce {name}`.\n"])
-    rows, size, picture = found
-    lines.append(f"Size: {size}. {_how_many_worse(rows)}".rstrip() + "\n")
+    rows = found.rows
+    lines.append(f"Size: {found.size}{experiment.stand_in}. {_how_many_worse(rows)}".rstrip() + "\n")
     if rows:
         lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
-    if picture is not None:
-        lines.append(f"![{experiment.about}]({os.path.relpath(picture, path.parent)})\n")
+    lines.append(f"{_spread(rows)}{_made(found.made, experiment)}\n")
+    if found.picture is not None:
+        lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, path.parent)})\n")
     if experiment.explanation:
         lines.append(f"{experiment.explanation}\n")
     return "\n".join(lines)
+
+
+def _spread(rows):
+    """What ± means in a table."""
+    kinds = {row.get("spread_is") or "interval" for row in rows if row["spread"]}
+    return "".join(f"± is {SPREADS[kind]}. " for kind in sorted(kinds))
+
+
+def _made(made, experiment):
+    where = [f"on {made['machine']}"] if made.get("machine", UNKNOWN) != UNKNOWN else []
+    when = [f"on {made['date']}", f"at commit {made['commit']}"] if "date" in made else []
+    if made["code"] == UNKNOWN:
+        code = "before numbers carried a hash of their code"
+    elif made["code"] == code_of(experiment.run):
+        code = f"by code {made['code']}, which is the present one"
+    else:
+        code = f"by code {made['code']}, which has changed since"
+    return f"Made {', '.join([*when, *where, code])}."
 
 
 def _how_many_worse(rows):
     """Of the lines that have a number to compare with and a better direction."""
     compared = sum(all(row[key] != "" for key in ("paper", "ours", "goal")) for row in rows)
     worse = sum(row["verdict"] != "" for row in rows)
-    return f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be." if compared else ""
+    certain = sum(row["verdict"] == WORSE for row in rows)
+    if not compared:
+        return ""
+    said = f"Worse than the {rows[0]['against']} in {worse} of {compared} lines that can be"
+    return f"{said}, by more than chance in {certain}." if worse else f"{said}."
 
 
 def _table(rows, against):

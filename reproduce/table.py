@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from scipy import stats
 
 NOT_RUN = "not run"
+WORSE, WITHIN_CHANCE = "WORSE", "worse, within chance"
+# Of the test that tells them apart.
+LEVEL = 0.05
 # Why a line has no number: what --minutes left out.
 OUT_OF_TIME = "no time was left; a later run makes it"
 
@@ -13,10 +16,12 @@ OUT_OF_TIME = "no time was left; a later run makes it"
 class Line:
     """One published number, and ours.
 
-    ``paper_spread`` is what the paper has after ±, and ``spread`` ours of the same kind. ``goal`` says what is better:
-    "lowest", "highest", what is nearer to a number, or None; ours is held against the paper's, or what else it is
-    ``against``, at so many significant ``digits``, or ``decimals`` where a table has a fixed number of these. Seconds
-    of a paper were measured on another machine. ``ours`` is None where no time was left, and ``note`` says so.
+    ``spread`` is what stands after ±, ``paper_spread`` the paper's of the same kind: ``spread_is`` "interval", half the
+    95 % confidence interval of a mean of ``n`` (the paper's: ``paper_n``), or "deviation", their standard deviation.
+    ``goal`` says what is better: "lowest", "highest", what is nearer to a number, or None; ours is held against the
+    paper's, or what else it is ``against``, at so many significant ``digits``, or ``decimals`` where a table has a
+    fixed number of these. Seconds of a paper were measured on another machine. ``ours`` is None where no time was left,
+    and ``note`` says so.
     """
 
     case: str
@@ -33,6 +38,9 @@ class Line:
     decimals: int | None = None
     note: str = ""
     against: str = "paper"
+    n: int | None = None
+    paper_n: int | None = None
+    spread_is: str = "interval"
 
     @property
     def difference(self):
@@ -41,11 +49,26 @@ class Line:
 
     @property
     def verdict(self):
-        """Empty, unless ours is worse; then also whether what lies within ± meets."""
+        """Empty, unless ours is worse at the paper's digits; then also whether by more than chance."""
         if None in (self.paper, self.ours, self.goal) or self._shortfall(self._as_printed()) <= 0:
             return ""
-        meets = self._shortfall(self.ours) <= (1 + 1e-9) * ((self.spread or 0) + (self.paper_spread or 0))
-        return "worse, within ±" if meets else "WORSE"
+        return WORSE if self.p_value < LEVEL else WITHIN_CHANCE
+
+    @property
+    def p_value(self):
+        """Of Welch's t-test for equal means; a number without repetitions is taken as exact, two such as different."""
+        ours, paper = self._error(self.spread, self.n), self._error(self.paper_spread, self.paper_n)
+        variance = ours[0] ** 2 + paper[0] ** 2
+        if variance == 0:
+            return 0.0
+        freedom = variance**2 / sum(error**4 / (n - 1) for error, n in (ours, paper) if n > 1)
+        return float(2 * stats.t.sf(abs(self.ours - self.paper) / variance**0.5, freedom))
+
+    def _error(self, spread, n):
+        """The standard error of a mean, and the number of values that it was taken over."""
+        if not spread or not n or n < 2:
+            return 0.0, 1
+        return (spread / n**0.5 if self.spread_is == "deviation" else spread / stats.t.ppf(0.975, n - 1)), n
 
     def _as_printed(self):
         """Our number at the paper's precision."""
@@ -90,6 +113,9 @@ FIELDS = [
     "note",
     "goal",
     "against",
+    "n",
+    "paper_n",
+    "spread_is",
 ]
 
 

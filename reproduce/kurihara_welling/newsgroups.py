@@ -24,14 +24,19 @@ def binary_words():
     return occurs[:, np.argsort(-telling, kind="stable")[:N_WORDS]].toarray(), y
 
 
+def texts_in(path):
+    """Texts and groups of a compressed CSV file."""
+    csv.field_size_limit(sys.maxsize)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [row["text"] for row in rows], [row["group"] for row in rows]
+
+
 def messages():
     """Texts and their groups: from the folder KFREE_DATA, or from scikit-learn's fetcher, which needs a network."""
     path = Path(os.environ.get("KFREE_DATA", "")) / FILE
     if path.is_file():
-        csv.field_size_limit(sys.maxsize)
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return [row["text"] for row in rows], [row["group"] for row in rows]
+        return texts_in(path)
     from sklearn.datasets import fetch_20newsgroups
 
     try:

@@ -119,6 +119,8 @@ def line(case, method, variant, sets, few):
         paper_spread=spread,
         ours=found.mean(),
         spread=found.std(ddof=1) if len(found) > 1 else None,
+        n=len(found),
+        spread_is="deviation",
         goal=None,
         decimals=1,
         note=note,

@@ -23,12 +23,13 @@ ABC = {"gaussian": {"ABC": "neighbours", "ABC, prior of Eq. 22": "data"}, "berno
 
 @dataclass(frozen=True)
 class Case:
-    """Where rows and classes come from, how many make a subset, and what is done to a subset."""
+    """Where rows and classes come from, how many make a subset, what is done to it, and what stands in for the set."""
 
     rows: Callable
     n_rows: int
     model: str
     prepare: Callable = lambda rows, seed: rows
+    shown: str | None = None
 
 
 def rows_of(name):
@@ -48,7 +49,7 @@ def projected(rows, seed):
 
 CASES = {
     "pendigits": Case(lambda: rows_of("pendigits"), 100, "gaussian"),
-    "CEDAR": Case(lambda: rows_of("usps"), 100, "gaussian"),
+    "CEDAR": Case(lambda: rows_of("usps"), 100, "gaussian", shown="USPS averaged to 8 × 8, for CEDAR"),
     "MNIST": Case(lambda: rows_of("mnist"), 100, "gaussian", projected),
     "spambase": Case(above_median, 200, "bernoulli"),
     "20 newsgroups": Case(binary_words, 240, "bernoulli"),
@@ -66,13 +67,16 @@ def lines_of(name, n_subsets=N_SUBSETS):
     highest = max(purity, key=lambda method: purity[method].mean())
     return [
         Line(
-            case=name,
+            case=CASES[name].shown or name,
             method=method,
             quantity="purity",
             paper=PURITY[name][method.split(",")[0]][0],
             paper_spread=PURITY[name][method.split(",")[0]][1],
+            paper_n=N_SUBSETS,
             ours=found.mean(),
             spread=found.std(ddof=1),
+            n=len(found),
+            spread_is="deviation",
             goal="highest",
             note="highest" if method == highest else "",
         )

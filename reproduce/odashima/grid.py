@@ -7,11 +7,6 @@ those of the processor, so that other work on the machine counts as little as po
 
 import argparse
 import json
-import os
-import platform
-import re
-import shutil
-import subprocess
 import time
 from datetime import date
 from pathlib import Path
@@ -24,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from kfree.datasets import load
 from reproduce.odashima.algorithms import DEFAULT
 from reproduce.odashima.tables import kept_run
+from reproduce.provenance import machine
 from reproduce.result import Result
 from reproduce.table import OUT_OF_TIME, Line
 
@@ -85,15 +81,6 @@ def complete(only=None):
 
 def read():
     return json.loads(KEPT.read_text()) if KEPT.exists() else {"fits": {}}
-
-
-def machine():
-    """The processor and the number of its cores."""
-    told = (
-        subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout if shutil.which("lscpu") else ""
-    )
-    named = re.search(r"^Model name:\s*(.+)$", told, flags=re.MULTILINE)
-    return f"{named[1] if named else platform.machine()}, {os.cpu_count()} cores"
 
 
 def best(kept, name, lam, middle):

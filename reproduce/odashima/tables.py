@@ -1,6 +1,7 @@
 """Tables 1, 2, 3 (costs over five orders of the rows) and 5 (numbers of clusters)."""
 
 from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +23,11 @@ def in_order(X, seed):
 def kept_run(name, X, algorithm, lam, seed=0):
     """A fit to the rows in the order of ``seed``; in Tables 1 to 3 and 5 the same."""
     cells = Cells("odashima-fits", ["set", "lam", "algorithm", "order"], ["cost", "n_clusters", "seconds"])
-    return cells.get(lambda: asdict(run(algorithm, in_order(X, seed), lam)), name, lam, algorithm, seed)
+    return cells.get(partial(fitted, ALGORITHMS[algorithm], X, lam, seed), name, lam, algorithm, seed)
+
+
+def fitted(algorithm, X, lam, seed):
+    return asdict(run(algorithm, in_order(X, seed), lam))
 
 
 def costs(name, quick):
@@ -56,8 +61,10 @@ def cost_line(name, algorithm, lam, made):
         quantity="cost",
         paper=published.cost,
         paper_spread=published.spread,
+        paper_n=N_ORDERS,
         ours=cost.mean() if runs else None,
         spread=half_width(cost),
+        n=len(cost),
         paper_seconds=published.seconds,
         seconds=float(np.mean([done["seconds"] for done in runs])) if runs else None,
         note=_clusters(runs) + (f", {note} orders" if note else "") if runs else OUT_OF_TIME,

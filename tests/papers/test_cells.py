@@ -1,10 +1,14 @@
-"""Kept parts of long tables: nothing is made twice, other versions and parameters are, and time may run out."""
+"""Kept parts of long tables: nothing is made twice, what is of other code is, and time may run out."""
+
+import csv
+from datetime import date
+from functools import partial
 
 import pytest
 
-import kfree
 from reproduce import __main__ as runner
 from reproduce import cells
+from reproduce.code import code_of
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import Experiment, Result
 from reproduce.table import Line
@@ -17,44 +21,78 @@ def table(tmp_path, monkeypatch):
     return lambda: cells.Cells("table", ["method", "seed"], ["cost", "seconds"])
 
 
-def never():
+def never(*_):
     raise AssertionError("this cell is kept")
 
 
-def test_a_later_run_finds_what_was_made(table):
+def made(cost, seconds):
+    return {"cost": cost, "seconds": seconds}
+
+
+@pytest.fixture
+def code(monkeypatch):
+    """The hash of the code, which a test may change."""
+    present = {"hash": "aaa"}
+    monkeypatch.setattr(cells, "_code", lambda *_: present["hash"])
+    return present
+
+
+def test_a_later_run_finds_what_was_made(table, code):
     first = table()
-    made = first.get(lambda: {"cost": 1 / 3, "seconds": 2}, "slow, exact", 0)
-    assert made == {"cost": 1 / 3, "seconds": 2.0}
-    assert first.get(never, "slow, exact", 0) == made
-    assert table().get(never, "slow, exact", 0) == made
+    one = first.get(partial(made, 1 / 3, 2), "slow, exact", 0)
+    assert one == {"cost": 1 / 3, "seconds": 2.0, "stale": False}
+    assert first.get(partial(never), "slow, exact", 0) == one
+    assert table().get(partial(never), "slow, exact", 0) == one
 
 
-def test_other_parameters_and_another_version_are_made_anew(table, monkeypatch):
+def test_other_parameters_and_other_code_are_made_anew(table, code):
     for cost, parameters in enumerate([("slow", 0), ("slow", 1), ("fast", 0)]):
-        assert table().get(lambda cost=cost: {"cost": cost, "seconds": 0}, *parameters)["cost"] == cost
-    monkeypatch.setattr(kfree, "__version__", "99.0")
-    assert table().get(lambda: {"cost": 7, "seconds": 0}, "slow", 0)["cost"] == 7
+        assert table().get(partial(made, cost, 0), *parameters)["cost"] == cost
+    code["hash"] = "bbb"
+    assert table().get(partial(made, 7, 0), "slow", 0)["cost"] == 7
+    code["hash"] = "aaa"
+    assert table().get(partial(never), "slow", 0)["cost"] == 0
 
 
-def test_a_cell_that_fails_is_not_kept(table):
+def test_a_cell_says_by_what_when_and_where_it_was_made(table, tmp_path):
+    table().get(partial(made, 1, 0), "slow", 0)
+    with (tmp_path / "cells" / "table.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["code"] == code_of(made)
+    assert row["date"] == date.today().isoformat()
+    assert row["commit"]
+    assert "cores" in row["machine"]
+
+
+def test_a_cell_that_fails_is_not_kept(table, code):
     with pytest.raises(AssertionError):
-        table().get(never, "slow", 0)
-    assert table().get(lambda: {"cost": 1, "seconds": 0}, "slow", 0)["cost"] == 1
+        table().get(partial(never), "slow", 0)
+    assert table().get(partial(made, 1, 0), "slow", 0)["cost"] == 1
+
+
+def test_out_of_time_the_latest_cell_of_other_code_is_shown_and_said_to_be_stale(table, code, monkeypatch):
+    for place, present in enumerate(("aaa", "bbb", "ccc")):
+        code["hash"] = present
+        table().get(partial(made, place, 0), "slow", 0)
+    code["hash"] = "ddd"
+    monkeypatch.setattr(cells.CLOCK, "is_over", lambda: True)
+    stale, missing = (table().get(partial(never), "slow", seed) for seed in (0, 1))
+    assert stale == {"cost": 2.0, "seconds": 0.0, "stale": True}
+    assert missing is None
+    assert cells.several([stale, missing], 2) == ([stale], "1 of 2, 1 by earlier code")
 
 
 def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, tmp_path, monkeypatch, capsys):
     def run(quick):
-        found, note = cells.several(
-            [table().get(lambda: {"cost": 5, "seconds": 1}, "slow", seed) for seed in (0, 1)], 2
-        )
+        found, note = cells.several([table().get(partial(made, 5, 1), "slow", seed) for seed in (0, 1)], 2)
         return Result([Line("a", "slow", "cost", 5.0, one["cost"], note=note) for one in found])
 
     monkeypatch.setitem(EXPERIMENTS, "odashima/table9", Experiment("made up", run))
-    table().get(lambda: {"cost": 4, "seconds": 1}, "slow", 0)
+    table().get(partial(made, 5, 1), "slow", 0)
     options = ["odashima/table9", "--out", str(tmp_path)]
     runner.main([*options, "--minutes", "1e-9"])
     assert "Out of time: 1 parts of this table are missing." in capsys.readouterr().out
-    assert "4.0" in (tmp_path / "odashima-table9.part.csv").read_text()
+    assert "5.0" in (tmp_path / "odashima-table9.part.csv").read_text()
     assert "1 of 2" in (tmp_path / "odashima-table9.part.csv").read_text()
     runner.main(options)
     assert "1 of 2" not in (tmp_path / "odashima-table9.full.csv").read_text()

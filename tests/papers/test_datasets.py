@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from kfree import datasets
 from kfree.datasets import preparations
-from kfree.datasets.gaussians import _apart
+from kfree.datasets.gaussians import _apart, _closest_pair
 from kfree.datasets.table import GRAPHS, ROWS
 
 
@@ -181,7 +181,7 @@ def test_sets_are_as_large_as_their_description_says(name):
 
 
 def test_gaussians_are_as_far_apart_as_wished():
-    centres, stds = _apart(2, 10, 3.0, np.random.RandomState(0))
+    centres, stds = _apart(2, 10, 3.0, 0.0, np.random.RandomState(0))
     gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + np.diag(np.full(10, np.inf))
     assert (gaps >= 3.0 * (stds[:, None] + stds) / 2).all()
     X, y = datasets.make_gaussians(2000, 3, 4, random_state=1)
@@ -191,6 +191,16 @@ def test_gaussians_are_as_far_apart_as_wished():
     assert set(y) == set(range(4))
 
 
+@pytest.mark.parametrize(("d", "tau", "narrowest"), [(2, 0.1, 0.0), (5, 2.0, 0.5), (64, 0.5, 1.0)])
+def test_the_closest_pair_is_as_far_apart_as_the_separation_says(d, tau, narrowest):
+    for seed in range(5):
+        centres, stds = _closest_pair(d, 10, tau, narrowest, np.random.RandomState(seed))
+        gaps = np.linalg.norm(centres[:, None] - centres, axis=2) + np.diag(np.full(10, np.inf))
+        assert (gaps / ((stds[:, None] + stds) / 2)).min() == pytest.approx(tau * np.sqrt(d))
+        assert stds.min() >= narrowest * stds.max()
+    assert len(datasets.make_gaussians(20, d, 1, placement="closest-pair")[0]) == 20
+
+
 BAD_SETTINGS = {
     "no rows": (datasets.make_three_gaussians, {"n_rows": 0}, "n_rows == 0"),
     "rows that are no number": (datasets.make_two_groups, {"n_rows": True}, "n_rows=True must be a whole number"),
@@ -198,6 +208,8 @@ BAD_SETTINGS = {
     "half a column": (datasets.make_gaussians, {"n_features": 0.5}, "n_features must be an instance of"),
     "clusters that never fit": (datasets.make_gaussians, {"separation": np.inf}, "separation == inf"),
     "separation that is no number": (datasets.make_gaussians, {"separation": np.nan}, "separation == nan"),
+    "a placement that is none": (datasets.make_gaussians, {"placement": "far"}, "placement='far' must be one of"),
+    "negative widths": (datasets.make_gaussians, {"narrowest": -0.1}, "narrowest == -0.1"),
     "more missing than there is": (datasets.make_customers, {"missing": 1.5}, "missing == 1.5"),
     "shuffled by a text": (datasets.make_customers, {"shuffled": "no"}, "shuffled='no' must be"),
     "a seed below zero": (datasets.make_customers, {"random_state": -1}, "random_state=-1 is no seed"),

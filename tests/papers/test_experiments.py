@@ -8,9 +8,9 @@ from common import blobs
 
 from kfree.datasets import Dataset, make_gaussians
 from reproduce import cells
+from reproduce.kulis_jordan import limit, section6_3, three_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1
-from reproduce.kulis_jordan import three_gaussians
-from reproduce.kurihara_welling import figures, prior, readings, table1, table2
+from reproduce.kurihara_welling import bic, figures, generators, prior, readings, table1, table2, well_separated
 from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
 from reproduce.odashima import figure3, grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
@@ -40,7 +40,7 @@ def test_published_costs_are_complete_and_fall_from_algorithm_to_algorithm(name)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_costs_are_those_of_the_rows(algorithm, rng):
     X, _ = blobs(rng, n=400, d=2)
-    done = run(algorithm, X, 5.0)
+    done = run(ALGORITHMS[algorithm], X, 5.0)
     assert 0 < done.cost - 5.0 * done.n_clusters < ((X - X.mean(axis=0)) ** 2).sum()
 
 
@@ -110,22 +110,82 @@ def test_the_grid_goes_on_where_it_stopped(rng, tmp_path, monkeypatch):
     assert line.paper == min(fit["inertia"] + fit["k"] for fit in fits)
 
 
+def four_or_five(make, tau, n_rows, n_features, seed, **_):
+    return {"clusters": 4 + seed % 2, "seconds": 1.5}
+
+
 def test_table_1_has_ten_data_sets_a_line_or_says_how_many(monkeypatch):
-    monkeypatch.setattr(table1, "fit", lambda method, tau, n, d, seed: {"clusters": 4 + seed % 2, "seconds": 1.5})
+    monkeypatch.setattr(table1, "fit", four_or_five)
     few = table1.result(quick=True).lines
-    assert {line.note for line in few} == {"2 of 10 data sets"}
+    assert {line.note for line in few} == {"1 of 10 data sets"}
     lines = {(line.case, line.method): line for line in table1.result(quick=False).lines}
-    assert len(few) < len(lines) == 27 * 6
+    assert len(few) < len(lines) == 27 * 7
     line = lines["τ=0.5, N=100, D=2", "BKM"]
     assert (line.paper, line.ours, line.seconds, line.goal, line.verdict, line.note) == (4.1, 4.5, 1.5, 10.0, "", "")
+    assert (line.n, line.paper_n, line.spread_is) == (10, 10, "deviation")
+    assert lines["τ=0.5, N=100, D=2", table1.BOX].paper == 4.1
     assert len(CLUSTERS_FOUND) == 27
-    assert all(tuple(row) == METHODS == tuple(table1.MODELS) for row in CLUSTERS_FOUND.values())
+    assert all(tuple(row) == METHODS for row in CLUSTERS_FOUND.values())
+    assert set(METHODS) == set(table1.MODELS) - {table1.BOX}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", table1.MODELS)
 def test_every_column_of_table_1_can_be_made(method):
-    found = table1.fit(method, 2.0, 60, 2, seed=0)
+    found = table1.fit(table1.MODELS[method], 2.0, 60, 2, seed=0)
     assert 1 <= found["clusters"] <= 60
+
+
+def test_well_separated_data_are_the_same_for_every_separation_in_many_columns():
+    """And not in two columns, nor when the closest pair is as far apart as the separation says."""
+
+    def rows(d, tau, **settings):
+        return make_gaussians(50, d, 10, separation=tau, random_state=0, **settings)[0]
+
+    for d in (32, 64):
+        assert np.array_equal(rows(d, 0.1), rows(d, 2.0))
+        assert not np.array_equal(rows(d, 0.1, placement="closest-pair"), rows(d, 2.0, placement="closest-pair"))
+    assert any(
+        not np.array_equal(*(make_gaussians(50, 2, 10, separation=tau, random_state=s)[0] for tau in (0.1, 2.0)))
+        for s in range(10)
+    )
+
+
+def test_well_separated_lines_have_thirty_data_sets(monkeypatch):
+    monkeypatch.setattr(well_separated, "fit", four_or_five)
+    lines = well_separated.result(quick=False).lines
+    assert len(lines) == 6 * 6
+    assert {(line.n, line.note) for line in lines} == {(30, "")}
+
+
+def test_readings_of_the_generator_are_ranked_by_their_distance_to_the_paper(monkeypatch):
+    paper = {(0.1, 100, 2): dict.fromkeys(METHODS, (4.0, 1.0)), (0.5, 100, 2): dict.fromkeys(METHODS, (8.0, 1.0))}
+    monkeypatch.setattr(generators, "CLUSTERS_FOUND", paper)
+    monkeypatch.setattr(generators, "fit", lambda make, reading, *case: {"clusters": 4.0, "seconds": 0.0})
+    lines = generators.result(quick=False).lines
+    assert len(lines) == len(generators.READINGS)
+    assert all(line.ours == pytest.approx(np.log(2) / 2) for line in lines)
+    rows = [generators.rows_of(reading, 0.5, 40, 8, 0) for reading in generators.READINGS]
+    assert len({data.tobytes() for data in rows}) == len(rows)
+
+
+def test_the_free_energy_tends_to_bic_with_a_fixed_prior_and_not_with_eq_21():
+    left = {line.method: [] for line in bic.result(quick=True).lines}
+    for line in bic.result(quick=True).lines:
+        left[line.method].append(line.ours)
+    assert abs(np.diff(left["a fixed prior"])[-1]) < 0.5
+    # K·η0·D·log 10 for ten times the rows: what (η0/2)·D·log(1/d_small²) a cluster grows by in the plane.
+    assert np.diff(left["Eq. 21"])[-1] == pytest.approx(3 * 2 * 2 * np.log(10), rel=0.3)
+
+
+def test_the_sampler_agrees_with_dp_means_more_and_more():
+    ours = [line.ours for line in limit.result(quick=True).lines]
+    assert ours[0] < 0.2 < 0.95 < ours[-1]
+
+
+def test_the_papers_penalties_of_the_hdp_are_near_those_of_the_text():
+    """On the paper's own example λ_g is about 0.65."""
+    found = [section6_3.paper_penalties(*[section6_3.data_sets(seed)[i] for i in (0, 2)]) for seed in range(4)]
+    assert np.mean([one["lam_global"] for one in found]) == pytest.approx(0.65, rel=0.25)
 
 
 def test_what_the_authors_may_have_used_is_held_against_their_numbers(monkeypatch):
@@ -140,7 +200,7 @@ def test_what_the_authors_may_have_used_is_held_against_their_numbers(monkeypatc
     X, y = make_gaussians(100, 8, 10, separation=2.0, random_state=20)
     assert readings.within_the_tenth(X) > readings.among_all(X) > 0
     found = {line.method: line.ours for line in lines}
-    assert found["BKM, neighbours within the tenth"] < table1.fit("BKM", 2.0, 100, 8, 20)["clusters"]
+    assert found["BKM, neighbours within the tenth"] < table1.fitted(table1.MODELS["BKM"], X)["clusters"]
     assert "free energy of the ten Gaussians at least" in lines[0].note
     alike = readings.rescaled(X, y, np.full(10, 0.2))
     for c in range(10):
@@ -164,7 +224,9 @@ def test_pictures_come_with_numbers(monkeypatch):
     assert shown.figure is not None
     monkeypatch.setattr(three_gaussians, "QUICK_ITERATIONS", 60)
     lines = three_gaussians.figure2b(quick=True).lines
-    assert {line.method for line in lines} == {"α by a Gamma prior", "α by validation"}
+    assert len({line.method for line in lines}) == 5
+    layouts = {line.case for line in three_gaussians.figure2c(quick=True).lines}
+    assert layouts == set(three_gaussians.LAYOUTS)
     assert figure3.result(quick=True).lines[0].ours == 2
     assert len(figures.figure3(quick=True).lines) == 3
 
@@ -174,14 +236,23 @@ def test_kulis_and_jordans_table_has_a_line_for_every_set_and_method(monkeypatch
     X[0, 0] = np.nan
     monkeypatch.setattr(kj_table1, "load", lambda name: Dataset(name, "made up", "nowhere", X, y))
     assert len(kj_table1.PUBLISHED) == 8
-    monkeypatch.setattr(kj_table1, "PUBLISHED", dict.fromkeys(("wine", "iris"), (0.4, 0.4, 0.4)))
+    assert len(kj_table1.CASES) == 10
     monkeypatch.setattr(kj_table1, "QUICK_SPLITS", 2)
-    monkeypatch.setattr(kj_table1, "QUICK_CHAIN", (10, 5, 1))
-    monkeypatch.setattr(kj_table1, "VALIDATION_CHAIN", (5, 3, 1))
+    monkeypatch.setattr(kj_table1, "QUICK_CHAIN", (10, 20, 1))
     lines = kj_table1.result(quick=True).lines
-    assert len(lines) == 2 * 3
+    assert len(lines) == kj_table1.QUICK_CASES * 3
     assert all(0 <= line.ours <= 1 for line in lines)
     assert all(line.ours > 0.8 for line in lines if line.method == "k-means")
+    assert all("AMI" in line.note and "2 of 10 splits" in line.note for line in lines)
+
+
+def test_shuffled_classes_agree_with_many_clusters_by_chance(rng):
+    """Why NMI alone says little: one cluster for every two rows."""
+    y, labels = rng.integers(2, size=200), np.arange(200) // 2
+    found = kj_table1.measures(y, [labels])
+    assert found["shuffled"] == pytest.approx(found["NMI"], abs=0.05)
+    assert found["NMI"] > 0.1 > abs(found["AMI"])
+    assert found["k"] == 100
 
 
 def test_table_2_holds_every_method_against_the_paper(rng, monkeypatch):

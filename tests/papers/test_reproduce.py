@@ -1,27 +1,29 @@
 """The runner of reproductions: tables, sizes, missing data, the page."""
 
 import csv
+import json
 
 import pytest
+from scipy import stats
 
 from reproduce import __main__ as runner
 from reproduce.experiments import EXPERIMENTS
 from reproduce.kurihara_welling import newsgroups
 from reproduce.result import Experiment, Result
-from reproduce.table import Line, as_text
+from reproduce.table import WITHIN_CHANCE, WORSE, Line, as_text, half_width
 
 
 def made_up():
     return [
         Line("a", "fast", "cost", paper=1.23, ours=1.2349, spread=0.01, seconds=2.0),
         Line("b", "slow", "cost", paper=1.23, ours=1.236, note="k=3"),
-        Line("c", "slow", "cost", paper=1.23, paper_spread=0.02, ours=1.26, spread=0.01),
+        Line("c", "slow", "cost", paper=1.23, paper_spread=0.05, paper_n=5, ours=1.26, spread=0.01, n=5),
         Line("d", "slow", "clusters", paper=4, ours=8, goal=None),
     ]
 
 
 def test_worse_means_worse_in_the_papers_digits():
-    assert [line.verdict for line in made_up()] == ["", "WORSE", "worse, within ±", ""]
+    assert [line.verdict for line in made_up()] == ["", WORSE, WITHIN_CHANCE, ""]
 
 
 @pytest.mark.parametrize(("ours", "verdict"), [(0.0151, ""), (0.0149, "WORSE"), (0.03, "")])
@@ -31,12 +33,26 @@ def test_decimals_count_from_the_point(ours, verdict):
 
 @pytest.mark.parametrize(
     ("goal", "verdicts"),
-    [("highest", ["WORSE", "worse, within ±", "", ""]), (10.0, ["WORSE", "worse, within ±", "", "WORSE"])],
+    [("highest", [WORSE, WITHIN_CHANCE, "", ""]), (10.0, [WORSE, WITHIN_CHANCE, "", WORSE])],
 )
 def test_worse_depends_on_the_goal(goal, verdicts):
     ours = [7.0, 8.5, 9.0, 13.0]
-    lines = [Line("a", "fast", "found", paper=9.0, paper_spread=0.3, ours=one, spread=0.2, goal=goal) for one in ours]
+    spread = {"paper_spread": 0.9, "paper_n": 10, "spread": 0.3, "n": 10}
+    lines = [Line("a", "fast", "found", paper=9.0, ours=one, goal=goal, **spread) for one in ours]
     assert [line.verdict for line in lines] == verdicts
+
+
+@pytest.mark.parametrize(("paper_n", "n"), [(10, 10), (5, 20), (None, 12)])
+@pytest.mark.parametrize("kind", ["interval", "deviation"])
+def test_chance_is_judged_by_the_t_test_of_the_values(kind, paper_n, n, rng):
+    """Against SciPy, from the values themselves; a printed number without repetitions is a hypothesis about a mean."""
+    ours = rng.normal(1.0, 0.3, n)
+    theirs = None if paper_n is None else rng.normal(1.2, 0.5, paper_n)
+    spread_of = half_width if kind == "interval" else lambda values: values.std(ddof=1)
+    paper = {"paper": 1.2} if theirs is None else {"paper": theirs.mean(), "paper_spread": spread_of(theirs)}
+    line = Line("a", "b", "c", ours=ours.mean(), spread=spread_of(ours), n=n, paper_n=paper_n, spread_is=kind, **paper)
+    test = stats.ttest_1samp(ours, 1.2) if theirs is None else stats.ttest_ind(ours, theirs, equal_var=False)
+    assert line.p_value == pytest.approx(test.pvalue)
 
 
 def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
@@ -56,7 +72,7 @@ def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
     ]
     assert a.split() == ["a", "fast", "cost", "1.23", "1.2349", "±", "0.01", "+0.4%", "2.00"]
     assert b.split() == ["b", "slow", "cost", "1.23", "1.236", "+0.5%", "WORSE", "k=3"]
-    assert c.split()[:7] == ["c", "slow", "cost", "1.23", "±", "0.02", "1.26"]
+    assert c.split()[:7] == ["c", "slow", "cost", "1.23", "±", "0.05", "1.26"]
     assert d.split() == ["d", "slow", "clusters", "4", "8", "+100.0%"]
     assert text.endswith("Worse than the paper in 2 of 4 lines.")
 
@@ -88,7 +104,7 @@ def test_the_runner_prints_and_keeps_all_digits(tmp_path, capsys, made_up_experi
     with (tmp_path / "odashima-table9.full.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["ours"]) for row in rows] == [1.2349, 1.236, 1.26, 8]
-    assert [row["verdict"] for row in rows] == ["", "WORSE", "worse, within ±", ""]
+    assert [row["verdict"] for row in rows] == ["", WORSE, WITHIN_CHANCE, ""]
 
 
 def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path, capsys, made_up_experiments):
@@ -102,7 +118,7 @@ def test_all_goes_on_where_data_are_missing_and_lists_what_was_not_run(tmp_path,
         assert len(list(csv.DictReader(file))) == 2
     page = (tmp_path / "page.md").read_text()
     assert "Not run yet: `python -m reproduce odashima/table8`" in page
-    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be." in page
+    assert "Size: quick. Worse than the paper in 1 of 2 lines that can be, by more than chance in 1." in page
     assert "| a | fast | cost | 1.23 | 1.2349 ± 0.01 | +0.4% |  | 2 |  |" in page
     assert "Because." in page
 
@@ -111,7 +127,25 @@ def test_the_page_shows_a_full_run_rather_than_a_quick_one(tmp_path, made_up_exp
     for size in ("--quick", "--full"):
         run_main(tmp_path, "odashima/table9", size)
     run_main(tmp_path, "report")
-    assert "Size: full. Worse than the paper in 2 of 3 lines that can be." in (tmp_path / "page.md").read_text()
+    page = (tmp_path / "page.md").read_text()
+    assert "Size: full. Worse than the paper in 2 of 3 lines that can be, by more than chance in 1." in page
+    assert "± is half the width of the 95 % confidence interval of a mean. Made on " in page
+
+
+def test_the_page_says_by_which_code_a_table_was_made_and_whether_that_changed(tmp_path, made_up_experiments):
+    def page():
+        run_main(tmp_path, "report")
+        return (tmp_path / "page.md").read_text()
+
+    run_main(tmp_path, "odashima/table9")
+    assert "which is the present one." in page()
+    path = tmp_path / "odashima-table9.full.json"
+    made = json.loads(path.read_text())
+    assert made.keys() == {"code", "commit", "date", "machine"}
+    path.write_text(json.dumps(made | {"code": "0" * 12}))
+    assert "by code 000000000000, which has changed since." in page()
+    path.unlink()
+    assert "Made before numbers carried a hash of their code." in page()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])
@@ -132,7 +166,7 @@ def test_an_unknown_experiment_is_answered_with_a_guess(capsys):
     assert "did you mean 'odashima/table1'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("alone", ["list", "report"])
+@pytest.mark.parametrize("alone", ["list", "data", "report"])
 def test_words_that_stand_alone_are_refused_beside_names(alone, capsys):
     with pytest.raises(SystemExit):
         runner.main(["odashima/table5", alone])

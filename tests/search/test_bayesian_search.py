@@ -17,7 +17,7 @@ from kfree.objectives.priors import informed_by_data
 from kfree.search.evidence import bayesian
 from kfree.search.evidence.bayesian import Merge, Split, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
-from kfree.search.evidence.overlap import OVERLAP, criteria_by, overlaps
+from kfree.search.evidence.overlap import OVERLAP, criteria, criteria_by
 from kfree.search.evidence.oversplit import Oversplit, merged_back
 from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
 
@@ -51,7 +51,8 @@ def test_criteria_are_those_of_the_appendix(problem, rng):
     np.testing.assert_allclose(j_split, (f * np.log(f / density)).sum(axis=1), rtol=1e-9)
     lengths = np.linalg.norm(P, axis=1)
     np.testing.assert_allclose(j_merge, P @ P.T / np.outer(lengths, lengths), rtol=1e-9)
-    np.testing.assert_array_equal(overlaps(state, engine, objective), j_merge)
+    for found, expected in zip(criteria(state, engine, objective), (j_split, j_merge), strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_cuts_save_what_they_say(problem):
@@ -162,7 +163,7 @@ def test_what_costs_least_is_tried_first(many, problem, monkeypatch):
     merged = tried(Merge(), problem, state, monkeypatch)
     costs = [new.cost for new in merged]
     assert costs == sorted(costs)
-    n_overlapping = int((np.triu(overlaps(state, engine, objective), 1) > OVERLAP).sum())
+    n_overlapping = int((np.triu(criteria(state, engine, objective)[1], 1) > OVERLAP).sum())
     assert len(merged) == (-(-state.n_clusters // 2) if many else n_overlapping)
     assert n_overlapping > 1
     split = [new.cost for new in tried(Split(Bisections()), problem, state, monkeypatch)]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.validation.parameters import is_positive_number, random_generator, require, require_choice, require_count
 
-# Parameters are at most this, and at least its inverse. Beyond it, log Γ and ratios of two parameters are no numbers.
+# Variances are at most this, and at least its inverse. Beyond it, ratios of two are no numbers.
 LARGEST = 1e100
 # Shape and rate of a prior: their ratio, the mean, is to be a parameter that is allowed.
 _LARGEST_OF_PRIOR = 1e50
@@ -49,9 +49,9 @@ def draw_alpha(alpha, n_clusters, n_rows, prior, rng):
 
 
 def log_urn(counts, alpha):
-    """log p([z]) of a Chinese restaurant process."""
-    n_rows = counts.sum()
-    return len(counts) * math.log(alpha) + gammaln(counts).sum() + gammaln(alpha) - gammaln(alpha + n_rows)
+    """log p([z]) of a Chinese restaurant process: α^k·Π Γ(n_c) / Π_{i<n} (α + i), for any positive α of float64."""
+    seated = np.logaddexp(math.log(alpha), np.log(np.arange(1, counts.sum())))
+    return (len(counts) - 1) * math.log(alpha) + gammaln(counts).sum() - seated.sum()
 
 
 class Sampler(ClusterMixin, BaseEstimator):
@@ -108,7 +108,8 @@ class Sampler(ClusterMixin, BaseEstimator):
         require_count("n_samples", self.n_samples)
         require_count("thin", self.thin)
         require_choice("engine", self.engine, list(IMPLEMENTATIONS))
-        require_number_or(self, "alpha", "gamma")
+        ok = is_positive_number(self.alpha) or (isinstance(self.alpha, str) and self.alpha == "gamma")
+        require(ok, "alpha", self.alpha, "a finite number > 0, or 'gamma'")
         require_prior_pair(self, "alpha_prior")
 
     def _alpha(self):
@@ -119,16 +120,11 @@ class Sampler(ClusterMixin, BaseEstimator):
         return float(self.alpha), None
 
 
-def require_number_or(estimator, name, word):
-    """Raise unless a parameter is a positive number or ``word``."""
-    value = getattr(estimator, name)
-    ok = _is_between(value, LARGEST) or (isinstance(value, str) and value == word)
-    require(ok, name, value, f"a number from {1 / LARGEST:g} to {LARGEST:g}, or {word!r}")
-
-
-def require_variance(name, value):
-    """Raise unless a parameter is a positive number."""
-    require(_is_between(value, LARGEST), name, value, f"a number from {1 / LARGEST:g} to {LARGEST:g}")
+def require_variance(name, value, or_word=None):
+    """Raise unless a parameter is a positive number whose square is one too, or ``or_word``."""
+    ok = _is_between(value, LARGEST) or (or_word is not None and isinstance(value, str) and value == or_word)
+    allowed = f"a number from {1 / LARGEST:g} to {LARGEST:g}"
+    require(ok, name, value, allowed if or_word is None else f"{allowed}, or {or_word!r}")
 
 
 def require_prior_pair(estimator, name):

@@ -6,11 +6,9 @@ import numpy as np
 from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.baselines._sampling import Sampler, draw_alpha
+from kfree.baselines._sampling import Sampler, draw_alpha, log_urn
 from kfree.models.bayesian_rows import GaussianData
 from kfree.native.implementations import implementation
-from kfree.objectives.free_energy import FreeEnergy
-from kfree.objectives.mixtures import DirichletProcessMixture
 from kfree.validation.parameters import require
 
 
@@ -158,7 +156,7 @@ class _Chain:
     def log_joint(self):
         """log p(X, z, α), or log p(X, z) where α is given."""
         stats = self.engine.moments(self.labels, self.n_clusters)
-        total = -FreeEnergy(self.model, DirichletProcessMixture(self.alpha)).free_energy(stats)
+        total = log_urn(self._chain.counts, self.alpha) + math.fsum(self.model.log_evidence(stats))
         return total + (self._alpha_prior.log_density(self.alpha) if self._alpha_prior else 0.0)
 
 

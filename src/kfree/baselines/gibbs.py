@@ -12,7 +12,6 @@ from kfree.baselines._sampling import (
     Sampler,
     draw_alpha,
     log_urn,
-    require_number_or,
     require_prior_pair,
     require_variance,
 )
@@ -31,7 +30,8 @@ class GibbsDPMixture(Sampler):
     Parameters
     ----------
     alpha : float or "gamma", default="gamma"
-        The concentration; "gamma" samples it under the prior ``Gamma(*alpha_prior)``.
+        The concentration; "gamma" samples it under the prior ``Gamma(*alpha_prior)``. DP-means with a penalty lam is
+        the limit of σ → 0 with α = (1 + ρ/σ)^(d/2)·exp(−lam/(2σ)).
     sigma : float or "inverse-gamma", default="inverse-gamma"
         The variance of a column within a cluster; "inverse-gamma" samples it with 1/σ ~ ``Gamma(*sigma_prior)``.
     rho : float, default=100.0
@@ -126,7 +126,7 @@ class GibbsDPMixture(Sampler):
 
     def _check_parameters(self):
         self._check_sampling()
-        require_number_or(self, "sigma", "inverse-gamma")
+        require_variance("sigma", self.sigma, "inverse-gamma")
         require_prior_pair(self, "sigma_prior")
         require_variance("rho", self.rho)
 

@@ -23,6 +23,12 @@ def require_between(name, value, low, high):
         raise ValueError(f"{name} == {value}, must be a number from {low} to {high}.")
 
 
+def require_choice(name, value, choices):
+    """Raise unless ``value`` is one of the choices."""
+    if not (isinstance(value, str) and value in choices):
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}.")
+
+
 def generator(random_state):
     """The random generator that ``random_state`` stands for."""
     try:

@@ -1,8 +1,9 @@
 """The papers' made-up data: Gaussian clusters."""
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
-from kfree.datasets.checks import generator, require_between, require_count
+from kfree.datasets.checks import generator, require_between, require_choice, require_count
 
 # Standard deviations are drawn up to this, while centres fill a cube of side 1.
 _LARGEST_STD = 0.2
@@ -80,19 +81,38 @@ def _round_gaussians(centres, n_rows, random_state, std=1.0):
     return centres[y] + std * rng.standard_normal((n_rows, 2)), y
 
 
-def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, random_state=None):
-    """Rows from Gaussians of random shape with a minimum separation (after Kurihara & Welling 2009, §11.1).
+def make_gaussians(
+    n_rows=5000,
+    n_features=2,
+    n_clusters=10,
+    separation=2.0,
+    random_state=None,
+    *,
+    placement="well-separated",
+    narrowest=0.0,
+):
+    """Rows from Gaussians of random shape (after Kurihara & Welling 2009, §11.1).
 
-    Centres are uniform in a cube and standard deviations between 0 and a fifth of its side, such that no two clusters
-    are closer than ``separation`` times the mean of their standard deviations. Then the rows of each cluster are
-    multiplied, around its centre, with a random matrix of its own.
+    The paper draws centres and standard deviations "such that no two clusters are closer than τ × (the sum of two
+    stds.)/2", and then multiplies the rows of each cluster with a random matrix. It does not say from which
+    distributions, nor what a standard deviation is in several columns: ``placement`` and ``narrowest`` choose.
 
     Parameters
     ----------
     n_rows, n_features, n_clusters : int
     separation : float, default=2.0
-        0.1 for clusters that mostly overlap, 3 for clusters that hardly do; 1000 at most.
+        τ: 0.1 for clusters that mostly overlap, 3 for clusters that hardly do; 1000 at most.
     random_state : int, RandomState or None, default=None
+    placement : {"well-separated", "closest-pair"}, default="well-separated"
+        How far apart clusters are. Centres are uniform in a cube. ``"well-separated"``: the cube is five times as wide
+        as the largest standard deviation, and a cluster that is closer than τ·(mean of two standard deviations) to an
+        earlier one is drawn again. τ is a lower bound: uniform centres are far apart in many columns, so that for τ ≤ 2
+        and 32 columns or more nothing is drawn again, and τ has no effect. ``"closest-pair"``: the cube is scaled so
+        that the closest pair is *exactly* τ·√n_features·(mean of two standard deviations) apart. √n_features is the
+        distance of a row to its centre in standard deviations, so that τ means as much overlap in many columns as in
+        few.
+    narrowest : float, default=0.0
+        Standard deviations are uniform between this share of the largest possible one and that; 1 for equal ones.
 
     Returns
     -------
@@ -110,8 +130,10 @@ def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, ran
     for name, value in {"n_rows": n_rows, "n_features": n_features, "n_clusters": n_clusters}.items():
         require_count(name, value)
     require_between("separation", separation, 0, _MOST_SEPARATION)
+    require_between("narrowest", narrowest, 0, 1)
+    require_choice("placement", placement, list(_PLACEMENTS))
     rng = generator(random_state)
-    centres, stds = _apart(n_features, n_clusters, separation, rng)
+    centres, stds = _PLACEMENTS[placement](n_features, n_clusters, separation, narrowest, rng)
     y = rng.randint(n_clusters, size=n_rows)
     matrices = rng.standard_normal((n_clusters, n_features, n_features)) / np.sqrt(n_features)
     X = rng.standard_normal((n_rows, n_features))
@@ -120,14 +142,28 @@ def make_gaussians(n_rows=5000, n_features=2, n_clusters=10, separation=2.0, ran
     return X, y
 
 
-def _apart(n_features, n_clusters, separation, rng):
+def _apart(n_features, n_clusters, separation, narrowest, rng):
     """Centres and standard deviations, one cluster after the other, far enough from all before it."""
     centres, stds, side, failed = np.empty((0, n_features)), np.empty(0), 1.0, 0
     while len(stds) < n_clusters:
-        centre, std = rng.uniform(0, side, n_features), rng.uniform(0, _LARGEST_STD)
+        centre, std = rng.uniform(0, side, n_features), _LARGEST_STD * rng.uniform(narrowest, 1)
         if (np.linalg.norm(centres - centre, axis=1) >= separation * (stds + std) / 2).all():
             centres, stds = np.vstack([centres, centre]), np.append(stds, std)
         else:
             failed += 1
             side *= 1.1 if failed % _ATTEMPTS == 0 else 1.0
     return centres, stds
+
+
+def _closest_pair(n_features, n_clusters, separation, narrowest, rng):
+    """Centres in a cube of such a size that the closest pair is as far apart as wished, and standard deviations."""
+    centres = rng.uniform(size=(n_clusters, n_features))
+    stds = _LARGEST_STD * rng.uniform(narrowest, 1, n_clusters)
+    if n_clusters == 1:
+        return centres, stds
+    mean_std = (stds[:, None] + stds)[np.triu_indices(n_clusters, 1)] / 2
+    closest = (pdist(centres) / mean_std).min()
+    return centres * (separation * np.sqrt(n_features) / closest), stds
+
+
+_PLACEMENTS = {"well-separated": _apart, "closest-pair": _closest_pair}

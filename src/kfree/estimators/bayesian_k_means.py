@@ -21,6 +21,7 @@ from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.search.evidence.bayesian import bayesian_k_means
 from kfree.search.evidence.hard_labels import relabelled
+from kfree.search.evidence.published import published_search
 from kfree.search.span import ended, is_wide
 from kfree.validation.parameters import (
     WATCHING,
@@ -32,12 +33,14 @@ from kfree.validation.parameters import (
     threads,
 )
 
+SEARCHES = {"auto": bayesian_k_means, "published": published_search}
 CONSTRAINTS = (
     choice("model", list(DATA)),
     choice("mixture", list(MIXTURES)),
     choice("label_order", LABEL_ORDERS),
     lambda e: require_prior(e.prior),
-    choice("algorithm", ["auto", "brute", "kd-tree"]),
+    choice("search", list(SEARCHES)),
+    choice("algorithm", ["auto", "kd-tree", "brute"]),
     count("max_iter"),
     *WATCHING,
     count("max_clusters", or_none=True),
@@ -65,6 +68,10 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         paper's ψ0 = ω0 = 0.1 for the others; ``"uninformative"`` has means anywhere in the box of the data and any
         covariance (App. A), ψ0 = ω0 = 1 for the others. A dict has some of the keys ``xi0, m0, eta0, B0, phi0``
         (Gaussian), ``psi0, phi0`` (multinomial) or ``omega0, phi0`` (Bernoulli); the others are as with ``"data"``.
+    search : {"auto", "published"}, default="auto"
+        ``"published"`` is the search of the paper (the box in §6, with the rankings of App. D). ``"auto"`` goes on from
+        there: clusters are split by themselves first, the splits that cost least are tried first, and several clusters
+        may be split and merged at once. It ends at the same or a lower free energy in most fits.
     algorithm : {"auto", "kd-tree", "brute"}, default="auto"
         How rows are assigned to Gaussian clusters: by boxes of a kd-tree, or row by row. The labels are the same.
     max_iter : int, default=300
@@ -140,6 +147,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         *,
         mixture="finite",
         prior="data",
+        search="auto",
         algorithm="auto",
         max_iter=300,
         max_clusters=None,
@@ -153,6 +161,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         self.model = model
         self.mixture = mixture
         self.prior = prior
+        self.search = search
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.max_clusters = max_clusters
@@ -267,7 +276,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
         monitor.begins()
         watched = monitor.may_go_on, monitor.report
-        descent = bayesian_k_means(*where, self.max_iter, self.max_clusters, *watched)
+        descent = SEARCHES[self.search](*where, self.max_iter, self.max_clusters, *watched)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if spanned is not None:
             descent.state = relabelled(descent.state, spanned[0], engine, objective)

@@ -19,7 +19,7 @@ from kfree.search.evidence.hard_labels import (
     gains,
     one_cluster,
 )
-from kfree.search.evidence.overlap import OVERLAP, overlaps
+from kfree.search.evidence.overlap import OVERLAP, criteria
 from kfree.search.evidence.oversplit import Oversplit
 from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
@@ -69,7 +69,7 @@ def _search(
     # Of many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
     moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), Merge(), *last]
-    return descend(start, moves, engine, objective, max_iter, _no_gain, in_time, report)
+    return descend(start, moves, engine, objective, max_iter, no_gain, in_time, report)
 
 
 class HardMove(Protocol[S]):
@@ -136,15 +136,15 @@ class Merge(Generic[S]):
         costs = objective.merge_costs(state.stats, slice(None))
         costs[np.tril_indices(k)] = np.inf
         pairs = [divmod(int(place), k) for place in np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2]]
-        best = _merged(state, *pairs[0], engine, objective)
+        best = merged(state, *pairs[0], engine, objective)
         if gains(state.cost, best.cost):
             return best
         if engine.n_rows >= SAMPLE:
             pairs = pairs[: math.ceil(PAIRS_PER_CLUSTER * k)]
         else:
-            overlap = overlaps(state, engine, objective)
+            overlap = criteria(state, engine, objective)[1]
             pairs = [pair for pair in pairs if overlap[pair] > OVERLAP]
-        candidates = (_merged(state, *pair, engine, objective) for pair in pairs)
+        candidates = (merged(state, *pair, engine, objective) for pair in pairs)
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
@@ -153,16 +153,17 @@ def _trial(state: HardClustering[S], engine: CostRuleEngine[S]) -> Update:
     return Update(state.cost, MOST_STEPS if engine.n_rows >= MANY_ROWS else math.inf)
 
 
-def _merged(
+def merged(
     state: HardClustering[S], a: int, b: int, engine: CostRuleEngine[S], objective: FreeEnergy[S]
 ) -> HardClustering[S]:
     """Cluster a takes over the rows of b."""
     stats, numbers = state.stats.copy(), np.arange(state.n_clusters, dtype=np.int32)
     stats.absorb(a, b, 0.0)
     numbers[b] = a
-    merged = engine.renumbered(state.assignment, numbers, state.n_clusters)
-    return clustering_of(merged, stats, engine, objective)
+    assignment = engine.renumbered(state.assignment, numbers, state.n_clusters)
+    return clustering_of(assignment, stats, engine, objective)
 
 
-def _no_gain(old: HardClustering[S], new: HardClustering[S]) -> bool:
+def no_gain(old: HardClustering[S], new: HardClustering[S]) -> bool:
+    """Whether a move lowered the free energy by no more than rounding."""
     return not gains(old.cost, new.cost)

@@ -15,10 +15,10 @@ from kfree.search.evidence.hard_labels import HardClustering
 OVERLAP = 1e-3
 
 
-def overlaps(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> Floats:
-    """J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
+def criteria(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> tuple[Floats, Floats]:
+    """J_split (k,) and J_merge (k, k) with the posterior means of the parameters, in one pass over the rows."""
     rule, log_weight = objective.plug_in(state.stats), np.log(objective.mixture.weights(state.stats.n))
-    return criteria_by(*engine.responsibility_sums(rule, log_weight))[1]
+    return criteria_by(*engine.responsibility_sums(rule, log_weight))
 
 
 def criteria_by(total: Floats, entropy: Floats, surprise: Floats, shared: Floats) -> tuple[Floats, Floats]:
