@@ -19,7 +19,7 @@ def blobs(rng, n=300, d=3, k=5, spread=6.0):
 
 
 def sampled(n, *lists, seed=0):
-    """``n`` combinations of one value of each list, drawn by ``seed``, or more, so that every value occurs."""
+    """``n`` combinations of one value of each list, drawn by ``seed``; more where that leaves a value out."""
     combinations = list(product(*(range(len(values)) for values in lists)))
     drawn = random.Random(seed).sample(combinations, len(combinations))
     seen, first, rest = set(), [], []
