@@ -14,13 +14,13 @@ MISTAKES = {
         ["search/test_micro_clusters.py", "near_clusters and anywhere"],
     ),
     "partners that moved away are kept": (
-        "search/path/partners.py",
+        "search/path/best_by_k.py",
         "        alone = partner < 0\n",
         "        alone = ~same\n",
         ["search/test_path_parts.py", "bounds_are_kept"],
     ),
     "clusters that have come near are not noticed": (
-        "search/path/partners.py",
+        "search/path/best_by_k.py",
         "better = np.flatnonzero(~alone & (offered < least))",
         "better = np.flatnonzero(np.zeros(len(least)))",
         ["search/test_path_parts.py", "bounds_are_kept"],
@@ -236,13 +236,13 @@ MISTAKES = {
         ["estimators/test_choose_k.py", "what_they_are_called"],
     ),
     "rows on a circle gather in the middle of the disc": (
-        "search/path/circles.py",
+        "search/path/lattice.py",
         "np.sqrt(rng.uniform(size=len(pair)))",
         "rng.uniform(size=len(pair))",
         ["search/test_circles.py", "fill_a_disc"],
     ),
     "a round of seeds forgets the rounds before": (
-        "search/path/seeds.py",
+        "search/path/micro_clusters.py",
         "sq_dist = np.minimum(sq_dist, engine.sq_dists(assignment, sites.centres))",
         "sq_dist = engine.sq_dists(assignment, sites.centres)",
         ["search/test_path_parts.py", "seeds_are_distinct"],

@@ -5,6 +5,7 @@ import numpy as np
 from kfree.core.warning import warn
 from kfree.estimators._column_advice import angles, hidden_groups
 from kfree.exceptions import DataAdvice
+from kfree.search.path.lattice import step_of
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20
@@ -199,11 +200,8 @@ def lattice_steps(rows):
     first = np.sort(np.ascontiguousarray(rows[: int(1.25 * most) + 1].T))
     for j in np.flatnonzero(np.count_nonzero(np.diff(first), axis=1) < most):
         values = np.unique(rows[:, j])
-        if not 1 < len(values) <= most:
-            continue
-        step = np.diff(values).min()
-        places = (values - values[0]) / step
-        steps[j] = step if np.abs(places - np.rint(places)).max() < 1e-6 else 0.0
+        if 1 < len(values) <= most:
+            steps[j] = step_of(values)
     return steps
 
 
