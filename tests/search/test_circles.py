@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfree import lambda_path
-from kfree.search.path.circles import circles_in, spread_over_disc
+from kfree.search.path.lattice import circles_in, spread_over_disc
 
 
 def on_circle(hours, radius=1.0, centre=(0.0, 0.0)):

@@ -15,16 +15,16 @@ from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
-from kfree.search.path import gram_merges, partners
+from kfree.search.path import best_by_k as rungs
+from kfree.search.path import gram_merges
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
-from kfree.search.path.micro_clusters import _in_basis
+from kfree.search.path.micro_clusters import _in_basis, spread_seeds
 from kfree.search.path.outliers import _sq_distances, far_rows
-from kfree.search.path.seeds import spread_seeds
 
 
 def local(X):
@@ -85,7 +85,7 @@ def test_no_pair_is_cheaper_than_its_bound(rng, metric):
         costs = objective.merge_costs(stats, slice(None))
         np.fill_diagonal(costs, np.inf)
         centres = objective.centres(stats, previous=stats.sum)
-        least = partners.Partners().least_costs(np.arange(50), objective.sizes(stats), centres)
+        least = rungs.Partners().least_costs(np.arange(50), objective.sizes(stats), centres)
         assert (least <= costs.min(axis=1)).all()
         if not offset:
             np.testing.assert_allclose(least, costs.min(axis=1), rtol=0.5 if metric == "cosine" else 1e-9)
@@ -94,16 +94,16 @@ def test_no_pair_is_cheaper_than_its_bound(rng, metric):
 def test_bounds_are_kept_where_neither_a_cluster_nor_its_partner_changed(rng, monkeypatch):
     """As new ones are, while clusters move, grow, vanish and appear; and few are compared."""
     compared = []
-    bounds = partners._bounds
-    monkeypatch.setattr(partners, "_bounds", lambda some, *rest: compared.append(len(some)) or bounds(some, *rest))
-    monkeypatch.setattr(partners, "AT_ONCE", 3)
-    kept, uids, next_uid = partners.Partners(), np.arange(60), 60
+    bounds = rungs._bounds
+    monkeypatch.setattr(rungs, "_bounds", lambda some, *rest: compared.append(len(some)) or bounds(some, *rest))
+    monkeypatch.setattr(rungs, "AT_ONCE", 3)
+    kept, uids, next_uid = rungs.Partners(), np.arange(60), 60
     sizes, centres = rng.uniform(1, 2, size=60), rng.normal(size=(60, 2))
     for step in range(40):
         compared.clear()
         found = kept.least_costs(uids, sizes, centres)
         n_compared = sum(compared)
-        np.testing.assert_allclose(found, partners.Partners().least_costs(uids, sizes, centres), rtol=1e-9)
+        np.testing.assert_allclose(found, rungs.Partners().least_costs(uids, sizes, centres), rtol=1e-9)
         assert n_compared == 60 if step == 0 else n_compared < len(uids) / 2
         sizes, centres = sizes.copy(), centres.copy()
         centres[rng.integers(len(uids))] += rng.normal(size=2)

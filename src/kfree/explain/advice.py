@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.lattice import step_of
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.explain.column_advice import angles, hidden_groups
@@ -206,11 +207,8 @@ def lattice_steps(rows: Floats) -> Floats:
     first = np.sort(np.ascontiguousarray(rows[: int(1.25 * most) + 1].T))
     for j in np.flatnonzero(np.count_nonzero(np.diff(first), axis=1) < most):
         values = np.unique(rows[:, j])
-        if not 1 < len(values) <= most:
-            continue
-        step = np.diff(values).min()
-        places = (values - values[0]) / step
-        steps[j] = step if np.abs(places - np.rint(places)).max() < 1e-6 else 0.0
+        if 1 < len(values) <= most:
+            steps[j] = step_of(values)
     return steps
 
 

@@ -24,7 +24,7 @@ from kfree.search.centres.state import SplitMergeObjective, State, occupied, one
 from kfree.search.loop import Clock, Descent, always, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
-GENEROUS = 0.6
+SPLIT_MARGIN = 0.6
 # Shares of the clusters, those that gain most, that one compound move after the other cuts in two.
 SHARES = (0.1, 0.2, 0.3)
 # With a deadline, growth begins on this many rows; each next sample is so many times larger.
@@ -100,7 +100,7 @@ def grown(
     start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
     while wanted.any() and in_time():
         bisections = bisect(state, engine, objective, wanted, RESTLESS)
-        chosen = np.flatnonzero(bisections.gain > GENEROUS * objective.lam)
+        chosen = np.flatnonzero(bisections.gain > SPLIT_MARGIN * objective.lam)
         wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
         wanted[bisections.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
         state = bisections.cut(state, chosen, objective)

@@ -1,7 +1,17 @@
-"""Columns on a lattice, such as whole numbers, answers on a scale, or yes and no.
+"""Noise for columns of few values, in which density dips are no sign of clusters.
 
-Between two values of such a column is a density dip that is no sign of clusters. Uniform noise as wide as the step from
-one value to the next removes it: a rounded log-concave density becomes log-concave again.
+On a lattice, such as whole numbers, answers on a scale, or yes and no, there is a dip between two values. Uniform noise
+as wide as the step from one value to the next removes it: a rounded log-concave density becomes log-concave again.
+
+One-hot columns of a category: a value is a vertex of a simplex, and its neighbourhood is what lies nearer to it than to
+any other vertex. Rows spread evenly over the neighbourhoods of their values. So the columns of a category that says
+nothing about clusters have a log-concave density if its values are equally frequent, and no dip between any two if they
+are not.
+
+Pairs of columns that are a point on a circle, such as the sine and cosine of an hour: angles that say nothing about
+clusters are uniform on the circle, which has a dip across its inside. Each row goes to a random place of the sector
+between the mid-points to the neighbouring angles, so that equally frequent angles become a uniform disc, which is
+log-concave. Angles with gaps between them remain sectors with gaps between them.
 """
 
 from __future__ import annotations
@@ -11,19 +21,23 @@ import math
 import numpy as np
 
 from kfree.core.frame import Frame
+from kfree.core.lattice import step_of
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
-from kfree.search.path.circles import circles_in, spread_over_disc
-from kfree.search.path.one_hot import one_hot_groups, spread_over_cells
+from kfree.search.path.cells import Mask
 
-# Rows per value that a lattice has, and how far from it rounding takes a value, in steps.
+# Rows per value that a lattice has, and how far from it rounding takes a value, in steps; from a circle, in radii.
 _ROWS_PER_VALUE, _ROUNDING = 5, 1e-6
 # Number of rows that are checked first for many distinct values.
 _FIRST_ROWS = 500
 # Maximum number of coordinates inspected.
 _MOST = 2**24
+# Rows that a circle is fitted to, and the fewest points among them.
+_GLANCE, _FEWEST = 50, 5
+# The mean of a narrow sector lies at two thirds of the radius of the disc.
+_DISC = 1.5
 
 
 def lattice_steps(rows: Floats) -> Floats:
@@ -39,14 +53,9 @@ def lattice_steps(rows: Floats) -> Floats:
         values = np.unique(rows[:, column])
         alone = len(values) == 2 and np.count_nonzero(varied) == 1
         if len(values) * _ROWS_PER_VALUE <= len(rows) and not alone:
-            steps[column] = _step(values, rows[:, column].std())
+            step = step_of(values)
+            steps[column] = step if step <= math.sqrt(12) * rows[:, column].std() else 0.0
     return steps
-
-
-def _step(values: Floats, deviation: float) -> float:
-    step = float(np.diff(values).min())
-    place = (values - values[0]) / step
-    return step if np.abs(place - np.round(place)).max() < _ROUNDING and step <= math.sqrt(12) * deviation else 0.0
 
 
 def with_lattice_noise(engine: MemoryRows, space: Space, rng: np.random.RandomState) -> MemoryRows:
@@ -69,3 +78,98 @@ def with_lattice_noise(engine: MemoryRows, space: Space, rng: np.random.RandomSt
         noisy[:, j : j + 2] = spread_over_disc(rows[:, j : j + 2], *circle, rng)
     plain = Frame.plain(engine.n_features)
     return open_local(engine.few_rows_name, noisy, weight=engine.row_weights(), frame=plain)
+
+
+def one_hot_groups(rows: Floats) -> list[Index]:
+    """Adjacent columns of which every row has the larger of two values in exactly one, with the same step in all.
+
+    A category that has all columns that vary is left out: its values are clusters.
+    """
+    low, step = rows.min(axis=0), np.ptp(rows, axis=0)
+    place = (rows - low) / np.where(step > 0, step, 1.0)
+    is_high = place > 0.5
+    binary = (step > 0) & (np.abs(place - is_high) < _ROUNDING).all(axis=0)
+    groups, first = [], 0
+    while first < rows.shape[1]:
+        end = _end_of_group(is_high, binary & (np.abs(step - step[first]) < _ROUNDING * step), first)
+        if end is not None:
+            groups.append(np.arange(first, end))
+        first = first + 1 if end is None else end
+    return [group for group in groups if len(group) < np.count_nonzero(step)]
+
+
+def _end_of_group(is_high: Mask, alike: Mask, first: int) -> int | None:
+    """Where the columns from ``first`` on have given every row one high value, None if some row gets none or two."""
+    taken = np.zeros(len(is_high), dtype=bool)
+    for column in range(first, len(alike)):
+        if not alike[column] or (taken & is_high[:, column]).any():
+            return None
+        taken |= is_high[:, column]
+        if taken.all():
+            return column + 1
+    return None
+
+
+def spread_over_cells(columns: Floats, rng: np.random.RandomState) -> Floats | None:
+    """One-hot columns, each row at a uniform point of its vertex' neighbourhood within a simplex around it.
+
+    The simplex is so large that the mean of a neighbourhood is its vertex. None if the noise would vary more than the
+    category does, as it does where most rows have the same value.
+    """
+    n_rows, n_values = columns.shape
+    low, step = columns.min(axis=0), np.ptp(columns)
+    highest = (1 / np.arange(1, n_values + 1)).sum() / n_values  # mean of the largest of n_values random shares
+    other = (1 - highest) / (n_values - 1)
+    scale = 1 / (highest - other)
+    variance = scale**2 * (2 / (n_values + 1) - highest**2 - (n_values - 1) * other**2)
+    is_high = columns > low + step / 2
+    frequency = is_high.mean(axis=0)
+    if variance > (frequency * (1 - frequency)).sum():
+        return None
+    shares = rng.dirichlet(np.ones(n_values), size=n_rows)
+    row, value = np.arange(n_rows), is_high.argmax(axis=1)
+    largest = shares.argmax(axis=1)
+    shares[row, largest], shares[row, value] = shares[row, value], shares[row, largest]
+    return np.asarray(low + step * scale * (shares - other))
+
+
+def circles_in(rows: Floats) -> dict[int, tuple[Floats, float]]:
+    """Centre and radius for each column that is on a circle together with the next one."""
+    if rows.shape[1] < 2:
+        return {}
+    # Four points are on a circle, or some of them equal, where the rows (x² + y², x, y, 1) are linearly dependent.
+    four = np.stack([rows[:4, :-1] - rows[0, :-1], rows[:4, 1:] - rows[0, 1:]], axis=-1)
+    size = np.abs(four).max(axis=(0, 2))
+    four = np.swapaxes(four / np.where(size > 0, size, 1.0)[:, None], 0, 1)
+    lifted = np.concatenate([(four**2).sum(axis=2, keepdims=True), four, np.ones_like(four[..., :1])], axis=2)
+    possible = np.abs(np.linalg.det(lifted)) <= _ROUNDING if len(rows) >= 4 else np.zeros(len(four), dtype=bool)
+    pairs = {int(j): circle_of(rows[:, j : j + 2]) for j in np.flatnonzero(possible)}
+    return {j: circle for j, circle in pairs.items() if circle is not None}
+
+
+def circle_of(pair: Floats) -> tuple[Floats, float] | None:
+    """Centre and radius of the circle that all rows of two columns are on, None if there is none."""
+    few = pair[:_GLANCE] - pair[0]
+    # Three points are always on a circle, and so are the corners of a square, which two columns of yes and no have.
+    if len(np.unique(few, axis=0)) < _FEWEST or np.linalg.matrix_rank(few) < 2:
+        return None
+    size = np.abs(few).max()
+    few = few / size
+    # x² + y² = 2ax + 2by + c
+    solution = np.linalg.lstsq(np.column_stack([2 * few, np.ones(len(few))]), (few**2).sum(axis=1), rcond=None)[0]
+    radius = np.sqrt(max(solution[2] + (solution[:2] ** 2).sum(), 0.0))
+    off = np.abs(np.linalg.norm((pair - pair[0]) / size - solution[:2], axis=1) - radius)
+    if off.max() > _ROUNDING * radius:
+        return None
+    return pair[0] + size * solution[:2], float(size * radius)
+
+
+def spread_over_disc(pair: Floats, centre: Floats, radius: float, rng: np.random.RandomState) -> Floats:
+    """Rows at uniform places of their sectors of a disc, so large that the mean of a narrow sector is its row."""
+    angle = np.arctan2(*(pair - centre).T[::-1])
+    values, place = np.unique(np.round(angle / _ROUNDING) * _ROUNDING, return_inverse=True)
+    gap = np.diff(np.append(values, values[0] + 2 * np.pi))
+    moved = rng.uniform(-0.5, 0.5, size=len(pair))
+    angle = angle + moved * np.where(moved > 0, gap[place.ravel()], np.roll(gap, 1)[place.ravel()])
+    distance = _DISC * radius * np.sqrt(rng.uniform(size=len(pair)))
+    return np.asarray(centre + distance[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
