@@ -4,7 +4,17 @@ from functools import partial
 
 from reproduce.kulis_jordan import limit, photo_tourism, section6_3, three_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1
-from reproduce.kurihara_welling import bic, figures, generators, prior, readings, table1, table2, well_separated
+from reproduce.kurihara_welling import (
+    bic,
+    figures,
+    generators,
+    kd_tree_counts,
+    prior,
+    readings,
+    table1,
+    table2,
+    well_separated,
+)
 from reproduce.odashima import figure3, grid, tables
 from reproduce.result import Experiment
 
@@ -49,7 +59,7 @@ KW_TABLE_1 = (
     "treated, nor for how long the sampler ran (ours: 300 sweeps from one cluster; with Eq. 21 and our Gaussians it "
     "opens a cluster for every few rows), nor how centres, spreads and matrices were drawn."
 )
-GENERATORS = LIMIT = BIC = OD_GRID = ""
+GENERATORS = LIMIT = BIC = OD_GRID = KD_TREE_COUNTS = ""
 WELL_SEPARATED = ""
 PRIOR = (
     "What kfree finds has a lower free energy than the ten Gaussians, even after their labels were updated to a local "
@@ -152,6 +162,9 @@ EXPERIMENTS = {
     "kurihara-welling/figure3": Experiment("Bayesian k-means in the plane", figures.figure3, KW_FIGURE_3),
     "kurihara-welling/figure4": Experiment("a tree of mails", figures.figure4, KW_FIGURE_4, data=("spambase",)),
     "kurihara-welling/figure5": Experiment("speed-up by kd-trees and conga lines", figures.figure5, KW_FIGURE_5),
+    "kurihara-welling/kd-tree-counts": Experiment(
+        "what a kd-tree could save for counts", kd_tree_counts.result, KD_TREE_COUNTS
+    ),
     "odashima/table1": Experiment(
         "cost on earthquakes (USGS)", partial(tables.costs, "usgs"), OD_TABLES, data=("usgs",)
     ),
