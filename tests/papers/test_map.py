@@ -5,8 +5,11 @@ import re
 import pytest
 
 from reproduce import map as texts_map
+from reproduce.__main__ import HERE
 from reproduce.experiments import EXPERIMENTS
+from reproduce.result import kept
 
+RESULTS = HERE / "results"
 ERRATA = texts_map.PAGE.with_name("errata.md")
 TEXTS, ENTRIES = texts_map.read()
 
@@ -52,3 +55,15 @@ def test_a_test_that_several_files_have_must_be_told_apart():
     assert texts_map.file_of_test("test_hdp.py::test_against_all_partitions").name == "test_hdp.py"
     with pytest.raises(LookupError, match="is nowhere"):
         texts_map.file_of_test("test_of_the_moon")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "digits"), [("kurihara-welling/bic", 2), ("kurihara-welling/kd-tree-counts", 1)]
+)
+def test_numbers_of_the_free_energy_page_are_kept_numbers(experiment, digits):
+    page = texts_map.PAGE.with_name("free-energy.md").read_text()
+    rows = kept(RESULTS, experiment).rows
+    assert rows
+    for row in rows:
+        size = re.match(r"N=(\d+)", row["case"])[1]
+        assert re.search(rf"\| {size} \|.*\b{float(row['ours']):.{digits}f} \|", page), row
