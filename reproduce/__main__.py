@@ -1,4 +1,4 @@
-"""``python -m reproduce list | data | all | report | name …``: run experiments, or list them and their data."""
+"""``python -m reproduce list | data | map | all | report | name …``: run experiments, or list them and their data."""
 
 import argparse
 import difflib
@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from reproduce import data
+from reproduce import map as map_of_texts
 from reproduce.cells import CLOCK
 from reproduce.experiments import EXPERIMENTS
 from reproduce.report import write_report
@@ -27,6 +28,10 @@ def main(arguments=None):
         return 0
     if names == ["data"]:
         print(data.listing(EXPERIMENTS))
+        return 0
+    if names == ["map"]:
+        map_of_texts.PAGE.write_text(map_of_texts.page(), encoding="utf-8")
+        print(f"Written: {map_of_texts.PAGE}")
         return 0
     if names == ["report"]:
         print(f"Written: {write_report(options.out, options.report)}")
@@ -62,7 +67,7 @@ def _parser():
         "names",
         nargs="*",
         metavar="name",
-        help="list, data, all, report, an experiment, or a paper for all of its experiments",
+        help="list, data, map, all, report, an experiment, or a paper for all of its experiments",
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="reduced sizes, minutes in all (default for all)")
@@ -88,7 +93,7 @@ def _minutes(text):
 
 def matching(name):
     """An experiment by its name, or all experiments of a paper."""
-    if name in ("list", "data", "report"):
+    if name in ("list", "data", "map", "report"):
         raise LookupError(f"{name!r} stands alone, without other names.")
     name = name.replace("_", "-")
     found = [known for known in EXPERIMENTS if name in (known, known.split("/")[0])]

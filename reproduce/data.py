@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kfree import datasets
 from kfree.datasets import sources
 from kfree.datasets.table import ROWS
 from reproduce.kurihara_welling.newsgroups import FILE as NEWSGROUPS_FILE
@@ -19,6 +20,7 @@ from reproduce.kurihara_welling.newsgroups import texts_in
 
 CHECKSUMS = Path(__file__).with_name("checksums.json")
 NEWSGROUPS = "20-newsgroups"
+_read = {}
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,13 @@ NEEDS = {
     ),
     "kdd2004bio": Need("KDD Cup 2004, protein homology, bio_train.dat", "74 columns; integers in hundredths, divided"),
 }
+
+
+def load(name):
+    """A data set of kfree, read once in a run."""
+    if name not in _read:
+        _read[name] = datasets.load(name)
+    return _read[name]
 
 
 def at_hand(name):

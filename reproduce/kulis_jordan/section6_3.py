@@ -15,7 +15,7 @@ from kfree import DPMeans, HardHDP, KMeans, farthest_first_lambda, plot
 from reproduce.result import Result
 from reproduce.table import Line, half_width
 
-QUICK_REPETITIONS = 4
+QUICK_REPETITIONS = 2
 N_REPETITIONS, N_SETS, N_GAUSSIANS, N_CHOSEN, N_ROWS = 20, 50, 15, 5, 5
 DEFAULT, PRINTED = "HardHDP()", "HardHDP, Algorithm 2 and the paper's penalties"
 SAME_PENALTIES = "HardHDP, the paper's penalties"

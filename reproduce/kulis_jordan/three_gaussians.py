@@ -11,7 +11,7 @@ from reproduce.table import Line
 
 SEED = 0
 N_RUNS, QUICK_RUNS = 100, 25
-N_ITERATIONS, QUICK_ITERATIONS = 5000, 1500
+N_ITERATIONS, QUICK_ITERATIONS = 5000, 400
 # A sample agrees with the three Gaussians if its NMI is above this, which DP-means reaches in three iterations.
 GOOD = 0.8
 ALPHAS = [0.001, 0.01, 0.1, 1.0]

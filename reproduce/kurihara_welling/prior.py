@@ -22,7 +22,7 @@ from reproduce.result import Result
 from reproduce.table import Line
 
 CASES = [(0.1, 100, 32), (0.5, 100, 64), (2.0, 100, 32), (2.0, 1000, 2), (2.0, 1000, 64), (2.0, 5000, 2)]
-N_SETS, QUICK_SETS = 5, 1
+N_SETS, QUICK_SETS, QUICK_CASES = 5, 1, 1
 
 
 def printed(X):
@@ -72,7 +72,7 @@ def result(quick):
     values = ["found", "truth", "share", *(f"{what}, {method}" for method in REMEDIES for what in ("k", "NMI"))]
     cells = Cells("kurihara-welling-table1-prior", ["tau", "n_rows", "n_features", "seed"], values)
     n_sets, lines = QUICK_SETS if quick else N_SETS, []
-    for case in CASES:
+    for case in CASES[: QUICK_CASES if quick else None]:
         seeds = range(FIRST_SEED[case[0]], FIRST_SEED[case[0]] + n_sets)
         sets, few = several([cells.get(partial(measured, *case, seed), *case, seed) for seed in seeds], N_SETS)
         if sets:

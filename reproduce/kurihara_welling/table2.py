@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import linkage
 from sklearn.random_projection import GaussianRandomProjection
 
 from kfree import AgglomerativeBayes
-from kfree.datasets import load
 from kfree.metrics import dendrogram_purity
+from reproduce.data import load
 from reproduce.kurihara_welling.newsgroups import binary_words
 from reproduce.kurihara_welling.published import PURITY
 from reproduce.result import Result

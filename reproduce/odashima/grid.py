@@ -16,7 +16,7 @@ import sklearn
 from sklearn.cluster import KMeans as SklearnKMeans
 from threadpoolctl import threadpool_limits
 
-from kfree.datasets import load
+from reproduce.data import load
 from reproduce.odashima.algorithms import DEFAULT
 from reproduce.odashima.tables import kept_run
 from reproduce.provenance import machine

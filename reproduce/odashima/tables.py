@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from kfree.datasets import load
 from reproduce.cells import Cells, several
+from reproduce.data import load
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
 from reproduce.result import Result

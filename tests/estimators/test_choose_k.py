@@ -5,6 +5,7 @@ import pytest
 from common import blobs
 from scipy.stats import multivariate_normal
 from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
 
 import kfree
 from kfree import KMeans, choose_k, plot
@@ -89,3 +90,23 @@ def test_few_distinct_rows_are_warned_of_once_and_chosen_where_a_criterion_can(n
     assert found.chosen["BIC"] == n_distinct
     assert "lam path: k=" in repr(found)
     assert len(found.plot().axes) == 8
+
+
+def test_mixtures_have_criteria_of_their_own(rng):
+    """Three long clusters: full covariances find them, spherical ones cut them."""
+    X = rng.normal(size=(300, 2)) * [3.0, 0.5] + np.outer(np.arange(300) % 3, [0.0, 6.0])
+    choice = choose_k(X, range(1, 7), mixtures=["spherical", "full"], n_init=10, n_references=2, n_folds=2)
+    assert choice.chosen["BIC, full"] == 3
+    assert choice.chosen["BIC, spherical"] > 3
+    for kind in ("spherical", "full"):
+        fit = GaussianMixture(3, covariance_type=kind, n_init=10, random_state=0).fit(X)
+        assert choice.criteria[f"AIC, {kind}"][2] == pytest.approx(fit.aic(X), rel=0.02)
+        assert choice.criteria[f"BIC, {kind}"][2] == pytest.approx(fit.bic(X), rel=0.02)
+    pytest.importorskip("matplotlib")
+    assert len(choice.plot().axes) >= len(choice.criteria) + 1
+
+
+@pytest.mark.parametrize("bad", ["full", ["tied"], [None]])
+def test_unknown_mixtures_are_named(bad, rng):
+    with pytest.raises(ValueError, match="mixtures="):
+        choose_k(rng.normal(size=(30, 2)), range(1, 3), mixtures=bad)

@@ -10,7 +10,17 @@ from kfree.datasets import Dataset, make_gaussians
 from reproduce import cells
 from reproduce.kulis_jordan import limit, section6_3, three_gaussians
 from reproduce.kulis_jordan import table1 as kj_table1
-from reproduce.kurihara_welling import bic, figures, generators, prior, readings, table1, table2, well_separated
+from reproduce.kurihara_welling import (
+    bic,
+    figures,
+    generators,
+    kd_tree_counts,
+    prior,
+    readings,
+    table1,
+    table2,
+    well_separated,
+)
 from reproduce.kurihara_welling.published import CLUSTERS_FOUND, METHODS, PURITY
 from reproduce.odashima import figure3, grid, tables
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
@@ -175,6 +185,15 @@ def test_the_free_energy_tends_to_bic_with_a_fixed_prior_and_not_with_eq_21():
     assert abs(np.diff(left["a fixed prior"])[-1]) < 0.5
     # K·η0·D·log 10 for ten times the rows: what (η0/2)·D·log(1/d_small²) a cluster grows by in the plane.
     assert np.diff(left["Eq. 21"])[-1] == pytest.approx(3 * 2 * 2 * np.log(10), rel=0.3)
+
+
+def test_boxes_of_counts_leave_the_comparisons_that_they_must(rng):
+    """Two clusters that one column tells apart: few boxes; clusters that are the same: no box has an owner."""
+    X = rng.integers(0, 100, size=(500, 3)).astype(float)
+    slopes, offsets = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]), np.array([-50.25, 50.25])
+    assert kd_tree_counts.comparisons(X, slopes, offsets) < 250
+    same = kd_tree_counts.comparisons(X, np.zeros((2, 3)), np.zeros(2))
+    assert same > 2 * len(X)
 
 
 def test_the_sampler_agrees_with_dp_means_more_and_more():

@@ -166,7 +166,7 @@ def test_an_unknown_experiment_is_answered_with_a_guess(capsys):
     assert "did you mean 'odashima/table1'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("alone", ["list", "data", "report"])
+@pytest.mark.parametrize("alone", ["list", "data", "map", "report"])
 def test_words_that_stand_alone_are_refused_beside_names(alone, capsys):
     with pytest.raises(SystemExit):
         runner.main(["odashima/table5", alone])

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import KFold
 
 from kfree.core.warning import warn
@@ -18,6 +19,7 @@ from kfree.objectives.information import SphericalClusters
 from kfree.validation.parameters import random_generator, require, require_count
 from kfree.validation.rows import validated_rows
 
+_MIXTURES = ("spherical", "diag", "full")
 # Silhouettes take all pairs of rows, so they are computed on a sample of this size.
 _MOST_PAIRED = 2000
 # The share of the variance of all rows that a cluster has at least.
@@ -34,7 +36,8 @@ class KChoice:
         The numbers of clusters that were tried.
     criteria : dict of str to ndarray
         The value of each criterion for each k: "AIC" and "BIC" (lowest is best), "cross-validation" (log density of
-        held-out rows), "elbow" (how far inertia lies below a straight line), "silhouette", "gap" and "inertia".
+        held-out rows), "elbow" (how far inertia lies below a straight line), "silhouette", "gap" and "inertia"; "AIC,
+        full" and the like for mixtures that were asked for.
     chosen : dict of str to int
         What each criterion chooses, and "lam path". A criterion without a value for any k is left out.
     path : Staircase
@@ -73,7 +76,17 @@ class KChoice:
         return "\n".join([*lines, f"lam path: k={self.chosen['lam path']}"])
 
 
-def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n_threads=None, random_state=0):
+def choose_k(
+    X,
+    k_range=range(1, 11),
+    *,
+    mixtures=(),
+    n_init=3,
+    n_folds=5,
+    n_references=10,
+    n_threads=None,
+    random_state=0,
+):
     """Compare the number of clusters by the usual criteria with the number that the lam path suggests.
 
     Parameters
@@ -81,6 +94,9 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
     X : array-like of shape (n_samples, n_features)
     k_range : iterable of int, default=range(1, 11)
         Numbers of clusters to try, consecutive and at least two. The lam path does not need them.
+    mixtures : iterable of {"spherical", "diag", "full"}, default=()
+        Also fit mixtures of Gaussians with such covariances by EM (:class:`sklearn.mixture.GaussianMixture`), and have
+        the criteria "AIC, full", "BIC, full" and so on. Each takes ``n_init`` runs of EM for each k.
     n_init : int, default=3
         Seedings of k-means for each k.
     n_folds : int, default=5
@@ -96,11 +112,11 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
 
     Notes
     -----
-    AIC and BIC are those of spherical Gaussians of one variance with the labels of k-means. Cross-validation takes the
-    highest mean log density of held-out rows under the same model. The elbow is the k at which inertia lies farthest
-    below the line from the first to the last k. Gap is the smallest k with gap(k) ≥ gap(k + 1) − s(k + 1) against
-    uniform data in the box of the principal axes (Tibshirani, Walther & Hastie 2001). Silhouettes need at least two
-    clusters; where rows are all equal there are none, and the smallest k is chosen.
+    "AIC" and "BIC" are those of spherical Gaussians of one variance with the labels of k-means. Cross-validation takes
+    the highest mean log density of held-out rows under the same model. The elbow is the k at which inertia lies
+    farthest below the line from the first to the last k. Gap is the smallest k with gap(k) ≥ gap(k + 1) − s(k + 1)
+    against uniform data in the box of the principal axes (Tibshirani, Walther & Hastie 2001). Silhouettes need at least
+    two clusters; where rows are all equal there are none, and the smallest k is chosen.
 
     Examples
     --------
@@ -120,11 +136,14 @@ def choose_k(X, k_range=range(1, 11), *, n_init=3, n_folds=5, n_references=10, n
         raise TypeError("X is sparse, and choose_k takes dense rows only. Use X.toarray().")
     fewest = len(rows) - len(rows) // n_folds
     require(k[-1] <= fewest, "k_range", k_range, f"numbers up to {fewest}, the rows left when a fold is held out")
+    mixtures = _checked_mixtures(mixtures)
     rng = random_generator(random_state)
     search = _Search(rows.astype(np.float64, copy=False), k, n_init, n_threads, rng)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*too few distinct rows", ConvergenceWarning)  # warned of below, once
         values, chosen, n_found = search.criteria(n_folds, n_references)
+        values |= search.information(mixtures)
+        chosen |= {name: int(k[np.argmin(values[name])]) for name in values if "," in name}
     if n_found < k[-1]:
         warn(
             f"X has {n_found} distinct rows, so values for k > {n_found} are those of {n_found} clusters.", UserWarning
@@ -141,6 +160,13 @@ def _checked_range(k_range):
     ok = k.dtype.kind in "iu" and len(k) > 1 and k[0] >= 1 and (np.diff(k) == 1).all()
     require(ok, "k_range", k_range, "consecutive whole numbers ≥ 1, at least two of them, such as range(1, 11)")
     return k
+
+
+def _checked_mixtures(mixtures):
+    named = [mixtures] if isinstance(mixtures, str) else list(mixtures)
+    ok = not isinstance(mixtures, str) and all(isinstance(one, str) and one in _MIXTURES for one in named)
+    require(ok, "mixtures", mixtures, "some of 'spherical', 'diag', 'full' in a list, or ()")
+    return named
 
 
 @dataclass(frozen=True)
@@ -174,6 +200,24 @@ class _Search:
         chosen |= {name: int(self.k[highest_place(values[name])]) for name in known}
         chosen["gap"] = int(self.k[first_within(gap, margin)])
         return values, chosen, max(len(model.n) for model in models)
+
+    def information(self, mixtures):
+        """AIC and BIC of mixtures by EM, for each kind of covariance."""
+        values = {}
+        for kind in mixtures:
+            fits = [self._mixture(kind, k) for k in self.k]
+            values[f"AIC, {kind}"] = np.array([fit.aic(self.rows) for fit in fits])
+            values[f"BIC, {kind}"] = np.array([fit.bic(self.rows) for fit in fits])
+        return values
+
+    def _mixture(self, kind, k):
+        variance = float((self.rows - self.rows[0]).var(axis=0).mean()) or 1.0
+        model = GaussianMixture(
+            int(k), covariance_type=kind, n_init=self.n_init, reg_covar=1e-6 * variance, random_state=self.rng
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the best of several runs is taken as it is
+            return model.fit(self.rows)
 
     def _fit(self, rows, k):
         return KMeans(int(k), n_init=self.n_init, n_threads=self.n_threads, random_state=self.rng).fit(rows)

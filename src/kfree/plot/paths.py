@@ -56,8 +56,9 @@ def choice_of_k(choice, figure=None):
     -------
     figure : matplotlib figure
     """
-    figure = figure or matplotlib("pyplot").figure(figsize=(12, 6), layout="constrained")
-    panels = figure.subplots(2, 4).ravel()
+    n_rows = len(choice.criteria) // 4 + 1
+    figure = figure or matplotlib("pyplot").figure(figsize=(12, 3 * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, 4).ravel()
     colour = colours(1)[0]
     for ax, (name, values) in zip(panels, choice.criteria.items(), strict=False):
         ax.plot(choice.k, values, color=ink(), linewidth=1.2, marker=".")
