@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -33,6 +34,9 @@ _FEWEST_PER_CLUSTER, _ROWS_PER_CLUSTER, FEWEST_ROWS = 3, 8, 24
 _MOST_IN_GRAPH, _MOST, _RATIO = 50, 400, 1.18
 _N_SURROGATES = 3
 
+# Scores by view and number of clusters.
+Curves: TypeAlias = dict[str, tuple[Index, Scores]]
+
 ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 
@@ -59,7 +63,7 @@ class Judgement:
     candidates: tuple[Candidate, ...]
     best_score: float
     gate: float
-    curves: dict[str, tuple[Index, Scores]] = field(repr=False)
+    curves: Curves = field(repr=False)
 
 
 def numbers_of(n_rows: int, most: int) -> list[int]:
@@ -112,7 +116,7 @@ class Judge:
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)
         self.nulls = [self._graph_null(view) for view in range(len(self.views.rows))]
         self.gate = UNIT_GATE if unit else TABLE_GATE
-        self.unit_null: Null | None = None
+        self.centres_null: Null | None = None
 
     def _graph_null(self, view: int) -> Null:
         some = _null_numbers(self.numbers)
@@ -124,7 +128,15 @@ class Judge:
 
     def judge(self) -> Judgement:
         """Is there more than in surrogates? Then how many clusters, and which model is the simplest that shows them?"""
-        curves, best = {}, None
+        best, curves = self.best_graph()
+        if best.score < self.gate:
+            why = f"its score of {best.score:.3f} is below {self.gate}, which rows without clusters may have"
+            return Judgement(None, (replace(best, why_not=why),), best.score, self.gate, curves)
+        return self._directions(best, curves) if self.unit else self._simplest(best, curves)
+
+    def best_graph(self) -> tuple[Candidate, Curves]:
+        """The partition of a neighbour graph with the highest score, and the scores of all."""
+        best, curves = None, {}
         for view, null in enumerate(self.nulls):
             measured = self.views.in_graph(view, self.numbers, self.rng)
             scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
@@ -133,20 +145,11 @@ class Judge:
             here = _candidate(SHAPES, measured, scores, at, view)
             best = here if best is None or here.score > best.score else best
         assert best is not None
-        if best.score < self.gate:
-            why = f"its score of {best.score:.3f} is below {self.gate}, which rows without clusters may have"
-            return Judgement(None, (replace(best, why_not=why),), best.score, self.gate, curves)
-        if self.unit:
-            return self._directions(best, curves)
-        return self._simplest(best, curves)
+        return best, curves
 
-    def _directions(self, graph: Candidate, curves: dict[str, tuple[Index, Scores]]) -> Judgement:
-        """For unit rows: spherical k-means, its links and the excess of its held-out silhouette over surrogates."""
-        numbers = numbers_of(self.n_rows, _MOST)
-        held = held_out_silhouettes(self.rows, numbers, True, self.rng, repeats=2)
-        measured = Measured.of(numbers, self.views.by_k_means(0, numbers, True), held.tolist(), self.views.near)
-        self.unit_null = self._k_means_null(0, _null_numbers(numbers))
-        scores = Scores.of(measured, self.unit_null, _FEWEST_PER_CLUSTER)
+    def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
+        """Clusters of unit rows are round: spherical k-means says how many."""
+        measured, scores = self.by_centres()
         curves["k-means"] = measured.numbers, scores
         chosen = _candidate(ROUND, measured, scores, int(scores.score.argmax()), 0)
         if not chosen.score:
@@ -156,18 +159,24 @@ class Judge:
             rest = (replace(graph, why_not="clusters of unit rows are round"),)
         return Judgement(chosen, (chosen, *rest), graph.score, self.gate, curves)
 
-    def _k_means_null(self, view: int, numbers: Sequence[int]) -> Null:
+    def by_centres(self) -> tuple[Measured, Scores]:
+        """K-means to n / 8 clusters: its links, and as clarity the silhouette of held-out rows."""
+        numbers = numbers_of(self.n_rows, _MOST)
+        held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, repeats=2)
+        measured = Measured.of(numbers, self.views.by_k_means(0, numbers, self.unit), held.tolist(), self.views.near)
+        self.centres_null = self._k_means_null(0, _null_numbers(numbers), held_out=True)
+        return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
+
+    def _k_means_null(self, view: int, numbers: Sequence[int], held_out: bool = False) -> Null:
         found = []
         for one in self.surrogates:
-            held = (
-                held_out_silhouettes(one.rows[view], numbers, self.unit, self.rng)
-                if self.unit
-                else np.zeros(len(numbers))
-            )
+            held = np.zeros(len(numbers))
+            if held_out:
+                held = held_out_silhouettes(one.rows[view], numbers, self.unit, self.rng)
             found.append(Measured.of(numbers, one.by_k_means(view, numbers, self.unit), held.tolist(), one.near))
         return Null.of(found)
 
-    def _simplest(self, graph: Candidate, curves: dict[str, tuple[Index, Scores]]) -> Judgement:
+    def _simplest(self, graph: Candidate, curves: Curves) -> Judgement:
         """The simplest model that shows as many clusters as the graph about as well."""
         simpler = []
         for view, model in enumerate((ROUND, SHARED)):
@@ -184,11 +193,11 @@ class Judge:
         share = len(rows) / self.n_rows
         near = neighbours(self.views.rows[view][rows], max(2, round(share * self.m)), self.rng)
         part = Views((self.views.rows[view][rows],), (near,))
-        if self.unit_null is not None:
+        if self.centres_null is not None:
             numbers = numbers_of(len(rows), _MOST)
-            held = held_out_silhouettes(part.rows[0], numbers, True, self.rng)
-            measured = Measured.of(numbers, part.by_k_means(0, numbers, True), held.tolist(), part.near)
-            return measured, Scores.of(measured, self.unit_null, _FEWEST_PER_CLUSTER)
+            held = held_out_silhouettes(part.rows[0], numbers, self.unit, self.rng)
+            measured = Measured.of(numbers, part.by_k_means(0, numbers, self.unit), held.tolist(), part.near)
+            return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
         null = self.nulls[view]
         measured = part.in_graph(0, numbers_of(len(rows), _MOST_IN_GRAPH), self.rng)
         here = Null(null.numbers, null.cut[:, [view]], null.silhouette)
@@ -217,8 +226,9 @@ def _candidate(model: str, measured: Measured, scores: Scores, at: int, view: in
 
 
 def _taken(graph: Candidate, simpler: Sequence[Candidate]) -> tuple[Candidate, tuple[Candidate, ...]]:
-    """The best of the simpler models if it shows as many clusters as well as the graph, else the graph; and all."""
-    best = max(simpler, key=lambda one: one.links)
+    """The best of the simpler models, the first on ties, if it is as good as the graph, else the graph; and all."""
+    most = max(one.links for one in simpler)
+    best = next(one for one in simpler if one.links >= most - TIE)
     as_good = best.links >= graph.links - TIE and best.avoided >= graph.avoided - TIE
     chosen = best if as_good else graph
     rest = (replace(one, why_not=_why_not(one, chosen)) for one in (graph, *simpler) if one is not chosen)
@@ -226,6 +236,6 @@ def _taken(graph: Candidate, simpler: Sequence[Candidate]) -> tuple[Candidate, t
 
 
 def _why_not(candidate: Candidate, chosen: Candidate) -> str:
-    if candidate.model == SHAPES:
+    if candidate.links >= chosen.links - TIE:
         return "a simpler model shows as many clusters as well"
     return f"cuts more links between neighbours: {candidate.links:.2f}, where the chosen model has {chosen.links:.2f}"
