@@ -259,4 +259,34 @@ MISTAKES = {
         "decisive = {*self.ranked(score)[:1]}",
         ["search/test_staircase.py", "asked_only"],
     ),
+    "links that are cut are not compared with random labels": (
+        "search/judge/links.py",
+        "return float((labels[near] != labels[:, None]).mean()) / impurity(labels)",
+        "return float((labels[near] != labels[:, None]).mean())",
+        ["search/judge/test_links.py", "cut_share"],
+    ),
+    "surrogate columns keep both modes": (
+        "search/judge/surrogates.py",
+        "rise = isotonic_regression(slope[:mode], weights=width[:mode]).x",
+        "rise = slope[:mode]",
+        ["search/judge/test_surrogates.py", "bimodal or unimodal"],
+    ),
+    "surrogates forget correlations": (
+        "search/judge/surrogates.py",
+        "uniform = ndtr(rng.standard_normal((self.n_rows, len(self.factor))) @ self.factor)",
+        "uniform = ndtr(rng.standard_normal((self.n_rows, self.factor.shape[1])))",
+        ["search/judge/test_surrogates.py", "rank_correlations"],
+    ),
+    "a partition need not be clearer than that of surrogates": (
+        "search/judge/scores.py",
+        "return np.maximum(self.links, 0.0) * self.clarity",
+        "return np.maximum(self.links, 0.0)",
+        ["search/judge/test_choose.py", "without_clusters or moons"],
+    ),
+    "one vector is iterated where a graph in parts needs a block": (
+        "search/judge/spectrum.py",
+        "width = min(count + _SPARE, len(near))",
+        "width = min(count, len(near)) // 2 + 1",
+        ["search/judge/test_parts.py", "leading_vectors"],
+    ),
 }

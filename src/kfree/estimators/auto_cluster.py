@@ -182,7 +182,10 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         self.k_interval_ = interval_of(self.n_clusters_, choice.refits)
         self.stability_ = jaccard(self.labels_[judged].astype(np.int64), choice.refits)
         self.is_sure_ = self.k_interval_[0] == self.k_interval_[1] and bool((self.stability_ >= _STABLE).all())
-        self.curves_ = choice.curves
+        self.curves_ = {
+            name: {"k": k, "links": scores.links, "clarity": scores.clarity, "score": scores.score}
+            for name, (k, scores) in choice.curves.items()
+        }
 
 
 @dataclass(frozen=True)
