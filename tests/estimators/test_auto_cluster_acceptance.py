@@ -14,7 +14,8 @@ from kfree import AutoCluster
 def blobs(seed, n, d, k, gap):
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
-    return rng.normal(size=(n, d)) + gap / np.sqrt(2) * np.eye(k, d)[y], y
+    centres = gap / np.sqrt(2) * np.linalg.qr(rng.normal(size=(d, k)))[0].T
+    return rng.normal(size=(n, d)) + centres[y], y
 
 
 def alone(draw):
