@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kfree import baselines, datasets, exceptions, metrics, plot
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
+    from kfree.estimators.auto_cluster import AutoCluster
     from kfree.estimators.bayesian_k_means import BayesianKMeans
     from kfree.estimators.choose_k import choose_k
     from kfree.estimators.dp_means import DPMeans
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AgglomerativeBayes",
+    "AutoCluster",
     "BayesianKMeans",
     "DPMeans",
     "GraphDPMeans",
@@ -51,6 +53,7 @@ __all__ = [
 
 _HOME = {
     "AgglomerativeBayes": "kfree.estimators.agglomerative_bayes",
+    "AutoCluster": "kfree.estimators.auto_cluster",
     "BayesianKMeans": "kfree.estimators.bayesian_k_means",
     "DPMeans": "kfree.estimators.dp_means",
     "GraphDPMeans": "kfree.estimators.graph_dp_means",

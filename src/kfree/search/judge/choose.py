@@ -1,0 +1,241 @@
+"""The judge: the number of clusters, and the simplest model that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index
+from kfree.search.judge.excess import held_out_silhouettes
+from kfree.search.judge.k_means import k_means_by_merging
+from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
+from kfree.search.judge.rows import Whitening, dithered
+from kfree.search.judge.scores import Measured, Null, Scores
+from kfree.search.judge.silhouette import silhouette
+from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
+from kfree.search.judge.surrogates import DirectionalGaussian, GaussianCopula, Surrogate
+
+# Below this score rows may have no clusters: surrogates are Gaussian copulas, and other rows without clusters
+# (simplices, log-normal columns) reach 0.05. Surrogates of unit rows share no more than the covariance, and rows
+# without clusters (shares of topics) reach 0.11.
+TABLE_GATE, UNIT_GATE = 0.055, 0.12
+# A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
+TIE = 0.005
+# A partition that avoids this share of the links that surrogates cut has no better one.
+CLEAN = 0.95
+# With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
+_FEW_COLUMNS = 3
+# Rows that a cluster has at least, rows per cluster at most k, and the rows without which nothing is judged.
+_FEWEST_PER_CLUSTER, _ROWS_PER_CLUSTER, FEWEST_ROWS = 3, 8, 24
+# The most clusters that graphs and k-means of unit rows are asked for, and the ratio of consecutive numbers beyond 12.
+_MOST_IN_GRAPH, _MOST, _RATIO = 50, 400, 1.18
+_N_SURROGATES = 3
+
+# Scores by view and number of clusters.
+Curves: TypeAlias = dict[str, tuple[Index, Scores]]
+
+ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A partition of the judged rows and what speaks for it; ``why_not`` says why another was taken."""
+
+    model: str
+    k: int
+    avoided: float
+    links: float
+    clarity: float
+    score: float
+    labels: Index = field(repr=False)
+    view: int = 0
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The chosen candidate (None: no clusters are seen), all candidates, and the curves by view and k."""
+
+    chosen: Candidate | None
+    candidates: tuple[Candidate, ...]
+    best_score: float
+    gate: float
+    curves: Curves = field(repr=False)
+
+
+def numbers_of(n_rows: int, most: int) -> list[int]:
+    """Numbers of clusters that are tried: all to 13, then a geometric grid, to n / 8."""
+    top = max(2, min(n_rows // _ROWS_PER_CLUSTER, most))
+    numbers = list(range(2, 14))
+    while numbers[-1] < top:
+        numbers.append(round(numbers[-1] * _RATIO))
+    return [k for k in numbers if k <= top]
+
+
+def _null_numbers(numbers: Sequence[int]) -> list[int]:
+    """Those at which surrogates are clustered."""
+    return sorted({*numbers[:3], *numbers[4::3], numbers[-1]})
+
+
+@dataclass(frozen=True)
+class Views:
+    """Rows and, for tables, whitened rows, each with the neighbours of every row."""
+
+    rows: tuple[Floats, ...]
+    near: tuple[Index, ...]
+
+    @classmethod
+    def of(cls, rows: Floats, unit: bool, m: int, rng: np.random.Generator) -> Views:
+        seen = (rows,) if unit else (rows, Whitening.of(rows)(rows))
+        return cls(seen, tuple(neighbours(view, m, rng) for view in seen))
+
+    def in_graph(self, view: int, numbers: Sequence[int], rng: np.random.Generator) -> Measured:
+        """Clusters of the graph of one view."""
+        vectors = leading_vectors(self.near[view], max(numbers), rng)
+        found = list(spectral_clusterings(vectors, numbers))
+        clear = [silhouette(directions(vectors, k), one.centres) for k, one in zip(numbers, found, strict=True)]
+        return Measured.of(numbers, [one.labels for one in found], clear, self.near)
+
+    def by_k_means(self, view: int, numbers: Sequence[int], unit: bool) -> list[Index]:
+        return [found.labels for found in k_means_by_merging(self.rows[view], numbers, unit)]
+
+
+class Judge:
+    """Rows, and what is found in their surrogates, which is shared by all questions."""
+
+    def __init__(self, rows: Floats, unit: bool, rng: np.random.Generator, n_surrogates: int = _N_SURROGATES):
+        self.unit, self.rng = unit, rng
+        self.n_rows, self.m = len(rows), n_links(len(rows))
+        self.rows = rows if unit else dithered(rows, rng)
+        self.views = Views.of(self.rows, unit, self.m, rng)
+        source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
+        self.surrogates = [Views.of(source.draw(rng), unit, self.m, rng) for _ in range(n_surrogates)]
+        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)
+        self.nulls = [self._graph_null(view) for view in range(len(self.views.rows))]
+        self.gate = UNIT_GATE if unit else TABLE_GATE
+        self.centres_null: Null | None = None
+
+    def _graph_null(self, view: int) -> Null:
+        some = _null_numbers(self.numbers)
+        null = Null.of([one.in_graph(view, some, self.rng) for one in self.surrogates])
+        if self.unit or self.rows.shape[1] > _FEW_COLUMNS:
+            return null
+        line = self.rng.uniform(size=(self.n_rows, 1))
+        return null.at_least(Null.of([Views.of(line, True, self.m, self.rng).in_graph(0, some, self.rng)]))
+
+    def judge(self) -> Judgement:
+        """Is there more than in surrogates? Then how many clusters, and which model is the simplest that shows them?"""
+        best, curves = self.best_graph()
+        if best.score < self.gate:
+            why = f"its score of {best.score:.3f} is below {self.gate}, which rows without clusters may have"
+            return Judgement(None, (replace(best, why_not=why),), best.score, self.gate, curves)
+        return self._directions(best, curves) if self.unit else self._simplest(best, curves)
+
+    def best_graph(self) -> tuple[Candidate, Curves]:
+        """The partition of a neighbour graph with the highest score, and the scores of all."""
+        best, curves = None, {}
+        for view, null in enumerate(self.nulls):
+            measured = self.views.in_graph(view, self.numbers, self.rng)
+            scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+            curves[f"graph of {'whitened rows' if view else 'rows'}"] = measured.numbers, scores
+            at = int(scores.score.argmax())
+            here = _candidate(SHAPES, measured, scores, at, view)
+            best = here if best is None or here.score > best.score else best
+        assert best is not None
+        return best, curves
+
+    def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
+        """Clusters of unit rows are round: spherical k-means says how many."""
+        measured, scores = self.by_centres()
+        curves["k-means"] = measured.numbers, scores
+        chosen = _candidate(ROUND, measured, scores, int(scores.score.argmax()), 0)
+        if not chosen.score:
+            why = "held-out rows are no nearer to its centres than surrogates"
+            chosen, rest = graph, (replace(chosen, why_not=why),)
+        else:
+            rest = (replace(graph, why_not="clusters of unit rows are round"),)
+        return Judgement(chosen, (chosen, *rest), graph.score, self.gate, curves)
+
+    def by_centres(self) -> tuple[Measured, Scores]:
+        """K-means to n / 8 clusters: its links, and as clarity the silhouette of held-out rows."""
+        numbers = numbers_of(self.n_rows, _MOST)
+        held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, repeats=2)
+        measured = Measured.of(numbers, self.views.by_k_means(0, numbers, self.unit), held.tolist(), self.views.near)
+        self.centres_null = self._k_means_null(0, _null_numbers(numbers), held_out=True)
+        return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
+
+    def _k_means_null(self, view: int, numbers: Sequence[int], held_out: bool = False) -> Null:
+        found = []
+        for one in self.surrogates:
+            held = np.zeros(len(numbers))
+            if held_out:
+                held = held_out_silhouettes(one.rows[view], numbers, self.unit, self.rng)
+            found.append(Measured.of(numbers, one.by_k_means(view, numbers, self.unit), held.tolist(), one.near))
+        return Null.of(found)
+
+    def _simplest(self, graph: Candidate, curves: Curves) -> Judgement:
+        """The simplest model that shows as many clusters as the graph about as well."""
+        simpler = []
+        for view, model in enumerate((ROUND, SHARED)):
+            measured = Measured.of([graph.k], self.views.by_k_means(view, [graph.k], False), [0.0], self.views.near)
+            null = self._k_means_null(view, [graph.k])
+            simpler.append(_candidate(model, measured, Scores.of(measured, null, _FEWEST_PER_CLUSTER), 0, view))
+        return Judgement(*_taken(graph, simpler), graph.score, self.gate, curves)
+
+    def on_part(self, rows: Index, view: int) -> tuple[Measured, Scores]:
+        """Partitions of some of the rows, in one view, measured against the surrogates of all rows.
+
+        Rows have fewer neighbours in proportion, so that these are as far away as among all rows.
+        """
+        share = len(rows) / self.n_rows
+        near = neighbours(self.views.rows[view][rows], max(2, round(share * self.m)), self.rng)
+        part = Views((self.views.rows[view][rows],), (near,))
+        if self.centres_null is not None:
+            numbers = numbers_of(len(rows), _MOST)
+            held = held_out_silhouettes(part.rows[0], numbers, self.unit, self.rng)
+            measured = Measured.of(numbers, part.by_k_means(0, numbers, self.unit), held.tolist(), part.near)
+            return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
+        null = self.nulls[view]
+        measured = part.in_graph(0, numbers_of(len(rows), _MOST_IN_GRAPH), self.rng)
+        here = Null(null.numbers, null.cut[:, [view]], null.silhouette)
+        return measured, Scores.of(measured, here, _FEWEST_PER_CLUSTER)
+
+    def k_means_of(self, rows: Index, view: int, k: int) -> Index:
+        """K-means of some of the rows."""
+        return next(k_means_by_merging(self.views.rows[view][rows], [k], self.unit)).labels
+
+    def links(self, labels: Index) -> tuple[float, float]:
+        """The links of any partition of the judged rows, and the share avoided, against graphs of surrogates."""
+        if not labels.max() or np.bincount(labels).min() < _FEWEST_PER_CLUSTER:
+            return 0.0, 0.0
+        k = int(labels.max()) + 1
+        expected = np.min([null.cut_at(k) for null in self.nulls], axis=0)
+        cut = np.array([cut_share(near, labels) for near in self.views.near])
+        avoided = float((1 - (cut + 1e-3) / (expected + 1e-3)).max())
+        return avoided * impurity(labels), avoided
+
+
+def _candidate(model: str, measured: Measured, scores: Scores, at: int, view: int) -> Candidate:
+    k = int(measured.labels[at].max()) + 1
+    values = (scores.avoided, scores.links, scores.clarity, scores.score)
+    avoided, links, clarity, score = (float(some[at]) for some in values)
+    return Candidate(model, k, avoided, links, clarity, score, measured.labels[at], view)
+
+
+def _taken(graph: Candidate, simpler: Sequence[Candidate]) -> tuple[Candidate, tuple[Candidate, ...]]:
+    """The best of the simpler models, the first on ties, if it is as good as the graph, else the graph; and all."""
+    most = max(one.links for one in simpler)
+    best = next(one for one in simpler if one.links >= most - TIE)
+    as_good = best.links >= graph.links - TIE and best.avoided >= graph.avoided - TIE
+    chosen = best if as_good else graph
+    rest = (replace(one, why_not=_why_not(one, chosen)) for one in (graph, *simpler) if one is not chosen)
+    return chosen, (chosen, *rest)
+
+
+def _why_not(candidate: Candidate, chosen: Candidate) -> str:
+    if candidate.links >= chosen.links - TIE:
+        return "a simpler model shows as many clusters as well"
+    return f"cuts more links between neighbours: {candidate.links:.2f}, where the chosen model has {chosen.links:.2f}"

@@ -1,0 +1,85 @@
+"""K-means for many numbers of clusters at once: cuts of Ward's tree, then some iterations of Lloyd's algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from kfree.core.stats import Index
+from kfree.native.implementations import implementation
+from kfree.search.judge.surrogates import Reals, unit_rows
+
+_LLOYD_PASSES = 4
+
+
+class Clustering(NamedTuple):
+    """Labels 0 … k − 1 of the rows, and the centres."""
+
+    labels: Index
+    centres: Reals
+
+
+def k_means_by_merging(rows: Reals, numbers: Sequence[int], unit: bool) -> Iterator[Clustering]:
+    """One clustering for each of ``numbers``, which rise; centres are unit vectors if ``unit``."""
+    tree = ward_tree(rows)
+    single = np.ascontiguousarray(rows, dtype=np.float32)
+    for labels in cuts_of(tree, numbers):
+        yield lloyd(single, means(single, labels), unit)
+
+
+def lloyd(rows: Reals, centres: Reals, unit: bool, n_passes: int = _LLOYD_PASSES) -> Clustering:
+    """Some iterations from given centres; a cluster that loses its rows is dropped."""
+    labels = None
+    for _ in range(n_passes):
+        centres = unit_rows(centres) if unit else centres
+        found = np.unique(nearest(rows, centres), return_inverse=True)[1]
+        if labels is not None and np.array_equal(found, labels):
+            break
+        labels = found
+        centres = means(rows, labels)
+    assert labels is not None
+    return Clustering(labels, unit_rows(centres) if unit else centres)
+
+
+def nearest(rows: Reals, centres: Reals) -> Index:
+    """The nearest centre of each row, the first on ties."""
+    found: Index = (rows @ centres.T - np.einsum("ij,ij->i", centres, centres) / 2).argmax(axis=1)
+    return found
+
+
+def means(rows: Reals, labels: Index) -> Reals:
+    """The mean of each cluster."""
+    size = np.bincount(labels)
+    member = sp.csr_matrix((np.ones(len(rows), rows.dtype), (labels, np.arange(len(rows)))), (len(size), len(rows)))
+    mean: Reals = (member @ rows) / size[:, None].astype(rows.dtype)
+    return mean
+
+
+def ward_tree(rows: Reals) -> Index:
+    """The pairs a < b of Ward's merging in order; the joined cluster is called a from then on (Ward 1963)."""
+    n = len(rows)
+    pairs, costs = np.empty((n - 1, 2), dtype=np.int64), np.empty(n - 1)
+    centred = np.asarray(rows - rows.mean(axis=0), dtype=np.float64)
+    implementation("native", "trees").merge_by_gram(np.ones(n), centred @ centred.T, False, pairs, costs)
+    return pairs
+
+
+def cuts_of(tree: Index, numbers: Sequence[int]) -> Iterator[Index]:
+    """Labels when as many clusters are left as each of ``numbers`` says."""
+    n, most = len(tree) + 1, max(numbers)
+    finest = _merged(np.arange(n), tree[: n - most])
+    place = np.full(n, -1)
+    place[np.unique(finest)] = np.arange(most)
+    rest = place[tree[n - most :]]
+    for k in numbers:
+        yield np.unique(_merged(np.arange(most), rest[: most - k]), return_inverse=True)[1][place[finest]]
+
+
+def _merged(keeper: Index, pairs: Index) -> Index:
+    # From the last merge back, so that the final label of the cluster that took over b is known.
+    for a, b in pairs[::-1].tolist():
+        keeper[b] = keeper[a]
+    return keeper

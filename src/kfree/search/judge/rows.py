@@ -1,0 +1,78 @@
+"""Rows as the judge sees them: dithered where they are on a lattice, and a second time whitened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.core.stats import Floats, Used
+
+# A column takes few values if each of these is shared by so many rows on average.
+_COPIES = 5
+# Share of the mean variance that is added to each principal component's variance before it is divided by it.
+_RIDGE = 0.01
+# Principal components with less than this share of the largest variance are rounding errors.
+_NO_VARIANCE = 1e-10
+
+
+def dithered(rows: Floats, rng: np.random.Generator) -> Floats:
+    """Columns on a lattice (whole numbers, answers on a scale) with uniform noise as wide as their usual step.
+
+    Otherwise rows with equal values are islands of the neighbour graph, each of them a cluster. Two values are left
+    alone, and so are steps of more than a standard deviation: there, most rows have the same value.
+    """
+    dithered = rows.copy()
+    for j, column in enumerate(rows.T):
+        values = np.unique(column)
+        step = np.median(np.diff(values)) if len(values) > 2 else np.inf
+        if len(values) * _COPIES <= len(rows) and step <= column.std():
+            dithered[:, j] += step * rng.uniform(-0.5, 0.5, size=len(rows))
+    return dithered
+
+
+def distinct(rows: Floats) -> Used:
+    """Which rows count: the first of copies.
+
+    Rows are copies if some column has a value of its own for each distinct row; otherwise they have equal answers.
+    """
+    first = np.zeros(len(rows), dtype=bool)
+    first[np.unique(rows, axis=0, return_index=True)[1]] = True
+    most_values = max(len(np.unique(column)) for column in rows.T)
+    are_copies = most_values == first.sum() and (rows.shape[1] > 1 or most_values * _COPIES > len(rows))
+    return first if are_copies else np.ones(len(rows), dtype=bool)
+
+
+def has_few_points(rows: Floats) -> bool:
+    """Whether few distinct points are shared by many rows each, and no column that is dithered tells them apart.
+
+    Each point is an island of the neighbour graph then, and links say nothing.
+    """
+    if len(np.unique(rows, axis=0)) * _COPIES > len(rows):
+        return False
+    return np.array_equal(dithered(rows, np.random.default_rng(0)), rows)
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """Principal components of about unit variance; the smallest are shrunk, since they are mostly noise."""
+
+    mean: Floats
+    axes: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> Whitening:
+        mean = rows.mean(axis=0)
+        centred = rows - mean
+        if len(rows) > rows.shape[1]:
+            variance, axes = np.linalg.eigh(centred.T @ centred / len(rows))
+        else:
+            _, size, turned = np.linalg.svd(centred, full_matrices=False)
+            variance, axes = size**2 / len(rows), turned.T
+        kept = variance > _NO_VARIANCE * variance.max()
+        ridge = _RIDGE * variance.sum() / rows.shape[1]
+        return cls(mean, axes[:, kept] / np.sqrt(variance[kept] + ridge))
+
+    def __call__(self, rows: Floats) -> Floats:
+        white: Floats = (rows - self.mean) @ self.axes
+        return white

@@ -1,0 +1,95 @@
+"""The score of a partition: what the same procedure does not reach on surrogate rows.
+
+A partition with shares p_c was found at k. ``cut`` is the share of neighbour links that it cuts, h the silhouette of
+the rows in the coordinates that were clustered; with a zero, they are means over surrogates at the same k:
+
+    links = (1 − cut / cut₀) · (1 − Σ p_c²)        clarity = 1 − (1 − h) / (1 − h₀)        score = links · clarity
+
+Each factor is 0 for what surrogates reach and 1 for the best there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index
+from kfree.search.judge.links import cut_share, impurity
+
+# Added to both shares of links that are compared: no surrogate cuts fewer than a random one in a thousand.
+_LEAST_CUT = 1e-3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Partitions into ``numbers`` clusters, the share of links that each cuts in each graph (m, g), and silhouettes."""
+
+    numbers: Index
+    labels: tuple[Index, ...]
+    cut: Floats
+    silhouette: Floats
+
+    @classmethod
+    def of(
+        cls, numbers: Sequence[int], labels: Sequence[Index], silhouettes: Sequence[float], graphs: Sequence[Index]
+    ) -> Measured:
+        cut = np.array([[_cut(near, some) for near in graphs] for some in labels])
+        return cls(np.array(numbers), tuple(labels), cut, np.array(silhouettes))
+
+
+def _cut(near: Index, labels: Index) -> float:
+    return cut_share(near, labels) if labels.max() else 1.0
+
+
+@dataclass(frozen=True)
+class Null:
+    """Means of cut shares and silhouettes over surrogates, for any k: linear in log k between ``numbers``."""
+
+    numbers: Index
+    cut: Floats
+    silhouette: Floats
+
+    @classmethod
+    def of(cls, surrogates: Sequence[Measured]) -> Null:
+        cut = np.mean([one.cut for one in surrogates], axis=0)
+        return cls(surrogates[0].numbers, cut, np.mean([one.silhouette for one in surrogates], axis=0))
+
+    def at_least(self, other: Null) -> Null:
+        """The higher silhouette of two nulls with the same numbers."""
+        return Null(self.numbers, self.cut, np.maximum(self.silhouette, other.silhouette))
+
+    def cut_at(self, k: Index | int) -> Floats:
+        columns = [self._at(k, self.cut[:, g]) for g in range(self.cut.shape[1])]
+        return np.stack(columns, axis=-1)
+
+    def silhouette_at(self, k: Index | int) -> Floats:
+        return self._at(k, self.silhouette)
+
+    def _at(self, k: Index | int, values: Floats) -> Floats:
+        return np.asarray(np.interp(np.log(k), np.log(self.numbers), values))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Links that are avoided, links, clarity and score of measured partitions."""
+
+    avoided: Floats
+    links: Floats
+    clarity: Floats
+
+    @classmethod
+    def of(cls, measured: Measured, null: Null, fewest_rows: int) -> Scores:
+        """Partitions with a cluster of fewer than ``fewest_rows``, or with one cluster, have no links."""
+        ratio = (measured.cut + _LEAST_CUT) / (null.cut_at(measured.numbers) + _LEAST_CUT)
+        avoided = 1 - ratio.min(axis=1)
+        told = np.array([impurity(labels) for labels in measured.labels])
+        fit = np.array([np.bincount(labels).min() >= fewest_rows and labels.max() > 0 for labels in measured.labels])
+        expected = null.silhouette_at(measured.numbers)
+        clarity = (measured.silhouette - expected) / np.maximum(1 - expected, 1e-9)
+        return cls(avoided, np.where(fit, avoided * told, 0.0), np.maximum(clarity, 0.0))
+
+    @property
+    def score(self) -> Floats:
+        return np.maximum(self.links, 0.0) * self.clarity

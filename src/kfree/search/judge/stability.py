@@ -1,0 +1,61 @@
+"""How sure: the judgement again on halves of the rows, against the same surrogates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kfree.core.stats import Floats, Index
+from kfree.search.judge.choose import SHAPES, Candidate, Judge
+
+
+class Refit(NamedTuple):
+    """Some of the judged rows, and labels that were found among them alone."""
+
+    rows: Index
+    labels: Index
+
+    @property
+    def k(self) -> int:
+        return int(self.labels.max()) + 1
+
+
+def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int) -> list[Refit]:
+    """Each half of ``n_splits`` random splits, clustered by the chosen model with the k that its own score chooses."""
+    found = []
+    for _ in range(n_splits):
+        for half in np.array_split(judge.rng.permutation(judge.n_rows), 2):
+            rows = np.sort(half)
+            measured, scores = judge.on_part(rows, chosen.view)
+            at = int(scores.score.argmax())
+            labels = measured.labels[at]
+            if chosen.model != SHAPES and not judge.unit:
+                labels = judge.k_means_of(rows, chosen.view, int(measured.numbers[at]))
+            found.append(Refit(rows, labels))
+    return found
+
+
+def interval_of(k: int, refits: Sequence[Refit]) -> tuple[int, int]:
+    """The smallest and the largest number of clusters that was found."""
+    numbers = [k, *(refit.k for refit in refits)]
+    return min(numbers), max(numbers)
+
+
+def jaccard(labels: Index, refits: Sequence[Refit]) -> Floats:
+    """For each cluster the mean over refits of its Jaccard index with the most similar one (Hennig 2007).
+
+    A cluster without rows in a refit is left out of that mean.
+    """
+    k = int(labels.max()) + 1
+    best = np.full((len(refits), k), np.nan)
+    for similar, refit in zip(best, refits, strict=True):
+        table = np.zeros((k, refit.k))
+        np.add.at(table, (labels[refit.rows], refit.labels), 1)
+        size = table.sum(axis=1)
+        union = size[:, None] + table.sum(axis=0) - table
+        similar[size > 0] = (table / union).max(axis=1)[size > 0]
+    seen = ~np.isnan(best)
+    mean: Floats = np.where(seen, best, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    return mean

@@ -1,0 +1,137 @@
+"""Rows without clusters that look like given rows otherwise: the null of every comparison.
+
+Tables: a Gaussian copula with the rank correlations of the rows and, in every column, the closest unimodal
+distribution. Unit rows: a Gaussian with their mean and covariance, projected on the sphere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
+from scipy.special import ndtr, ndtri
+from scipy.stats import rankdata
+
+from kfree.core.stats import Floats
+
+# Columns with fewer distinct values than this keep them: they have no shape that could be made unimodal.
+_FEWEST_VALUES = 4
+# Knots of a fitted distribution function, and places that are tried for its mode.
+_KNOTS, _MODES = 128, 16
+
+
+# Numbers in single or double precision.
+Reals: TypeAlias = NDArray[np.floating[Any]]
+
+
+class Surrogate(Protocol):
+    """A distribution without clusters."""
+
+    def draw(self, rng: np.random.Generator) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """A quantile function: linear between the knots (F, x), or a step function on a lattice."""
+
+    F: Floats
+    x: Floats
+    is_lattice: bool
+
+    def __call__(self, u: Floats) -> Floats:
+        if self.is_lattice:
+            found: Floats = self.x[np.minimum(np.searchsorted(self.F, u), len(self.x) - 1)]
+            return found
+        return np.interp(u, self.F, self.x)
+
+
+def unimodal_quantiles(column: Floats) -> Quantiles:
+    """The unimodal distribution closest to that of a column; two or three values as they are.
+
+    Left of the mode the distribution function is convex, right of it concave: the greatest convex minorant and the
+    least concave majorant, whose slopes are isotonic regressions of the slopes. The mode is the place with the smallest
+    largest deviation, as in the dip test (Hartigan & Hartigan 1985).
+    """
+    values, counts = np.unique(column, return_counts=True)
+    if len(values) < _FEWEST_VALUES:
+        return Quantiles(np.cumsum(counts) / len(column), values, is_lattice=True)
+    F = (np.cumsum(counts) - counts / 2) / len(column)
+    # Dense in the tails, where a straight line between distant values would add rows that are not there.
+    ranks = (len(values) - 1) * (1 - np.cos(np.linspace(0, np.pi, _KNOTS))) / 2
+    knots = np.unique(ranks.round().astype(np.int64))
+    x, F = values[knots], F[knots]
+    modes = np.unique((np.linspace(0.04, 0.96, _MODES) * len(x)).astype(np.int64).clip(1, len(x) - 2))
+    fits = [_with_mode(x, F, mode) for mode in modes]
+    return Quantiles(min(fits, key=lambda fit: float(np.abs(fit - F).max())), x, is_lattice=False)
+
+
+def _with_mode(x: Floats, F: Floats, mode: int) -> Floats:
+    width = np.diff(x)
+    slope = np.diff(F) / width
+    rise = isotonic_regression(slope[:mode], weights=width[:mode]).x
+    fall = isotonic_regression(slope[mode:], weights=width[mode:], increasing=False).x
+    fitted: Floats = F[0] + np.append(0.0, np.cumsum(np.concatenate([rise, fall]) * width))
+    return fitted
+
+
+@dataclass(frozen=True)
+class GaussianCopula:
+    """Φ of Gaussian rows with the correlations of the normal scores, through the quantile functions of the columns.
+
+    Gaussians of any covariance, independent columns of any unimodal kind, answers on a scale and yes/no are of this
+    kind. ``factor`` (r, d) gives the Gaussian rows from r independent columns.
+    """
+
+    n_rows: int
+    factor: Floats
+    columns: tuple[Quantiles, ...]
+
+    @classmethod
+    def of(cls, rows: Floats) -> GaussianCopula:
+        n = len(rows)
+        scores = ndtri((rankdata(rows, axis=0) - 0.5) / n)
+        scores = (scores - scores.mean(axis=0)) / np.maximum(scores.std(axis=0), 1e-9)
+        factor = square_root(scores)
+        return cls(n, factor, tuple(unimodal_quantiles(column) for column in rows.T))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        uniform = ndtr(rng.standard_normal((self.n_rows, len(self.factor))) @ self.factor)
+        return np.column_stack([column(u) for column, u in zip(self.columns, uniform.T, strict=True)])
+
+
+@dataclass(frozen=True)
+class DirectionalGaussian:
+    """Directions of Gaussian rows with the mean and covariance of unit rows."""
+
+    n_rows: int
+    mean: Floats
+    factor: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> DirectionalGaussian:
+        mean = rows.mean(axis=0)
+        return cls(len(rows), mean, square_root(rows - mean))
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        drawn: Floats = unit_rows(rng.standard_normal((self.n_rows, len(self.factor))) @ self.factor + self.mean)
+        return drawn
+
+
+def square_root(centred: Floats) -> Floats:
+    """F (r, d) with FᵀF = the covariance of centred rows, r ≤ n, d."""
+    if len(centred) > centred.shape[1]:
+        variance, axes = np.linalg.eigh(centred.T @ centred / len(centred))
+        root: Floats = np.sqrt(np.maximum(variance, 0.0))[:, None] * axes.T
+        return root
+    _, size, turned = np.linalg.svd(centred, full_matrices=False)
+    short: Floats = size[:, None] * turned / np.sqrt(len(centred))
+    return short
+
+
+def unit_rows(rows: Reals) -> Any:
+    """Rows of length one; a row of zeros stays."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)

@@ -1,0 +1,56 @@
+"""The gate for any change of the judge: fixed small sets, and the least adjusted Rand index for each.
+
+Floors lie .05 below what was reached when the rule was frozen; a set without clusters must be one cluster.
+"""
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.metrics import adjusted_rand_score
+
+from kfree import AutoCluster
+
+
+def blobs(seed, n, d, k, gap):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(k, size=n)
+    centres = gap / np.sqrt(2) * np.linalg.qr(rng.normal(size=(d, k)))[0].T
+    return rng.normal(size=(n, d)) + centres[y], y
+
+
+def alone(draw):
+    X = draw(np.random.default_rng(5))
+    return X, np.zeros(len(X))
+
+
+SETS = {
+    "iris": (0.51, lambda: datasets.load_iris(return_X_y=True)),
+    "wine": (0.81, lambda: datasets.load_wine(return_X_y=True)),
+    "breast cancer": (0.60, lambda: datasets.load_breast_cancer(return_X_y=True)),
+    "digits": (0.64, lambda: datasets.load_digits(return_X_y=True)),
+    "moons": (0.95, lambda: datasets.make_moons(400, noise=0.05, random_state=0)),
+    "circles": (0.95, lambda: datasets.make_circles(400, factor=0.5, noise=0.05, random_state=0)),
+    "varied": (0.89, lambda: datasets.make_blobs(500, cluster_std=[1.0, 2.5, 0.5], random_state=170)),
+    "8 round": (0.93, lambda: blobs(0, 400, 10, 8, 7.0)),
+    "3 close": (0.80, lambda: blobs(1, 400, 10, 3, 4.0)),
+    "5 of 128 columns": (0.93, lambda: blobs(2, 400, 128, 5, 6.0)),
+    "Gaussian": (1.0, lambda: alone(lambda rng: rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6)))),
+    "cube": (1.0, lambda: alone(lambda rng: rng.uniform(size=(400, 3)))),
+    "log-normal": (1.0, lambda: alone(lambda rng: rng.lognormal(size=(400, 4)))),
+    "Student's t": (1.0, lambda: alone(lambda rng: rng.standard_t(3, size=(400, 5)))),
+    "Likert": (1.0, lambda: alone(lambda rng: np.clip(np.round(3 + rng.normal(size=(400, 6))), 1, 5))),
+    "one-hot": (1.0, lambda: alone(lambda rng: np.hstack([np.eye(k)[rng.integers(k, size=400)] for k in (3, 4)]))),
+    "unit Gaussian": (1.0, lambda: alone(lambda rng: _unit(rng, 300, 60))),
+}
+
+
+def _unit(rng, n, d):
+    X = rng.normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_judge_does_not_get_worse(name):
+    floor, load = SETS[name]
+    X, y = load()
+    assert adjusted_rand_score(y, AutoCluster().fit_predict(X)) >= floor

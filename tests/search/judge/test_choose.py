@@ -1,0 +1,87 @@
+"""The judge as a whole: clusters are found, rows without any are not, whatever the threads."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from kfree.search.judge.choose import ROUND, SHAPES, Judge, numbers_of
+from kfree.search.judge.stability import Refit, interval_of, jaccard, refits_on_halves
+
+
+def judged(rows, unit=False, seed=0):
+    return Judge(rows / 1.0, unit, np.random.default_rng(seed))
+
+
+NULLS = {
+    "Gaussian": lambda rng: rng.normal(size=(300, 5)) @ rng.normal(size=(5, 5)),
+    "uniform": lambda rng: rng.uniform(size=(300, 3)),
+    "exponential": lambda rng: rng.exponential(size=(300, 4)),
+    "Likert": lambda rng: np.clip(np.round(3 + rng.normal(size=(300, 6))), 1, 5),
+    "counts": lambda rng: rng.poisson(2.0, size=(400, 3)).astype(float),
+    "ring": lambda rng: (
+        (lambda a: np.column_stack([np.sin(a), np.cos(a)]))(rng.uniform(0, 6.283, 400))
+        + 0.09 * rng.normal(size=(400, 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_rows_without_clusters_are_one(name):
+    rows = NULLS[name](np.random.default_rng(0))
+    verdict = judged((rows - rows.mean(axis=0)) / rows.std(axis=0)).judge()
+    assert verdict.chosen is None, verdict.best_score
+    assert "below" in verdict.candidates[0].why_not
+
+
+def test_round_clusters_are_round_and_moons_are_not():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=300)
+    verdict = judged(rng.normal(size=(300, 5)) + 7 * np.eye(4, 5)[y]).judge()
+    assert (verdict.chosen.model, verdict.chosen.k) == (ROUND, 4)
+    assert adjusted_rand_score(y, verdict.chosen.labels) > 0.98
+    rows, moon = make_moons(300, noise=0.05, random_state=0)
+    verdict = judged(rows).judge()
+    assert (verdict.chosen.model, verdict.chosen.k) == (SHAPES, 2)
+    assert adjusted_rand_score(moon, verdict.chosen.labels) == 1.0
+
+
+def test_many_topics_of_unit_rows_are_counted():
+    rng = np.random.default_rng(0)
+    topics, y = rng.normal(size=(40, 64)), rng.integers(40, size=600)
+    rows = topics[y] + 0.8 * rng.normal(size=(600, 64))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    chosen = judged(rows, unit=True).judge().chosen
+    assert 35 <= chosen.k <= 46
+    assert adjusted_rand_score(y, chosen.labels) > 0.9
+
+
+def test_the_same_seed_gives_the_same_judgement():
+    rows = np.random.default_rng(0).normal(size=(200, 4))
+    rows[:80] += 5
+    first, second = (judged(rows, seed=3).judge() for _ in range(2))
+    assert np.array_equal(first.chosen.labels, second.chosen.labels)
+    assert [one.score for one in first.candidates] == [one.score for one in second.candidates]
+
+
+def test_numbers_reach_an_eighth_of_the_rows():
+    assert numbers_of(100, 50) == list(range(2, 13))
+    assert numbers_of(1600, 400)[-1] <= 200 < 1.2 * numbers_of(1600, 400)[-1]
+    assert numbers_of(10, 50) == [2]
+
+
+def test_refits_on_halves_agree_where_clusters_are_clear():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=400)
+    judge = judged(rng.normal(size=(400, 3)) + 9 * np.eye(3)[y])
+    chosen = judge.judge().chosen
+    refits = refits_on_halves(judge, chosen, 2)
+    assert interval_of(3, refits) == (3, 3)
+    assert jaccard(chosen.labels, refits).min() > 0.97
+
+
+def test_the_jaccard_index_is_that_of_the_most_similar_cluster():
+    labels = np.array([0, 0, 0, 1, 1, 2])
+    refit = Refit(np.array([0, 1, 2, 3, 4]), np.array([0, 0, 1, 1, 1]))
+    assert jaccard(labels, [refit]) == pytest.approx([2 / 3, 2 / 3, 0.0])
+    assert interval_of(3, [refit]) == (2, 3)
