@@ -97,7 +97,8 @@ def patch_from(known: Known, labels: Labels, total: Floats) -> Patch:
     both = (known.labels != NOWHERE) & (labels != NOWHERE)
     ones, shape = np.ones(int(both.sum())), (len(known.sums), len(total))
     overlap = sp.csr_array((ones, (known.labels[both], labels[both])), shape=shape)
-    successor = np.where(overlap.sum(axis=1) > 0, overlap.argmax(axis=1), NOWHERE)
+    most = np.asarray(overlap.argmax(axis=1)).ravel()  # SciPy before 1.14 returns a column
+    successor = np.where(overlap.sum(axis=1) > 0, most, NOWHERE)
     kept = successor != NOWHERE
     taken_over = np.bincount(successor[kept], known.peak[kept], len(total)).astype(np.float64)
     keeps_enough = total >= LEAST_SHARE * taken_over
