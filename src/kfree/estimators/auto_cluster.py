@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from kfree.estimators._auto_models import DIPS, ELLIPSES, METRICS, ONE, Components, RowFrame, fit_on_all
-from kfree.estimators._validation import random_generator, require, require_threads, validated_weights
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, SHAPES, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, jaccard, refits_on_halves
+from kfree.validation.parameters import random_generator, require, require_threads
+from kfree.validation.rows import validated_weights
 
 # Rows that are judged: of tables, of unit rows. If there are more, they are a random sample.
 _MOST_JUDGED, _MOST_JUDGED_UNIT = 1000, 2000
