@@ -259,7 +259,8 @@ class AgglomerativeBayes(ClusterEstimator):
         return _by_posterior.view_of(self, X, self.labels_)
 
     def _distances(self, X):
-        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

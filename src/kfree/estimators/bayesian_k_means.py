@@ -316,14 +316,16 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
 
     def _log_joint(self, X):
         """log p(row, cluster | rows of the fit), (n, k)."""
-        return self._model_.log_predictive(_by_posterior.rows_like_those_of_fit(self, X)) + np.log(self.weights_)
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.log_predictive(data) + np.log(self.weights_)
 
     def _view(self, X):
         check_is_fitted(self)
         return _by_posterior.view_of(self, X, None if X is None else self.predict(X))
 
     def _distances(self, X):
-        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

@@ -280,4 +280,5 @@ class KernelDPMeans(ClusterEstimator):
         return view_by_distances(self._model_.distances(rows), labels, self._model_.centre_points, **told)
 
     def _distances(self, X):
-        return self._model_.distances(self._rows_like_those_of_fit(X))
+        rows = self._rows_like_those_of_fit(X)
+        return self._model_.distances(rows)

@@ -303,7 +303,8 @@ class SpectralDPMeans(ClusterEstimator):
         return view_by_distances(self._model_.distances(rows), labels, self._model_.public_centres, **told)
 
     def _distances(self, X):
-        return self._model_.neighbours(self._rows_like_those_of_fit(X))
+        rows = self._rows_like_those_of_fit(X)
+        return self._model_.neighbours(rows)
 
 
 def _with_others(model, all_rows, labels):
