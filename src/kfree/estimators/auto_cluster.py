@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from kfree.core.warning import warn
 from kfree.estimators._auto_models import DIPS, ELLIPSES, METRICS, ONE, Components, RowFrame, fit_on_all
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
+from kfree.exceptions import DataAdvice
 from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, SHAPES, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, jaccard, refits_on_halves
@@ -100,7 +102,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            At least 24 rows.
+            Fewer than 24 distinct rows are one cluster, and a warning says so.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. Rows of weight zero are not judged. Weights count in the fit of the chosen model; as evidence,
@@ -124,6 +126,12 @@ class AutoCluster(ClusterMixin, BaseEstimator):
             choice = choose(framed[judged], frame.unit, rng, self.n_threads)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, frame.unit, self.n_threads)
         self._publish(frame, choice, fitted, judged)
+        if len(judged) < FEWEST_ROWS:
+            warn(
+                f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
+                " cluster. Give more rows, or KMeans if you know the number of clusters.",
+                DataAdvice,
+            )
         return self
 
     def predict(self, X):
@@ -154,8 +162,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
                 'X is sparse, and AutoCluster takes dense rows only. Use DPMeans(metric="cosine"), or reduce the '
                 "columns first, for example with TruncatedSVD."
             )
-        least = FEWEST_ROWS if reset else 1
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
+        return validate_data(self, X, reset=reset, dtype=np.float64)
 
     def _judged_rows(self, framed, counting, unit, rng):
         """Numbers of the rows that are judged: distinct ones, at most as many as the time allows."""
