@@ -1,7 +1,9 @@
 """docs/reproduction.md: every number that was kept, the paper's beside ours."""
 
 import os
+import re
 
+from reproduce.cells import EARLIER
 from reproduce.code import UNKNOWN, code_of
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import kept
@@ -76,7 +78,8 @@ def _section(name, folder, path):
     if found is None:
         return "\n".join([*lines, f"Not run yet: `python -m reproduce {name}`.\n"])
     rows = found.rows
-    lines.append(f"Size: {found.size}{experiment.stand_in}. {_how_many_worse(rows)}".rstrip() + "\n")
+    said = [f"Size: {found.size}{experiment.stand_in}.", _how_many_missing(rows), _how_many_worse(rows)]
+    lines.append(" ".join(filter(None, said)) + "\n")
     if rows:
         lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
     lines.append(f"{_spread(rows)}{_made(found.made, experiment)}\n")
@@ -103,6 +106,21 @@ def _made(made, experiment):
     else:
         code = f"by code {made['code']}, which has changed since"
     return f"Made {', '.join([*when, *where, code])}."
+
+
+def _how_many_missing(rows):
+    """Lines without a number, and lines with numbers of other code or fewer repetitions than the paper's."""
+    missing = sum(row["ours"] == "" for row in rows)
+    notes = [row["note"] for row in rows if row["ours"] != ""]
+    few = sum(bool(re.search(r"\b\d+ of \d+ (data sets|splits|orders|fits)\b", note)) for note in notes)
+    stale = sum(EARLIER in note for note in notes)
+    counted = {
+        "have no number yet": missing,
+        "have fewer repetitions than the paper": few,
+        f"have cells of {EARLIER}": stale,
+    }
+    said = [f"{number} {what}" for what, number in counted.items() if number]
+    return f"{len(rows)} lines, of which {', '.join(said)}." if said else ""
 
 
 def _how_many_worse(rows):
