@@ -123,6 +123,18 @@ def test_the_path_never_rises(rng):
     assert (np.diff(best_by_k.costs(8)) <= 0).all()
 
 
+def test_the_cheapest_centres_may_be_those_of_merging(rng):
+    X = rng.normal(size=(40, 2))
+    best_by_k = BestByK(open_local("native", X, weight=None), OBJECTIVES["euclidean"](0.0))
+    best_by_k.costs(8)
+    np.testing.assert_array_equal(best_by_k.cheapest_centres(3), best_by_k.centres(3))
+    best_by_k.merges = replace(best_by_k.merges, costs=0 * best_by_k.merges.costs)
+    for k in (3, 12):
+        labels = best_by_k.merges.labels(k)
+        means = [X[labels == c].mean(axis=0) for c in range(k)]
+        np.testing.assert_allclose(best_by_k.cheapest_centres(k), means, atol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
     """At every penalty of the path; the search alone ends higher at one in ten."""
