@@ -2,13 +2,18 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kfree.cli.console import LIKE_IDENTIFIERS
 from kfree.cli.dialect import is_number
 from kfree.cli.errors import CommandError, quoted
+from kfree.core.marks import FINITE, OneOf, Shape, require
+
+# Of each column of the table.
+PerColumn = Annotated[NDArray[Any], Shape("table columns"), FINITE]
 
 # A column of text of which at least this share are numbers is taken for a column of numbers with mistakes in it.
 _MOSTLY = 0.5
@@ -38,11 +43,16 @@ class Preparation:
 
     columns: list[str]
     missing: str = "error"
-    fill: Any = None
-    centre: Any = None
-    scale: Any = None
+    fill: PerColumn | None = None
+    centre: PerColumn | None = None
+    scale: PerColumn | None = None
     group: str | None = None
-    encoder: Any = None
+    encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
+
+    def _restored(self):
+        sizes = {len(values) for values in (self.fill, self.centre, self.scale) if values is not None}
+        ok = sizes <= {len(self.columns)} and (self.centre is None) == (self.scale is None)
+        require(ok, "preparation", "is not one of its columns")
 
     def matrix(self, table):
         """The rows that can be used, as numbers, and a mask that says which rows these are."""

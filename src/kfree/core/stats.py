@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Self, TypeAlias, cast
+from typing import Annotated, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kfree.core.marks import FINITE, AtLeast, Shape
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -99,9 +101,9 @@ class GaussianStats:
     lie far out. Formulas may have more axes before these.
     """
 
-    n: Floats
-    sum: Floats
-    scatter: Floats
+    n: Annotated[Floats, Shape("k"), AtLeast(0.0)]
+    sum: Annotated[Floats, Shape("k", "d"), FINITE]
+    scatter: Annotated[Floats, Shape("k", "d", "d"), FINITE]
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Self:
@@ -153,9 +155,9 @@ class CountStats:
     come. It is zero for rows of zeros and ones that are no counts. Formulas may have more axes before these.
     """
 
-    n: Floats
-    sum: Floats
-    log_ways: Floats
+    n: Annotated[Floats, Shape("k"), AtLeast(0.0)]
+    sum: Annotated[Floats, Shape("k", "d"), AtLeast(0.0)]
+    log_ways: Annotated[Floats, Shape("k"), FINITE]
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Self:
@@ -183,3 +185,7 @@ class CountStats:
         for part in (self.n, self.sum, self.log_ways):
             part[a] += part[b]
             part[b] = 0.0
+
+
+# Of clusters with a posterior.
+POSTERIOR_STATS = {"gaussian": GaussianStats, "counts": CountStats}

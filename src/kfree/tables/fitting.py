@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.fields import Name
+from kfree.core.marks import OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, LEVELS, ORDINAL, TEXT, Column
 from kfree.tables.numeric import Dates, Numeric, Ordinal
@@ -20,8 +22,8 @@ _FEW_ROWS = 20
 class LeftOut:
     """A column without information: all its values are missing, or equal to ``value``."""
 
-    name: Any
-    value: Any
+    name: Name
+    value: Name | None
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         value = np.nan if self.value is None else self.value
@@ -43,7 +45,16 @@ class LeftOut:
         return f"{self.name}: left out, {self.reason}"
 
 
-Encoder = Numeric | Categories | Binary | LeftOut
+ENCODERS = {
+    "number": Numeric,
+    "date": Dates,
+    "ordinal": Ordinal,
+    "category": Categories,
+    "binary": Binary,
+    "yes or no": YesNo,
+    "left out": LeftOut,
+}
+Encoder = Annotated[Numeric | Categories | Binary | LeftOut, OneOf(ENCODERS)]
 
 
 @dataclass(frozen=True)

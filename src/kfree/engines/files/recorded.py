@@ -27,12 +27,12 @@ class Recorded:
         self._place, self._journal = place, journal
 
     def first_row(self) -> Floats | None:
-        found: Floats | None = self._journal.answer(["first row"], self._place.first_row)
+        found: Floats | None = self._journal.answer(["first row"], self._place.first_row, Floats | None)
         return found
 
     def facts(self, frame: Frame, size: int, seed: int) -> list[Facts]:
         asked: list[Any] = ["facts", frame, size, seed]
-        found: list[Facts] = self._journal.answer(asked, lambda: self._place.facts(frame, size, seed))
+        found: list[Facts] = self._journal.answer(asked, lambda: self._place.facts(frame, size, seed), list[Facts])
         return found
 
     def parts(self, frame: Frame, found: Sequence[Facts]) -> list[Any]:
@@ -50,7 +50,8 @@ class RecordedPart:
         return getattr(self._part, name)
 
     def nearest(self, sites: Sites) -> tuple[Recipe, Partial]:
-        (stats,) = self._answer(["nearest", *sites_asked(sites)], lambda: (self._part.nearest(sites)[1].total(),))
+        asked = ["nearest", *sites_asked(sites)]
+        (stats,) = self._answer(asked, lambda: (self._part.nearest(sites)[1].total(),), tuple[Stats])
         return Recipe.of(sites), Whole(stats)
 
     def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Recipe, Partial, RegionRows]:
@@ -60,7 +61,7 @@ class RecordedPart:
 
         drawn = region.wanted, region.size, region.seed, region.expected, region.border
         asked = ["nearest, drawing", *sites_asked(sites), *drawn]
-        stats, rows = self._answer(asked, work_out)
+        stats, rows = self._answer(asked, work_out, tuple[Stats, RegionRows])
         return Recipe.of(sites), Whole(stats), rows
 
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None) -> RecordedSweep:
@@ -73,17 +74,20 @@ class RecordedPart:
             births = sweep.go_on(np.empty((0, sites.centres.shape[1])), None, room)
             return births.points, births.at, births.n_refused, sweep.end(births.points, births.at)[1].total()
 
-        return self._answer(["sweep", *sites_asked(sites), float(lam), int(room)], work_out)
+        asked = ["sweep", *sites_asked(sites), float(lam), int(room)]
+        return self._answer(asked, work_out, tuple[Floats, Index, int, Stats])
 
     def fingerprints(self, handle: Recipe, n_clusters: int) -> Fingerprints:
         asked = ["fingerprints", handle.centres, handle.newborn, handle.born_at, float(handle.lam), n_clusters]
-        (found,) = self._answer(asked, lambda: (self._part.fingerprints(handle, n_clusters),))
+        (found,) = self._answer(asked, lambda: (self._part.fingerprints(handle, n_clusters),), tuple[Fingerprints])
         return np.asarray(found)
 
-    def _answer(self, question: list[Any], work_out: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """The answer of a pass; distances count as if they were computed now."""
+    def _answer(self, question: list[Any], work_out: Callable[[], tuple[Any, ...]], declared: Any) -> tuple[Any, ...]:
+        """The answer of a pass, of a declared type; distances count as if they were computed now."""
         before = self._part.n_distances
-        found, n_distances = self._journal.answer(question, lambda: (work_out(), self._part.n_distances - before))
+        found, n_distances = self._journal.answer(
+            question, lambda: (work_out(), self._part.n_distances - before), tuple[declared, int]
+        )
         self.n_distances += n_distances
         return tuple(found)
 
