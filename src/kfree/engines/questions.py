@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ class Question(ABC, Generic[A]):
 
     name: ClassVar[str]
     is_search: ClassVar[bool] = False
+
+    @property
+    def answer_type(self) -> Any:
+        """The type of answers, A, as the class of the question states it."""
+        (stated,) = (base for base in vars(type(self))["__orig_bases__"] if get_origin(base) is Question)
+        return get_args(stated)[0]
 
     @abstractmethod
     def answer(self, rows: RowPasses) -> A:

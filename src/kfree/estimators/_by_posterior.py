@@ -38,7 +38,7 @@ def rows_like_those_of_fit(estimator, X):
     """New rows in the coordinates of the fit."""
     check_is_fitted(estimator)
     check(estimator, estimator._constraints)
-    data = DATA[estimator.model](X, estimator, estimator._model_.frame)
+    data = DATA[estimator._model_.kind](X, estimator, estimator._model_.frame)
     validate_data(estimator, X, skip_check_array=True, reset=False)
     return data
 

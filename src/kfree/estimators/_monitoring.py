@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 
 from kfree.search.monitor import Listener, Monitor, n_clusters_of
@@ -27,7 +27,7 @@ __all__ = ["CallbackSupportMixin", "monitored", "progress_line", "with_callbacks
 def monitored(estimator):
     """A monitor of the searches of a fit, for the parameters ``verbose``, ``on_interrupt`` and ``max_iter``."""
     monitor = Monitor()
-    with ExitStack() as stack:
+    with monitor.resources as stack:
         if estimator.verbose:
             show = stack.enter_context(progress_line(type(estimator).__name__))
             monitor.listeners.append(_SearchLine(show, estimator))

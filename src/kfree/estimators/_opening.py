@@ -66,6 +66,8 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
 def opened_for_passes(estimator, data, seed, monitor):
     """The rows for passes over all of them: in memory where a limit allows it, else streamed."""
     journal = journal_of(estimator, data.source, data.plan, seed)
+    if journal is not None:
+        monitor.resources.callback(journal.close)
     # Under a limit, labels may not fit, and rows may not fit on a GPU.
     may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.source.n_rows))
     if data.X is not None and may_hold and journal is None:

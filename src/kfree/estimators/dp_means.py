@@ -1,11 +1,24 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from kfree.core.fields import (
+    Centres,
+    ClusterIds,
+    Count,
+    History,
+    NotNegative,
+    Number,
+    NumberOfClusters,
+    NumberOfCoordinates,
+    RowLabels,
+)
+from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
@@ -13,9 +26,11 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
+from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
+from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
@@ -243,6 +258,28 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     [1, -1]
     """
 
+    labels_: Annotated[RowLabels, OPTIONAL]
+    cluster_centers_: Centres
+    cluster_ids_: ClusterIds
+    n_clusters_: NumberOfClusters
+    lam_: NotNegative
+    path_: Staircase | None
+    inertia_: Number
+    cost_: Number
+    cost_history_: History
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    search_: str
+    n_passes_: Annotated[Count, OPTIONAL]
+    summary_cost_: Annotated[Number, OPTIONAL]
+    summary_n_iter_: Annotated[Count, OPTIONAL]
+    n_distances_: Count
+    engine_: str
+    n_features_in_: NumberOfCoordinates
+    _model_: CentreModel
+    _noise_of_: Annotated[str, OPTIONAL]
+
     def __init__(
         self,
         lam="auto",
@@ -370,6 +407,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             rows, labels = data.X, self._model_.rank.take(result.labels)
             labels = labels if left_out is None else np.where(left_out, np.int32(-1), labels)
         else:
+            assert self._model_.sample is not None  # spreads are those of the summary's sample
             rows, labels = result.summary.sample.given(), self._model_.sample.labels
         if not sp.issparse(rows):
             places = spread_over(np.flatnonzero(labels >= 0))

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gamma
 
+from kfree.core.fields import SpreadPerCluster
+from kfree.core.marks import AtLeast, Below, Shape, Size
 from kfree.explain.view import Blocks, Floats, Labels, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
@@ -39,8 +41,8 @@ class Spreads:
     (``_of_outliers``).
     """
 
-    shape: Floats
-    scale: Floats
+    shape: SpreadPerCluster
+    scale: SpreadPerCluster
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
@@ -91,10 +93,10 @@ def fitted_spreads(
 class SpreadSample:
     """Rows that spreads are estimated from: labels and distances to their clusters; ``sizes`` (k,) count all rows."""
 
-    labels: Labels
-    dist: Floats
-    n_clusters: int
-    sizes: NDArray[np.int64] | None = None
+    labels: Annotated[Labels, Shape("sample"), Below("k", least=-1)]
+    dist: Annotated[Floats, Shape("sample"), AtLeast(0.0)]
+    n_clusters: Annotated[int, Size("k")]
+    sizes: Annotated[NDArray[np.int64] | None, Shape("sized"), AtLeast(0)] = None
 
     def spreads(self, shapes: Shapes | None = None) -> Spreads:
         """The spreads of the clusters; ``shapes`` compare clusters where distances are relative to the cluster."""
@@ -171,8 +173,8 @@ class NeighbourSpreads:
     ignored, those of fewer than five rows.
     """
 
-    median: Floats
-    upper: Floats
+    median: SpreadPerCluster
+    upper: SpreadPerCluster
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""

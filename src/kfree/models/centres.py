@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
+from kfree.core.fields import Centres, NotNegative, Order
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
+from kfree.core.marks import OneOf
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Labels
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.dp_means import DPMeansObjective
+from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
@@ -37,11 +39,11 @@ class CentreModel:
     """
 
     frame: Frame
-    centres: Floats
-    order: Index
-    objective: DPMeansObjective
+    centres: Centres
+    order: Order
+    objective: Annotated[DPMeansObjective, OneOf(OBJECTIVES)]
     sample: SpreadSample | None = None
-    radius: float | None = None
+    radius: NotNegative | None = None
 
     @cached
     def rank(self) -> Labels:
