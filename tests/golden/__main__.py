@@ -32,22 +32,29 @@ def git(*arguments):
 
 
 def write(names):
-    made_by = git("log", "-1", "--format=%H", "--", "src") + (
+    """Keep the results that have changed, with the commit that made them."""
+    made_by = git("log", "-1", "--format=%h", "--", "src") + (
         " with changes" if git("status", "--porcelain", "src") else ""
     )
-    kept = json.loads(RESULTS.read_text())["fits"] if RESULTS.exists() else {}
-    unstable = 0
+    kept = json.loads(RESULTS.read_text())
+    fits, commits = kept["fits"], kept["made_by"]
+    n_unstable = 0
     for name in names:
-        start = time.process_time()
-        kept[name], lines = on_threads(name)
-        print(f"{time.process_time() - start:6.2f} s for three  {name}", *lines, sep="\n    ")
-        unstable += bool(lines)
-    if unstable:
-        raise SystemExit(f"{unstable} fits differ between runs or thread counts; nothing is written")
+        result, lines = on_threads(name)
+        n_unstable += bool(lines)
+        if name not in fits or differences(name, fits[name], result):
+            fits[name], commits[name] = result, made_by
+            print(name, *lines, sep="\n    ")
+    if n_unstable:
+        raise SystemExit(f"{n_unstable} fits differ between runs or thread counts; nothing is written")
     machine = f"{platform.machine()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
-    content = {"made_by": made_by, "machine": machine, "fits": {name: kept[name] for name in FITS if name in kept}}
+    content = {
+        "machine": machine,
+        "made_by": {name: commits[name] for name in FITS if name in commits},
+        "fits": {name: fits[name] for name in FITS if name in fits},
+    }
     RESULTS.write_text(json.dumps(content, indent=0, ensure_ascii=False) + "\n")
-    print(f"{RESULTS}: {RESULTS.stat().st_size / 1e3:.0f} kB, {len(kept)} fits")
+    print(f"{RESULTS}: {RESULTS.stat().st_size / 1e3:.0f} kB, {len(fits)} fits")
 
 
 def compare(names, exact):
@@ -56,8 +63,9 @@ def compare(names, exact):
     for name in names:
         lines = differences(name, expected["fits"][name], outcome(name), exact)
         n_different += bool(lines)
-        print(f"{'differs' if lines else 'same':8s} {name}", *lines, sep="\n    ")
-    print(f"{len(names) - n_different} of {len(names)} fits as {expected['made_by']} made them,", end=" ")
+        found = f"differs from {expected['made_by'][name]}" if lines else "same"
+        print(f"{name}: {found}", *lines, sep="\n    ")
+    print(f"{len(names) - n_different} of {len(names)} fits are the same,", end=" ")
     print(f"in {time.process_time() - start:.1f} s of processor time")
     return n_different
 
