@@ -199,6 +199,24 @@ MISTAKES = {
         'np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2][::-1]',
         ["search/test_bayesian_search.py", "costs_least"],
     ),
+    "the published search splits what fits best": (
+        "search/evidence/published.py",
+        "np.argsort(-criteria(state",
+        "np.argsort(criteria(state",
+        ["search/test_published_bayesian.py", "box"],
+    ),
+    "the published search merges what overlaps least": (
+        "search/evidence/published.py",
+        "np.argsort(-j_merge",
+        "np.argsort(j_merge",
+        ["search/test_published_bayesian.py", "box"],
+    ),
+    "a centre at zero is near to counts": (
+        "objectives/bregman.py",
+        "scores[self._elsewhere(X, centres, vertical)] = -np.inf",
+        "pass",
+        ["search/test_bregman.py", "turned_round"],
+    ),
     "the last cuts stop early too": (
         "search/evidence/splits.py",
         "cuts = [_updated_cut(side, whole, part, objective, -math.inf) for side in sides]",
