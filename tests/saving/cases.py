@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import kfree
 
-rng = np.random.default_rng(0)
+rng = np.random.RandomState(0)
 X = rng.normal(size=(40, 3)) + rng.choice([-9.0, 0.0, 9.0], size=(40, 1))
 NEW = rng.normal(size=(40, 3)) * 9
 WEIGHT = np.where(np.arange(40) < 4, 0.0, 1.0 + np.arange(40) % 3)
@@ -19,13 +19,13 @@ GROUPS = np.array(["a", "b", "c"])[np.arange(40) % 3]
 TABLE = pd.DataFrame(
     {
         "income": np.exp(rng.normal(size=24) * 2),
-        "joined": [datetime(2024, 1, 1) + timedelta(days=int(d)) for d in rng.integers(0, 900, 24)],
+        "joined": [datetime(2024, 1, 1) + timedelta(days=int(d)) for d in rng.randint(0, 900, 24)],
         "size": pd.Categorical(["S", "M", "L"] * 8, ["S", "M", "L"], ordered=True),
         "plan": ["free", "pro", None, "team"] * 6,
         "member": [True, False] * 12,
         "device": ["phone", "desk"] * 12,
         "year": [2024] * 24,
-        "age": [*rng.integers(18, 80, 22).tolist(), np.nan, np.nan],
+        "age": [*rng.randint(18, 80, 22).tolist(), np.nan, np.nan],
     }
 )
 
@@ -147,6 +147,26 @@ CASES = {
         encoded,
         lambda m: [m.transform(TABLE).tobytes(), m.get_feature_names_out(), m.describe(), m.left_out_["year"]],
     ),
+}
+
+# Labels of rows after the fit: whole numbers, which no processor and no version of BLAS changes.
+LABELS = {
+    name: {
+        "hdp": lambda m: m.predict(NEW, groups=GROUPS),
+        "hdp, kernel": lambda m: m.predict(X, groups=GROUPS),
+        "hdp, precomputed": lambda m: m.predict(X @ X.T, groups=GROUPS),
+        "kernel": lambda m: m.predict(X),
+        "kernel, precomputed": lambda m: m.predict(X @ X.T),
+        "spectral, precomputed": lambda m: m.predict(X @ X.T),
+        "graph": lambda m: m.predict_nodes(np.eye(6)),
+        "graph, names": lambda m: m.predict_nodes(np.eye(5)),
+        "dp-means, noise": lambda m: m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"]), allow_new=True),
+        "dp-means, prepared": CASES["dp-means, prepared"][1],
+        "bernoulli": lambda m: m.predict(NEW > 0),
+        "multinomial": lambda m: m.predict(np.abs(NEW).round()),
+        "table": lambda m: m.transform(TABLE).argmax(axis=1),
+    }.get(name, lambda m: m.predict(X, allow_new=True))
+    for name in CASES
 }
 
 

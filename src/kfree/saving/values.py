@@ -13,7 +13,6 @@ import os
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
-from numbers import Real
 from typing import Any, Union, get_args, get_origin
 
 import numpy as np
@@ -51,7 +50,7 @@ class Packer:
         if kind is dict and all(isinstance(key, str) for key in value):
             return {key: self.pack(item, get_args(hint)[1], f"{where}[{key!r}]") for key, item in value.items()}
         if kind in _NUMBERS:
-            return self.plain(kind(value) if isinstance(value, Real | np.bool_) else value, where)
+            return self.plain(_number(value.item() if isinstance(value, np.generic) else value, kind, where), where)
         if kind is np.ndarray or kind in _SPARSE.values():
             value = value.cpu().numpy() if hasattr(value, "cpu") else value
             return self.plain(_of_kind(value, kind, hint, where), where)
@@ -149,8 +148,7 @@ class Unpacker:
             content = _typed(packed, dict, where)
             return {key: self._value(item, get_args(hint)[1], f"{where}.{key}", sizes) for key, item in content.items()}
         if kind in _NUMBERS:
-            value = self._plain(packed, where)
-            return float(value) if kind is float and type(value) is int else _typed(value, kind, where)
+            return _number(self._plain(packed, where), kind, where)
         if kind is np.ndarray or kind in _SPARSE.values():
             return _of_kind(self._plain(packed, where), kind, hint, where)
         return self._record(packed, kind, where, sizes)
@@ -263,6 +261,11 @@ def _typed(value: Any, kind: type, where: str) -> Any:
     ok = type(value) is kind and (kind is not int or -(2**63) <= value < 2**63)
     require(ok, where, f"is a {type(value).__name__} instead of a {kind.__name__} that it may be")
     return value
+
+
+def _number(value: Any, kind: type, where: str) -> Any:
+    """A number or text of this type; a whole number is a float too."""
+    return float(value) if kind is float and type(value) is int else _typed(value, kind, where)
 
 
 def _of_kind(value: Any, kind: Any, hint: Any, where: str) -> Any:
