@@ -13,6 +13,7 @@ _ESTIMATORS = [
     "HardHDP",
     "KMeans",
     "KernelDPMeans",
+    "NestedDPMeans",
     "OnlineDPMeans",
     "SpectralDPMeans",
 ]
@@ -30,6 +31,8 @@ PLACES = {
     "KernelModel": "kfree.models.kernel:KernelModel",
     "PosteriorModel": "kfree.models.posterior:PosteriorModel",
     "SpreadSample": "kfree.explain.spread:SpreadSample",
+    "ClusterTree": "kfree.models.cluster_tree:ClusterTree",
+    "CosineNestedObjective": "kfree.objectives.nested:CosineNestedObjective",
     "CosineObjective": "kfree.objectives.dp_means:CosineObjective",
     "CountStats": "kfree.core.stats:CountStats",
     "CutStaircase": "kfree.search.graph.cut_staircase:CutStaircase",
@@ -61,6 +64,7 @@ PLACES = {
     "NearestDonor": "kfree.tables.gaps:NearestDonor",
     "NeighbourSpreads": "kfree.explain.spread:NeighbourSpreads",
     "Neighbours": "kfree.spectral.affinity:Neighbours",
+    "NestedObjective": "kfree.objectives.nested:NestedObjective",
     "NodeSums": "kfree.engines.parts:NodeSums",
     "NormalizedCut": "kfree.objectives.cut:NormalizedCut",
     "Numeric": "kfree.tables.numeric:Numeric",
@@ -82,6 +86,7 @@ PLACES = {
     "Surroundings": "kfree.spectral.affinity:Surroundings",
     "TableEncoder": "kfree:TableEncoder",
     "Transform": "kfree.tables.transforms:Transform",
+    "TreeCost": "kfree.models.cluster_tree:TreeCost",
     "Tree": "kfree.search.evidence.tree:Tree",
     "Verdicts": "kfree.search.path.verdicts:Verdicts",
 }
