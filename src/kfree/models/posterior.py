@@ -69,7 +69,8 @@ class PosteriorModel:
         is_gaussian = self.kind == "gaussian"
         stats, rule = (GaussianStats, QuadraticRule) if is_gaussian else (CountStats, LinearRule)
         ok = MODELS.get(self.kind) is type(self.objective.model) and type(self.stats) is stats
-        ok = ok and type(self.rule) is rule and is_gaussian == (self.frame is not None and self.covariances is not None)
+        ok = ok and type(self.rule) in (rule, type(None))
+        ok = ok and is_gaussian == (self.frame is not None and self.covariances is not None)
         require(ok, "model", f"has parts that are not those of a {self.kind} model")
 
     def limits(self, false_alarms: float) -> Floats:
