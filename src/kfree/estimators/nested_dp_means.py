@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from importlib import import_module
+from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kfree.core.fields import Centres, Count, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import heaviest_first, ranks
+from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
@@ -15,6 +19,7 @@ from kfree.estimators._base import ClusterEstimator, RowsOfFit, column_names, re
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
 from kfree.explain.summary import summary_of
+from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
@@ -55,7 +60,7 @@ def _are_levels(levels):
     if not isinstance(levels, (tuple, list, np.ndarray)) or not len(levels):
         return False
     whole = [isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in levels]
-    return all(whole) and all(a < b for a, b in zip(levels, levels[1:], strict=False))
+    return all(whole) and all(a < b for a, b in pairwise(levels))
 
 
 def _n_levels_above(e):
@@ -209,12 +214,12 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     True
     """
 
-    labels_: Labels
-    level_labels_: list[Labels]
+    labels_: Annotated[RowLabels, OPTIONAL]
+    level_labels_: Annotated[list[Labels], OPTIONAL]
     levels_: tuple[int, ...]
     tree_: ClusterTree
-    n_clusters_: int
-    cluster_centers_: Floats
+    n_clusters_: NumberOfClusters
+    cluster_centers_: Centres
     lam_: float
     lam_group_: tuple[float, ...]
     tau_: tuple[float, ...]
@@ -227,6 +232,13 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     converged_: bool
     stop_reason_: str
     search_: str
+    n_passes_: Annotated[Count, OPTIONAL]
+    summary_cost_: Annotated[Number, OPTIONAL]
+    summary_n_iter_: Annotated[Count, OPTIONAL]
+    n_distances_: Count
+    engine_: str
+    n_features_in_: NumberOfCoordinates
+    _model_: CentreModel
 
     def __init__(
         self,

@@ -24,8 +24,8 @@ class NestedObjective:
     σI). Every further level adds the same two terms. ``by_rows`` is the variant in which a cluster counts for its group
     by its weight n_c: τ Σ_c n_c ‖μ_c − ν_m(c)‖².
 
-    ``penalties`` are those of a cluster, of a group, …, and ``taus`` one fewer; both begin with the finest level. A node
-    of weight n is pulled to its parent with p = τ, or τ·n by rows. Minimised over μ, a cluster of mean x̄ adds
+    ``penalties`` are those of a cluster, of a group, …, and ``taus`` one fewer; both begin with the finest level. A
+    node of weight n is pulled to its parent with p = τ, or τ·n by rows. Minimised over μ, a cluster of mean x̄ adds
     SSE + h·‖x̄ − ν‖² with h = n·p/(n + p), as if a row of weight p lay at ν. So a group is to clusters (x̄, h) what a
     cluster is to rows (x, w), and ``above`` is the objective of the levels above for these.
     """

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Labels, Stats
-from kfree.engines.contract import Engine, SampleEngine
+from kfree.core.stats import Floats, Labels, Stats, totals
+from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
 from kfree.objectives.nested import NestedObjective, Parents, summed
-from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.moves import Lloyd, Move
 from kfree.search.centres.refine import Exchange as ExchangeRows
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.loop import Clock, Descent, always, descend
@@ -50,7 +50,7 @@ class Watch:
 
 def nested_descent(
     state: NestedState,
-    rows: Engine,
+    rows: MemoryRows,
     objective: NestedObjective,
     counts: Counts,
     watch: Watch,
@@ -74,7 +74,7 @@ def no_gain(old: NestedState, new: NestedState) -> bool:
     return not old.cost - new.cost > 1e-12 * old.cost
 
 
-def parents_of(points: SampleEngine, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
+def parents_of(points: MemoryRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
     """Groups of weighted points, and the groups above these: from ``start``, or from the best groups of points."""
     first = _flat(points, objective, counts[0], start[0] if start else None)
     if objective.n_levels == 1:
@@ -89,13 +89,13 @@ def parents_of(points: SampleEngine, objective: NestedObjective, counts: Counts,
     return points.labels(state.assignment), *state.tree.parents
 
 
-def opened_points(rows: Engine, objective: NestedObjective, n: Floats, mean: Floats) -> SampleEngine:
+def opened_points(rows: MemoryRows, objective: NestedObjective, n: Floats, mean: Floats) -> MemoryRows:
     """Clusters as weighted rows of the level above."""
     points, weight = objective.as_points(n, mean)
     return open_local(rows.few_rows_name, points, weight=weight, unit=objective.of_directions)
 
 
-def best_groups(points: SampleEngine, objective: NestedObjective, k: int) -> Labels:
+def best_groups(points: MemoryRows, objective: NestedObjective, k: int) -> Labels:
     """The best k groups of points that rising and falling numbers of groups find."""
     flat = flat_objective(objective, 0.0)
     best = BestByK(points, flat)
@@ -105,12 +105,12 @@ def best_groups(points: SampleEngine, objective: NestedObjective, k: int) -> Lab
     return labels
 
 
-def _regrouped(rows: Engine, state: NestedState, objective: NestedObjective, counts: Counts) -> Parents:
+def _regrouped(rows: MemoryRows, state: NestedState, objective: NestedObjective, counts: Counts) -> Parents:
     points = opened_points(rows, objective, state.stats.n, state.mean)
     return parents_of(points, objective.above, counts, state.tree.parents)
 
 
-def _flat(points: SampleEngine, objective: NestedObjective, count: int | None, start: Labels | None) -> Labels:
+def _flat(points: MemoryRows, objective: NestedObjective, count: int | None, start: Labels | None) -> Labels:
     """Groups of points without the levels above: a number that stays, or as many as pay their penalty."""
     flat = flat_objective(objective, 0.0 if count else objective.lam)
     if start is None and count:
@@ -121,7 +121,7 @@ def _flat(points: SampleEngine, objective: NestedObjective, count: int | None, s
         sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
     if count:
         assert sites is not None  # as above
-        moves = [Lloyd(), ExchangeRows()]
+        moves: list[Move[DPMeansObjective]] = [Lloyd(), ExchangeRows()]
         state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
@@ -134,18 +134,18 @@ def _compact(labels: Labels) -> Labels:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
 
 
-def _gathered(points: SampleEngine, labels: Labels) -> tuple[Floats, Floats]:
+def _gathered(points: MemoryRows, labels: Labels) -> tuple[Floats, Floats]:
     """Weight and mean of each group of points."""
     rows, weight = _rows(points)
-    n = np.bincount(labels, weight)
+    n = totals(labels, weight)
     return n, summed(weight[:, None] * rows, labels, len(n)) / n[:, None]
 
 
-def _scatter(points: SampleEngine, labels: Labels, mean: Floats) -> Floats:
+def _scatter(points: MemoryRows, labels: Labels, mean: Floats) -> Floats:
     rows, weight = _rows(points)
-    return np.bincount(labels, weight * ((rows - mean[labels]) ** 2).sum(axis=1), len(mean))
+    return totals(labels, weight * ((rows - mean[labels]) ** 2).sum(axis=1), len(mean))
 
 
-def _rows(points: SampleEngine) -> tuple[Floats, Floats]:
+def _rows(points: MemoryRows) -> tuple[Floats, Floats]:
     assert points.weight is not None  # as it is opened
     return points.rows(np.arange(points.n_rows)), points.weight

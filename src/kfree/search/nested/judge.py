@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import SampleEngine
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.path.gram_merges import merge_all
 from kfree.search.path.staircase import Staircase
@@ -40,7 +40,7 @@ class Verdict:
         return self.evidence >= ENOUGH
 
 
-def judged(points: SampleEngine, objective: DPMeansObjective, rng: np.random.RandomState) -> Verdict | None:
+def judged(points: MemoryRows, objective: DPMeansObjective, rng: np.random.RandomState) -> Verdict | None:
     """The verdict on groups of weighted points; None where these are too few, or all equal."""
     assert points.weight is not None  # as it is opened
     rows, weight = points.rows(np.arange(points.n_rows)), points.weight

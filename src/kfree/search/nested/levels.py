@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Labels, Stats, totals
-from kfree.engines.contract import Engine, SampleEngine, row_weights
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, summed
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
 from kfree.search.nested.judge import judged
@@ -47,7 +47,7 @@ class LevelChoice:
     taus: Sequence[float] | None
     most: int
 
-    def levels(self, rows: Engine, stats: Stats, rng: np.random.RandomState) -> tuple[list[Level], list[float]]:
+    def levels(self, rows: MemoryRows, stats: Stats, rng: np.random.RandomState) -> tuple[list[Level], list[float]]:
         """Levels above clusters, and the evidence for each that was judged; the last one may have been refused."""
         found: list[Level] = []
         evidence: list[float] = []
@@ -81,7 +81,7 @@ class LevelChoice:
     def _chosen(
         self,
         height: int,
-        points: SampleEngine,
+        points: MemoryRows,
         objective: NestedObjective,
         evidence: list[float],
         rng: np.random.RandomState,
@@ -102,9 +102,9 @@ class LevelChoice:
         return verdict.step.lam, best_groups(points, above, verdict.step.k), verdict.step.k
 
 
-def _staircase(points: SampleEngine, objective: NestedObjective) -> Staircase:
+def _staircase(points: MemoryRows, objective: NestedObjective) -> Staircase:
     """Penalties at which greedy merging has each number of groups."""
-    weight = row_weights(points)
+    weight = points.row_weights()
     rows = points.rows(np.arange(points.n_rows))
     alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
     return Staircase.of_merges(merge_all(alone, flat_objective(objective, 0.0), points.name).costs_by_k())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Index, Stats
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 from kfree.search.centres.bisection import bisect
@@ -22,16 +22,16 @@ _NEARLY = 1e-5
 # Rows that are tried as clusters of their own, each with a pass.
 _MOST_TRIED = 8
 # From a state, its rows and its objective to other parents of its clusters.
-Grouping = Callable[[Engine, NestedState, NestedObjective], Parents]
+Grouping = Callable[[MemoryRows, NestedState, NestedObjective], Parents]
 
 
 @dataclass(frozen=True)
 class Reassign:
-    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains ``least_gain`` or less."""
+    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains little."""
 
     least_gain: float = _NEARLY
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         while True:
             new = assigned(rows, objective, recentred(state, objective))
             if not new.cost < (1.0 - self.least_gain) * state.cost:
@@ -41,11 +41,11 @@ class Reassign:
 
 @dataclass(frozen=True)
 class Regroup:
-    """Clusters move to other groups, and groups are merged, split, opened and closed: a search on the clusters alone."""
+    """Clusters move to other groups, and groups merge, split, open and close: a search on clusters alone."""
 
     grouping: Grouping
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         if objective.n_levels == 1:
             return state
         parents = self.grouping(rows, state, objective)
@@ -56,7 +56,7 @@ class Regroup:
 class MergeClusters:
     """Pairs of clusters become one, in the group of either, if that lowers J: first all that pay, else the best."""
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         pairs = _paying_pairs(state, objective)
         for chosen in (pairs, pairs[:1]):
             if chosen:
@@ -105,7 +105,7 @@ def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedO
 class SplitClusters:
     """Clusters are split in two, both halves in the same group, if that lowers J: all that pay, else the best."""
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         flat = flat_objective(objective, objective.lam)
         whole = State(state.sites, state.assignment, state.stats, state.cost, settled=True)
         halves = bisect(whole, rows, flat)
@@ -122,9 +122,7 @@ class SplitClusters:
         return state
 
 
-def _gains(
-    state: NestedState, clusters: Index, halves: Stats, centres: Floats, objective: NestedObjective
-) -> Floats:
+def _gains(state: NestedState, clusters: Index, halves: Stats, centres: Floats, objective: NestedObjective) -> Floats:
     """What splitting each cluster saves, with the centres of the groups where they are; −inf for an empty half."""
     parent = _parents_centres(state)[clusters]
     n, scatter, mean = _about_means(halves, centres)
@@ -159,7 +157,7 @@ class Exchange:
     changes with every row, so that J decides about all moves together.
     """
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         if len(state.stats.n) < 2:
             return state
         flat, held = flat_objective(objective, objective.lam), _with_pull(state, recentred(state, objective), objective)
@@ -179,11 +177,11 @@ class Exchange:
 class Birth:
     """A row opens a cluster, in the nearest group or with one of its own: at most one row of each cluster at a time."""
 
-    def __call__(self, state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
         flat, centred = flat_objective(objective, objective.lam), recentred(state, objective)
         held = _with_pull(state, centred, objective)
         centres = flat.centres(held, previous=state.sites.centres)
-        picks = rows.dearest(state.assignment, centres, held, flat.row_costs, objective.lam)
+        picks = rows.best_departures(state.assignment, centres, held, flat.row_costs, objective.lam)
         for point in picks.points[:_MOST_TRIED]:
             new = if_cheaper(state, _opened(centred, point, objective), rows, objective)
             if new is not state:
@@ -212,7 +210,7 @@ def _opened(plan: Plan, point: Floats, objective: NestedObjective) -> Plan:
     return Plan(sites, Tree(tuple(parents), tuple(upper)), -np.inf)
 
 
-def if_cheaper(state: NestedState, plan: Plan, rows: Engine, objective: NestedObjective) -> NestedState:
+def if_cheaper(state: NestedState, plan: Plan, rows: MemoryRows, objective: NestedObjective) -> NestedState:
     """The plan with all rows assigned, if that costs less than ``state`` by more than rounding."""
     limit = (1.0 - LEAST_GAIN) * state.cost
     if not plan.cost < limit:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kfree.core.warning import warn
-from kfree.engines.contract import Engine
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, Parents, sq_gaps
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
@@ -59,10 +59,11 @@ class NestedSearch:
         descent = nested_descent(state, found.rows, objective, counts, self._watch(monitor), by_passes=by_passes)
         return self._finished(found, objective, descent, monitor, tuple(evidence))
 
-    def sweep(self, rows: Engine, monitor: Monitor) -> NestedResult:
+    def sweep(self, rows: MemoryRows, monitor: Monitor) -> NestedResult:
         """Sweeps over rows and clusters, from one cluster in one group; penalties and taus are numbers."""
         choice = self.choice
-        assert choice.penalties is not None and choice.taus is not None  # as parameters are checked
+        assert choice.penalties is not None  # as parameters are checked
+        assert choice.taus is not None
         objective = self._objective((float(self.finest.lam), *choice.penalties), tuple(choice.taus))
         monitor.begins()
         descent = swept(rows, objective, self._watch(monitor))

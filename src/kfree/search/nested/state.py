@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import Assignment, Engine
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
 
@@ -77,7 +78,9 @@ class Plan:
     cost: float
 
 
-def planned(uids: Sites, n: Floats, mean: Floats, scatter: Floats, parents: Parents, objective: NestedObjective) -> Plan:
+def planned(
+    uids: Sites, n: Floats, mean: Floats, scatter: Floats, parents: Parents, objective: NestedObjective
+) -> Plan:
     """The best centres of all levels for clusters of this weight, mean and scatter; ``uids`` gives their ids."""
     centres = objective.centres(n, mean, parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, parents)
@@ -90,7 +93,7 @@ def recentred(state: NestedState, objective: NestedObjective, parents: Parents |
     return planned(state.sites, state.stats.n, state.mean, state.scatter, parents, objective)
 
 
-def assigned(rows: Engine, objective: NestedObjective, plan: Plan) -> NestedState:
+def assigned(rows: MemoryRows, objective: NestedObjective, plan: Plan) -> NestedState:
     """Every row to its nearest site. Clusters without weight are deleted; their other rows go to the nearest left."""
     sites, tree = plan.sites, plan.tree
     while True:

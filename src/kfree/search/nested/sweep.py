@@ -13,8 +13,8 @@ import numpy as np
 
 from kfree.core.blocks import blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Labels
-from kfree.engines.contract import Engine, SampleEngine, row_weights
+from kfree.core.stats import Floats, Labels, totals
+from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.loop import Descent, descend
 from kfree.search.nested.descent import Watch
@@ -69,9 +69,9 @@ class Nodes:
         return self.open(point, weight, objective, level)
 
 
-def swept(rows: Engine, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
+def swept(rows: MemoryRows, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
     """Sweeps from one node at every level until nothing changes; then every row goes to its nearest centre."""
-    points = rows.copies(np.arange(rows.n_rows))
+    points = rows.among(np.arange(rows.n_rows))
     n_above = objective.n_levels - 1
     start = _after(np.zeros(rows.n_rows, dtype=np.int32), (np.zeros(1, dtype=np.int32),) * n_above, points, objective)
     descent = descend(start, [_sweep], points, objective, watch.max_iter, None, watch.may_go_on, watch.report)
@@ -82,11 +82,11 @@ def swept(rows: Engine, objective: NestedObjective, watch: Watch) -> Descent[Nes
     return Descent(state, [*history, state.cost], descent.n_iter, descent.converged)
 
 
-def _sweep(state: SweptState, points: SampleEngine, objective: NestedObjective) -> SweptState:
+def _sweep(state: SweptState, points: MemoryRows, objective: NestedObjective) -> SweptState:
     """Rows, then clusters, then the groups of each level; centres of all levels are recomputed after that."""
     nodes = Nodes(list(state.centres), [parent.copy() for parent in state.parents])
     labels = _visited(points, nodes, objective)
-    rows, weight, level_objective = points.rows(np.arange(points.n_rows)), row_weights(points), objective
+    rows, weight, level_objective = points.rows(np.arange(points.n_rows)), points.row_weights(), objective
     own = labels
     for level in range(len(nodes.parents)):
         n, mean = _gathered(rows, weight, own, len(nodes.centres[level]))
@@ -100,9 +100,9 @@ def _sweep(state: SweptState, points: SampleEngine, objective: NestedObjective) 
     return _after(labels, tuple(nodes.parents), points, objective)
 
 
-def _visited(points: SampleEngine, nodes: Nodes, objective: NestedObjective) -> Labels:
+def _visited(points: MemoryRows, nodes: Nodes, objective: NestedObjective) -> Labels:
     """The cluster of each row, visited in order; those that pay for it open one."""
-    labels, weight = np.empty(points.n_rows, dtype=np.int32), row_weights(points)
+    labels, weight = np.empty(points.n_rows, dtype=np.int32), points.row_weights()
     for places in blocks(points.n_rows, points.n_features):
         rows, w = points.rows(np.arange(places.start, places.stop)), weight[places]
         own, sq_dist = nodes.nearest(rows, 0)
@@ -123,9 +123,9 @@ def _visited(points: SampleEngine, nodes: Nodes, objective: NestedObjective) -> 
     return labels
 
 
-def _after(labels: Labels, parents: Parents, points: SampleEngine, objective: NestedObjective) -> SweptState:
+def _after(labels: Labels, parents: Parents, points: MemoryRows, objective: NestedObjective) -> SweptState:
     """The state of these labels, without empty clusters and groups, at the best centres of all levels."""
-    rows, weight = points.rows(np.arange(points.n_rows)), row_weights(points)
+    rows, weight = points.rows(np.arange(points.n_rows)), points.row_weights()
     n_clusters = len(parents[0]) if parents else int(labels.max()) + 1
     n, mean = _gathered(rows, weight, labels, n_clusters)
     alive = n > 0
@@ -140,5 +140,5 @@ def _after(labels: Labels, parents: Parents, points: SampleEngine, objective: Ne
 
 def _gathered(rows: Floats, weight: Floats, labels: Labels, n_clusters: int) -> tuple[Floats, Floats]:
     """Weight and mean of each cluster; the mean is zero where there is no weight."""
-    n = np.bincount(labels, weight, n_clusters)
+    n = totals(labels, weight, n_clusters)
     return n, summed(weight[:, None] * rows, labels, n_clusters) / np.where(n > 0, n, 1.0)[:, None]
