@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,18 +16,24 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.marks import OneOf
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats, Labels, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
+from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
+
+
+class Costs(Protocol):
+    """The part of an objective that scores rows."""
+
+    def cost(self, stats: Stats) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class CentreModel:
     frame: Frame
     centres: Centres
     order: Order
-    objective: Annotated[DPMeansObjective, OneOf(OBJECTIVES)]
+    objective: Annotated[Costs, OneOf({**OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"})]
     sample: SpreadSample | None = None
     radius: NotNegative | None = None
 

@@ -16,6 +16,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.nested import NestedObjective, Parents, summed
 from kfree.search.centres.moves import Lloyd, Move
 from kfree.search.centres.refine import Exchange as ExchangeRows
