@@ -401,22 +401,24 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return searched_in_span(search, monitor, in_memory(data.X), weight, rows, self.n_threads)
 
     def _advise(self, data, result, left_out):
-        """Warn about what may mislead a fit with an automatic penalty."""
-        some = None
-        if result.summary is None:
-            rows, labels = data.X, self._model_.rank.take(result.labels)
-            labels = labels if left_out is None else np.where(left_out, np.int32(-1), labels)
-        else:
-            assert self._model_.sample is not None  # spreads are those of the summary's sample
-            rows, labels = result.summary.sample.given(), self._model_.sample.labels
+        """Warn about what may mislead a fit with an automatic penalty, from some of the rows."""
+        some, labels = None, None
+        rows = data.X if result.summary is None else result.summary.sample.given()
         if not sp.issparse(rows):
-            places = spread_over(np.flatnonzero(labels >= 0))
+            kept = None if left_out is None else np.flatnonzero(~left_out)
+            places = spread_over(rows.shape[0] if kept is None else len(kept))
+            places = places if kept is None else kept[places]
             some = np.asarray(in_memory(rows, places), dtype=np.float64)
+            if result.summary is None:
+                own = self._model_.rank[result.labels_of(places)]
+            else:
+                assert self._model_.sample is not None  # spreads are those of the summary's sample
+                own = self._model_.sample.labels[places]
             # Rows far from every cluster say nothing about its shape.
             distances = self._model_.distances(some, self.engine, self.n_threads)
             near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
-            some, labels = some[keep], labels[places[keep]]
+            some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
         advise(data.source.n_rows, some, names, labels, self.cluster_centers_, self.path_)
 
