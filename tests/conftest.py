@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
 
@@ -23,26 +24,39 @@ def function_of(nodeid):
     return nodeid.partition("[")[0]
 
 
-# Test functions that take long, and the seconds of processor time that all their cases take (``tests/measure.py``).
-LINES = (Path(__file__).parent / "slow.txt").read_text().splitlines()
-SLOW = {function: float(seconds) for function, _, seconds in (line.rpartition(" ") for line in LINES)}
-# The quick tier has cases of such a function for about this many seconds, drawn by their names.
-SECONDS = 0.3
+def read_times():
+    """Seconds of processor time that all cases of a test function take, and their number, of those that take long."""
+    lines = (Path(__file__).parent / "slow.txt").read_text().splitlines()
+    return {function: (float(seconds), int(n)) for function, seconds, n in map(str.split, lines)}
 
 
-def is_slow(item):
-    if item.get_closest_marker("huge") or item.get_closest_marker("mutants"):
-        return True
-    share = SECONDS / SLOW.get(function_of(item.nodeid), SECONDS)
-    return crc32(item.nodeid.encode()) >= share * 2**32
+# The quick tier has cases of such a function for at most this many seconds: those with the smallest hashes.
+QUICK = 0.4
+
+
+def slow_ones(function, items):
+    """The slow cases of a test function."""
+    seconds, n = TIMES[function]
+    drawn = sorted(items, key=lambda item: crc32(item.nodeid.encode()))
+    return drawn[int(QUICK * n / seconds) :]
+
+
+TIMES = read_times()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what is slow before pytest selects by marks."""
+    """Mark what is slow before pytest selects by marks. What is huge or a mutant is slow, too."""
+    slow, timed = [], defaultdict(list)
     for item in items:
-        if is_slow(item):
-            item.add_marker("slow")
+        if item.get_closest_marker("huge") or item.get_closest_marker("mutants"):
+            slow.append(item)
+        elif function_of(item.nodeid) in TIMES:
+            timed[function_of(item.nodeid)].append(item)
+    for function, cases in timed.items():
+        slow += slow_ones(function, cases)
+    for item in slow:
+        item.add_marker("slow")
 
 
 @pytest.fixture

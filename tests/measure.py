@@ -9,11 +9,11 @@ from collections import Counter
 
 import pytest
 
-from tests.conftest import SLOW, function_of
+from tests.conftest import TIMES, function_of
 
 # Functions that take less than this many seconds are not listed.
-LEAST = 1.0
-spent = Counter()
+LEAST = 0.5
+spent, cases = Counter(), Counter()
 
 
 def processor_seconds():
@@ -37,14 +37,16 @@ def pytest_runtest_makereport(item, call):
 
 def pytest_runtest_logreport(report):
     """In the process that all workers report to."""
-    spent[function_of(report.nodeid)] += getattr(report, "processor_seconds", 0.0)
+    if report.when == "teardown":
+        spent[function_of(report.nodeid)] += report.processor_seconds
+        cases[function_of(report.nodeid)] += 1
 
 
 def pytest_sessionfinish(session):
     if hasattr(session.config, "workerinput"):
         return
-    measured = {function: seconds for function, seconds in spent.items() if seconds >= LEAST}
     # Functions that did not run keep what they had.
-    known = {function: seconds for function, seconds in SLOW.items() if function not in spent}
-    lines = sorted(f"{function} {seconds:.1f}\n" for function, seconds in (known | measured).items())
+    known = {function: times for function, times in TIMES.items() if function not in spent}
+    measured = {function: (spent[function], cases[function]) for function in spent if spent[function] >= LEAST}
+    lines = sorted(f"{function} {seconds:.1f} {n}\n" for function, (seconds, n) in (known | measured).items())
     (session.config.rootpath / "tests" / "slow.txt").write_text("".join(lines))
