@@ -125,7 +125,8 @@ class AutoCluster(ClusterMixin, BaseEstimator):
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
             choice = choose(framed[judged], rows[judged], frame.unit, rng, self.n_threads)
-            fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, frame.unit, self.n_threads)
+            settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
+            fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
         self._publish(frame, choice, fitted, judged)
         if len(judged) < FEWEST_ROWS:
             warn(
@@ -208,6 +209,7 @@ class Choice:
     gate: float = 0.0
     curves: dict = field(default_factory=dict)
     refits: tuple = ()
+    white: bool = False
 
     def table(self):
         """Candidates as dicts."""
@@ -267,7 +269,8 @@ def choose(rows, given, unit, rng, n_threads):
     refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS))
     if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:
         chosen, candidates = _with_ellipses(rows, judge, chosen, candidates, n_threads)
-    return Choice(chosen.model, chosen.labels, candidates, *facts, refits)
+    white = chosen.view > 0 and chosen.model != ELLIPSES
+    return Choice(chosen.model, chosen.labels, candidates, *facts, refits, white)
 
 
 def _by_dips(rows, given, candidates, n_threads, *facts):
