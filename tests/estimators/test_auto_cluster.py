@@ -81,7 +81,9 @@ def test_rows_without_clusters_are_one():
 
 def test_equal_rows_and_constant_columns():
     with pytest.warns(DataAdvice, match="X has 1, so"):
-        assert AutoCluster().fit(np.ones((50, 3))).reason_ == "1 cluster: there are fewer than 24 distinct rows."
+        equal = AutoCluster().fit(np.ones((50, 3)))
+    assert equal.n_clusters_ == 1
+    assert equal.reason_ == "1 cluster: there are fewer than 24 distinct rows. Judged on 1 of 50 rows."
     X, y = blobs()
     model = AutoCluster().fit(np.column_stack([X, np.full(len(X), 7.0)]))
     assert adjusted_rand_score(y, model.labels_) == 1.0
