@@ -58,6 +58,7 @@ Not reproduced:
 SPREADS = {
     "interval": "half the width of the 95 % confidence interval of a mean",
     "deviation": "a standard deviation between data sets, subsets or samples",
+    UNKNOWN: "of a kind that was not kept with these numbers",
 }
 COLUMNS = ["case", "method", "quantity", "paper", "ours", "difference", "verdict", "seconds", "note"]
 
@@ -92,7 +93,7 @@ def _section(name, folder, path):
 
 def _spread(rows):
     """What ± means in a table."""
-    kinds = {row.get("spread_is") or "interval" for row in rows if row["spread"]}
+    kinds = {row.get("spread_is", UNKNOWN) for row in rows if row["spread"]}
     return "".join(f"± is {SPREADS[kind]}. " for kind in sorted(kinds))
 
 
