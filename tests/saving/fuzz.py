@@ -38,8 +38,8 @@ def used(name, path):
     for ask in (LABELS[name], CASES[name][1], lambda model: model.save(path)):
         try:
             ask(model)
-        except ALLOWED:
-            told = "asked in vain"
+        except ALLOWED as error:
+            told = f"asked in vain: {type(error).__name__} {error}".replace("\n", " ")[:200]
     return told
 
 
@@ -69,7 +69,7 @@ def tried(name, begin, end):
         command = [sys.executable, "-m", "tests.saving.fuzz", "--run", name, str(begin), str(end)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = [line.partition(" ")[::2] for line in done.stdout.splitlines()]
-        outcomes.update(outcome for _, outcome in found if not outcome.startswith("WRONG"))
+        outcomes.update(outcome.split(":")[0] for _, outcome in found if not outcome.startswith("WRONG"))
         wrong |= {int(seed): outcome for seed, outcome in found if outcome.startswith("WRONG")}
         if done.returncode == 0:
             break
