@@ -1,5 +1,6 @@
 """Golden files with changed fields and right checksums, as a hostile hand could write them."""
 
+import copy
 import io
 import random
 import zipfile
@@ -75,11 +76,11 @@ def with_changed_document(document, draw):
     if what < 0.1 and isinstance(holder, dict):
         del holder[key]
     elif what < 0.3:
-        holder[key] = at(document, draw.choice(ways))
+        holder[key] = copy.deepcopy(at(document, draw.choice(ways)))
     elif what < 0.35 and isinstance(holder, dict):
-        holder[draw.choice(["code", "kind", "__class__"])] = draw.choice(ODD_VALUES)
+        holder[draw.choice(["code", "kind", "__class__"])] = copy.deepcopy(draw.choice(ODD_VALUES))
     else:
-        holder[key] = draw.choice(ODD_VALUES)
+        holder[key] = copy.deepcopy(draw.choice(ODD_VALUES))
 
 
 def odd_array(array, draw):

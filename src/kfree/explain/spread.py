@@ -156,7 +156,7 @@ def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) 
     """
     width = median if shapes is None else shapes.widths
     judged = size >= _FEWEST
-    usual = np.median(np.repeat(width[judged], size[judged]))
+    usual = _median(width[judged], size[judged])
     found = (size < _SMALL * size.sum()) & (width > _WIDE * usual)
     if shapes is None:
         return np.asarray(found)
@@ -164,6 +164,14 @@ def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) 
     inside = (size[:, None] * (shapes.between <= median)).sum(axis=0) - size  # a centre is nearest to its own cluster
     is_background = (size < _BACKGROUND * size.sum()) & (width > _WIDER * usual) & (inside > rest / 2)
     return np.asarray(found | is_background)
+
+
+def _median(values: Floats, counts: NDArray[np.intp]) -> float:
+    """The median of values that occur so many times, without as many numbers."""
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(counts[order])
+    middle = np.searchsorted(up_to, [(up_to[-1] - 1) // 2, up_to[-1] // 2], side="right")
+    return float(values[order][middle].mean())
 
 
 @dataclass(frozen=True)

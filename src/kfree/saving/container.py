@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import math
+import sys
 import zipfile
 from importlib import import_module
 
@@ -128,6 +129,8 @@ def _array(content, name):
     if math.prod(shape) * dtype.itemsize != len(content) - stream.tell() or any(size < 0 for size in shape):
         raise ValueError(f"array {name} has the shape {shape} and {len(content) - stream.tell()} bytes")
     values = np.frombuffer(content, dtype, offset=stream.tell()).copy()
+    if dtype.kind == "U" and not (dtype.isnative and (values.view(np.uint32) <= sys.maxunicode).all()):
+        raise ValueError(f"array {name} holds characters that there are none of")
     return values.reshape(shape, order="F" if is_fortran else "C")
 
 
