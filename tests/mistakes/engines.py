@@ -2,21 +2,21 @@
 
 MISTAKES = {
     "rows of no weight are farthest": (
-        "engines/in_memory/potential.py",
-        "        saving[self._part.weight == 0] = 0.0  # … but a row of no weight saves nothing, wherever it is\n",
+        "engines/moves.py",
+        "        saving[weight == 0] = 0.0  # … but a row of no weight saves nothing, wherever it is\n",
         "",
         ["estimators/test_weights.py", "infinitely_far"],
     ),
     "absent blocks make further nodes of the last share": (
-        "engines/dask/tasks.py",
-        "if end < self.n_rows or first % (1 << level):",
-        "if end:",
+        "engines/local/rows.py",
+        "if self.begin + self.n_rows == self._span[1]:",
+        "if False:",
         ["workers/test_traffic.py", "three"],
     ),
-    "far rows do not meet clusters that other parts bore": (
-        "engines/dask/births.py",
-        "    part.join_listed(listed, newborn, 0, labels, sq_dist)\n",
-        "",
+    "far rows do not meet clusters that other workers bore": (
+        "engines/dask/rows.py",
+        "replace(sweep, newborn=before.born.points)",
+        "sweep",
         ["workers/test_dask_engine.py", "workers_have and float32"],
     ),
     "what is read is not what was checked": (
@@ -31,28 +31,28 @@ MISTAKES = {
         "return moved, True",
         ["native/test_cut.py", "cut_short and reference and False"],
     ),
-    "a part does not meet what it bore in its last turn": (
-        "engines/in_memory/sweep.py",
-        "self._n_seen = len(newborn)\n",
-        "self._n_seen = len(newborn) + len(founders)\n",
-        ["engines/test_engines.py", "same_bits and float64 and seven and 2"],
+    "regions in memory have no labels": (
+        "engines/contract.py",
+        "return self.passed(labels, sums.total(), sites.centres), rows, found.is_all",
+        "return self._pass(sums.total(), DeferredLabels.of(sites)), rows, found.is_all",
+        ["engines/test_engines.py", "seven_uneven and float64 and 2"],
     ),
     "siblings are not joined in a stream": (
-        "engines/files/sums.py",
+        "engines/sums.py",
         "left[1] % 2 == 0 and ",
         "",
         ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
     ),
     "a chunk does not meet clusters of earlier chunks": (
-        "engines/files/part.py",
-        "                centres = np.vstack([centres, chunk.points(chunk.arrays.of(founders))])",
-        "                centres = np.vstack([chunk.points(founders), centres])",
+        "engines/questions.py",
+        "return replace(self, newborn=np.vstack([self.newborn, answer.points])) if len(answer.at) else self",
+        "return self",
         ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
     ),
     "rows of weight zero are drawn": (
-        "engines/in_memory/part.py",
-        "chosen if self.weight is None else chosen & (self.weight[begin : begin + len(chosen)] > 0)",
-        "chosen",
+        "engines/drawing.py",
+        "counts = None if rows.weight is None else rows.weight[block] > 0",
+        "counts = None",
         ["files/test_stream.py", "drawn_by_their_keys and weights"],
     ),
     "rows from beyond the border are not the nearest ones": (
@@ -122,9 +122,9 @@ MISTAKES = {
         ["estimators/test_dp_means.py", "serial_loop and births and reference"],
     ),
     "the order of visits is ignored": (
-        "engines/in_memory/sweep.py",
-        "flatnonzero(is_far) if self._order is None else self._order[is_far[self._order]]",
-        "flatnonzero(is_far)",
+        "engines/passes.py",
+        "far = arrays.flatnonzero(is_far) if order is None else order[is_far[order]]",
+        "far = arrays.flatnonzero(is_far)",
         ["estimators/test_dp_means.py", "serial_loop and births and random and reference"],
     ),
     "what a group begins to use is not free for its later rows": (
@@ -134,7 +134,7 @@ MISTAKES = {
         ["estimators/test_hdp.py", "algorithm_2 and reference"],
     ),
     "coordinates are not anchored": (
-        "engines/local/engine.py",
+        "engines/local/rows.py",
         "Frame(X[first_row_that_counts(weight)].astype(np.float64), np.zeros(X.shape[1]))",
         "Frame(np.zeros(X.shape[1]), np.zeros(X.shape[1]))",
         ["estimators/test_input.py", "offset"],
@@ -146,8 +146,8 @@ MISTAKES = {
         ["estimators/test_weights.py", "removed_row"],
     ),
     "weights do not count in farthest-first": (
-        "engines/in_memory/potential.py",
-        "saving = self._part.weight * self._sq_dist",
+        "engines/moves.py",
+        "saving = weight * self._sq_dist",
         "saving = self._sq_dist",
         ["estimators/test_dp_means.py", "farthest_first"],
     ),
@@ -158,7 +158,7 @@ MISTAKES = {
         ["estimators/test_dp_means.py", "weighted_sweep and whole and reference"],
     ),
     "an empty cluster takes the nearest row": (
-        "engines/in_memory/part.py",
+        "engines/contract.py",
         "order = self.arrays.largest(sq_dist, size)",
         "order = self.arrays.largest(-sq_dist, size)",
         ["estimators/test_k_means.py", "relocated"],

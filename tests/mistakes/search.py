@@ -27,14 +27,14 @@ MISTAKES = {
     ),
     "a sample of a region has the weight of its own rows": (
         "search/summary/regions.py",
-        "row_weights(rows) * (whole.n / n_seen)[labels]",
-        "row_weights(rows)",
+        "rows.row_weights() * (whole.n / n_seen)[labels]",
+        "rows.row_weights()",
         ["search/test_regions.py", "matched"],
     ),
     "clusters outside a region have no weight": (
         "search/summary/regions.py",
-        "beside(rows, points[counts], sizes[counts])",
-        "beside(rows, points[counts], np.ones(counts.sum()))",
+        "rows.beside(points[counts], sizes[counts])",
+        "rows.beside(points[counts], np.ones(counts.sum()))",
         ["search/test_regions.py", "lower_the_cost"],
     ),
     "regions have no rows from beyond their border": (
@@ -65,7 +65,7 @@ MISTAKES = {
         "search/centres/refine.py",
         "        founders = pays.points[",
         "        engine.labels(state.assignment)\n        founders = pays.points[",
-        ["engines/test_engines.py", "crosses and one"],
+        ["engines/test_engines.py", "crosses"],
     ),
     "degrees of affinities count every row once": (
         "spectral/affinity.py",
