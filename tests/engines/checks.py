@@ -142,8 +142,8 @@ def drawn_by(rows, sites):
         done, found, is_all = rows.nearest_drawing(sites, region)
         points = np.empty((0, rows.n_features)) if found is None else found.rows(np.arange(found.n_rows))
         weight = np.empty(0) if found is None else found.row_weights()
-        stats = [done.stats.n, done.stats.sum, done.stats.sse]
-        yield name, [points, weight, np.array(is_all), *stats, done.assignment.fingerprints]
+        stats, labels = [done.stats.n, done.stats.sum, done.stats.sse], rows.labels(done.assignment)
+        yield name, [points, weight, np.array(is_all), *stats, labels, done.assignment.fingerprints]
 
 
 def check_nothing_as_long_as_the_rows_crosses(engine, unit):

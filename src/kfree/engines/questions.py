@@ -180,11 +180,13 @@ class Scan(Question[Scanned]):
         def sums() -> Iterator[Sums]:
             nonlocal n_counting, fresh
             for one in answers:
-                n_counting += one.n_counting
+                n_counting, found = n_counting + one.n_counting, one.sums
                 fresh.append(one.sample)
-                if sum(len(sample.keys) for sample in fresh[1:]) > self.size:  # now and then: it copies the sample
+                del one  # rows that are in no sample any more take no memory
+                if sum(len(sample.keys) for sample in fresh) > 1.5 * self.size:  # now and then: it copies the sample
                     fresh = [fresh[0].with_others(fresh[1:])]
-                yield one.sums
+                    give_back_free_memory()  # samples of chunks have other sizes than what follows
+                yield found
 
         joined = merged(sums())
         return Scanned(n_counting, joined, fresh[0].with_others(fresh[1:]))
