@@ -126,6 +126,8 @@ class AnySize:
         n_features = rows.source.n_features
         if self.memory is None and rows.X is not None:
             return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
+        if isinstance(rows.source, FileRows):
+            return rows.source.memory_beside(memory, least_memory(n_features, block))
         return memory
 
     def _in_memory(self, X, rows):
