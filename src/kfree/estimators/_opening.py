@@ -18,7 +18,7 @@ from kfree.estimators._places import journal_of, place_of
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
-from kfree.validation.parameters import check, memory_bytes, require
+from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 
 # Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
@@ -128,10 +128,12 @@ def _fulfils(estimator, constraints):
 
 def _memory_for(estimator, data, block):
     """The bytes that a fit on these rows may take."""
-    memory = memory_bytes(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
+    memory = memory_limit(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
     n_features = data.source.n_features
     if estimator.memory is None and data.X is not None:
         return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
+    if isinstance(data.source, FileRows):
+        return data.source.memory_beside(memory, least_memory(n_features, block))
     return memory
 
 
