@@ -173,9 +173,7 @@ def same_nested(labels, groups, other_labels, other_groups):
     """Whether two nested partitions are the same but for the numbers of clusters and groups."""
     pairs = {(a, b) for a, b in zip(labels, other_labels, strict=True)}
     of_groups = {(groups[a], other_groups[b]) for a, b in pairs}
-    return all(
-        len({a for a, _ in some}) == len(some) == len({b for _, b in some}) for some in (pairs, of_groups)
-    )
+    return all(len({a for a, _ in some}) == len(some) == len({b for _, b in some}) for some in (pairs, of_groups))
 
 
 __all__ = ["best_cost", "cheapest_nested_partition", "gibbs", "same_nested", "serial_sweep"]

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import import_module
+from itertools import pairwise
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,6 +16,7 @@ from kfree.estimators._base import ClusterEstimator, RowsOfFit, column_names, re
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
 from kfree.explain.summary import summary_of
+from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
@@ -55,7 +57,7 @@ def _are_levels(levels):
     if not isinstance(levels, (tuple, list, np.ndarray)) or not len(levels):
         return False
     whole = [isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in levels]
-    return all(whole) and all(a < b for a, b in zip(levels, levels[1:], strict=False))
+    return all(whole) and all(a < b for a, b in pairwise(levels))
 
 
 def _n_levels_above(e):
@@ -227,6 +229,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     converged_: bool
     stop_reason_: str
     search_: str
+    _model_: CentreModel
 
     def __init__(
         self,
@@ -289,7 +292,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         check(self, CONSTRAINTS)
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=True)
         n_rows = data.source.n_rows
-        allowed = f"at most the number of rows, {n_rows}, on the finest level"
+        allowed = f"at most n_samples = {n_rows} on the finest level"
         require(self.levels is None or self.levels[-1] <= n_rows, "levels", self.levels, allowed)
         search = self._search()
         with monitored(self) as monitor:

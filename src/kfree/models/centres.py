@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,18 +14,23 @@ from kfree.core.cached import cached
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import Engine
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.dp_means import DPMeansObjective
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
+
+
+class RowsCost(Protocol):
+    """The cost of rows about the centres of a model."""
+
+    def cost(self, stats: Stats) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class CentreModel:
     frame: Frame
     centres: Floats
     order: Index
-    objective: DPMeansObjective
+    objective: RowsCost
     sample: SpreadSample | None = None
     radius: float | None = None
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Labels, Stats
+from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import Engine, SampleEngine
 from kfree.engines.registry import open_local
-from kfree.objectives.nested import NestedObjective, Parents, summed
+from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.refine import Exchange as ExchangeRows
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -121,7 +121,7 @@ def _flat(points: SampleEngine, objective: NestedObjective, count: int | None, s
         sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
     if count:
         assert sites is not None  # as above
-        moves = [Lloyd(), ExchangeRows()]
+        moves: list[Any] = [Lloyd(), ExchangeRows()]
         state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
@@ -137,13 +137,13 @@ def _compact(labels: Labels) -> Labels:
 def _gathered(points: SampleEngine, labels: Labels) -> tuple[Floats, Floats]:
     """Weight and mean of each group of points."""
     rows, weight = _rows(points)
-    n = np.bincount(labels, weight)
+    n = totals(labels, weight)
     return n, summed(weight[:, None] * rows, labels, len(n)) / n[:, None]
 
 
 def _scatter(points: SampleEngine, labels: Labels, mean: Floats) -> Floats:
     rows, weight = _rows(points)
-    return np.bincount(labels, weight * ((rows - mean[labels]) ** 2).sum(axis=1), len(mean))
+    return totals(labels, weight * sq_gaps(rows, mean[labels]), len(mean))
 
 
 def _rows(points: SampleEngine) -> tuple[Floats, Floats]:

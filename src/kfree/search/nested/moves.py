@@ -27,7 +27,7 @@ Grouping = Callable[[Engine, NestedState, NestedObjective], Parents]
 
 @dataclass(frozen=True)
 class Reassign:
-    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains ``least_gain`` or less."""
+    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains no more than that."""
 
     least_gain: float = _NEARLY
 
@@ -41,7 +41,7 @@ class Reassign:
 
 @dataclass(frozen=True)
 class Regroup:
-    """Clusters move to other groups, and groups are merged, split, opened and closed: a search on the clusters alone."""
+    """Clusters change groups, and groups are merged, split, opened and closed, by a search on the clusters alone."""
 
     grouping: Grouping
 
@@ -122,9 +122,7 @@ class SplitClusters:
         return state
 
 
-def _gains(
-    state: NestedState, clusters: Index, halves: Stats, centres: Floats, objective: NestedObjective
-) -> Floats:
+def _gains(state: NestedState, clusters: Index, halves: Stats, centres: Floats, objective: NestedObjective) -> Floats:
     """What splitting each cluster saves, with the centres of the groups where they are; −inf for an empty half."""
     parent = _parents_centres(state)[clusters]
     n, scatter, mean = _about_means(halves, centres)

@@ -77,7 +77,9 @@ class Plan:
     cost: float
 
 
-def planned(uids: Sites, n: Floats, mean: Floats, scatter: Floats, parents: Parents, objective: NestedObjective) -> Plan:
+def planned(
+    uids: Sites, n: Floats, mean: Floats, scatter: Floats, parents: Parents, objective: NestedObjective
+) -> Plan:
     """The best centres of all levels for clusters of this weight, mean and scatter; ``uids`` gives their ids."""
     centres = objective.centres(n, mean, parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, parents)

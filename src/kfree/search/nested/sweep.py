@@ -8,13 +8,14 @@ that is nearest to the mean of its rows, or opens one. Centres of all levels are
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kfree.core.blocks import blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Labels
-from kfree.engines.contract import Engine, SampleEngine, row_weights
+from kfree.core.stats import Floats, Labels, totals
+from kfree.engines.contract import SampleEngine, row_weights
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.loop import Descent, descend
 from kfree.search.nested.descent import Watch
@@ -69,9 +70,9 @@ class Nodes:
         return self.open(point, weight, objective, level)
 
 
-def swept(rows: Engine, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
+def swept(rows: Any, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
     """Sweeps from one node at every level until nothing changes; then every row goes to its nearest centre."""
-    points = rows.copies(np.arange(rows.n_rows))
+    points: SampleEngine = rows.copies(np.arange(rows.n_rows))
     n_above = objective.n_levels - 1
     start = _after(np.zeros(rows.n_rows, dtype=np.int32), (np.zeros(1, dtype=np.int32),) * n_above, points, objective)
     descent = descend(start, [_sweep], points, objective, watch.max_iter, None, watch.may_go_on, watch.report)
@@ -131,7 +132,7 @@ def _after(labels: Labels, parents: Parents, points: SampleEngine, objective: Ne
     alive = n > 0
     tree = Tree(parents, tuple(np.zeros((int(parent.max()) + 1, 0)) for parent in parents)).kept(alive)
     place = np.where(alive, np.cumsum(alive) - 1, 0).astype(np.int32)
-    scatter = np.bincount(labels, weight * sq_gaps(rows, mean[labels]), n_clusters)
+    scatter = totals(labels, weight * sq_gaps(rows, mean[labels]), n_clusters)
     n, mean, scatter = n[alive], mean[alive], scatter[alive]
     centres = objective.centres(n, mean, tree.parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, tree.parents)
@@ -140,5 +141,5 @@ def _after(labels: Labels, parents: Parents, points: SampleEngine, objective: Ne
 
 def _gathered(rows: Floats, weight: Floats, labels: Labels, n_clusters: int) -> tuple[Floats, Floats]:
     """Weight and mean of each cluster; the mean is zero where there is no weight."""
-    n = np.bincount(labels, weight, n_clusters)
+    n = totals(labels, weight, n_clusters)
     return n, summed(weight[:, None] * rows, labels, n_clusters) / np.where(n > 0, n, 1.0)[:, None]
