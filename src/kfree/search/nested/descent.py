@@ -66,7 +66,19 @@ def nested_descent(
         moves.append(Exchange())
     if counts[0] is None and not by_passes:
         moves += [SplitClusters(), Birth()]
+    moves = [_keeping(move, counts) for move in moves]
     return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
+
+
+def _keeping(move: Any, counts: Counts) -> Any:
+    """The move, unless it changes the number of nodes of a level whose number is to stay."""
+
+    def kept(state: NestedState, rows: Engine, objective: NestedObjective) -> NestedState:
+        new: NestedState = move(state, rows, objective)
+        numbers = zip(counts, state.numbers, new.numbers, strict=True)
+        return state if any(count and before != after for count, before, after in numbers) else new
+
+    return kept
 
 
 def no_gain(old: NestedState, new: NestedState) -> bool:
