@@ -56,12 +56,14 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : the rows of ``fit``, or others
-        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph"}, default="auto"
+        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph", "levels"}, \
+default="auto"
             - ``"scatter"``: rows by two columns or two principal components; ``"voronoi"``: with the region of each
               cluster, for two columns.
             - ``"sizes"``: rows of each cluster; ``"profiles"``: the columns that set it apart.
             - ``"staircase"``: the path that ``lam="auto"`` chose from.
-            - ``"dendrogram"`` for trees and ``"graph"`` for graphs, where this is ``"auto"``; else the scatter.
+            - ``"dendrogram"`` for trees, ``"graph"`` for graphs and ``"levels"`` for clusters of clusters, where this
+              is ``"auto"``; else the scatter.
         ax : matplotlib axes, default=None
             Where to draw; a new figure if None.
         **settings

@@ -23,10 +23,10 @@ from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
+from kfree.search.nested.exact_number import ExactNumberSearch
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.search import NestedSearch
 from kfree.search.path.staircase import Staircase
-from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
     WATCHING,
@@ -138,8 +138,9 @@ class NestedDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     tau : float > 0, sequence of such or "auto", default="auto"
         How strongly a group pulls its clusters, in units of weight: as much as so many rows at the group's centre. With
         ``group_weight="rows"`` it is relative to the weight of a cluster. ``"auto"`` is a hundredth of the mean weight
-        of a node of the level below, so that centres stay near their rows; it changes neither with the scale of X nor
-        with repeats of all rows.
+        of a node of the level below, times the variance inside these nodes over that of their centres, so that the pull
+        adds about a hundredth to J and centres stay among their rows. It is the same at every scale of X, and grows
+        with repeats of all rows as their distances do.
     group_weight : {"clusters", "rows"}, default="clusters"
         ``"clusters"``: each cluster counts once for its group, as in Maurer's model; one that is lighter than tau
         counts by its rows. ``"rows"``: clusters count by their rows.
@@ -301,7 +302,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         check(self, CONSTRAINTS)
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=True)
         n_rows = data.source.n_rows
-        allowed = f"at most the number of rows, {n_rows}, on the finest level"
+        allowed = f"at most n_samples = {n_rows} on the finest level"
         require(self.levels is None or self.levels[-1] <= n_rows, "levels", self.levels, allowed)
         search = self._search()
         with monitored(self) as monitor:
@@ -391,7 +392,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     def _search(self):
         """The search that the parameters ask for."""
         target_k = None if self.levels is None else int(self.levels[-1])
-        finest = PenalisedSearch(
+        finest = ExactNumberSearch(
             type(self).__name__,
             OBJECTIVES[self.metric],
             self.lam,

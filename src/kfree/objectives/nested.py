@@ -24,8 +24,8 @@ class NestedObjective:
     σI). Every further level adds the same two terms. ``by_rows`` is the variant in which a cluster counts for its group
     by its weight n_c: τ Σ_c n_c ‖μ_c − ν_m(c)‖².
 
-    ``penalties`` are those of a cluster, of a group, …, and ``taus`` one fewer; both begin with the finest level. A
-    node of weight n is pulled to its parent with p = τ, or τ·n by rows. Minimised over μ, a cluster of mean x̄ adds
+    ``penalties`` are those of a cluster, of a group, …, and ``taus`` one fewer, finest level first. A node of weight n
+    is pulled to its parent with p = τ, or τ·n by rows. Minimised over μ, a cluster of mean x̄ adds
     SSE + h·‖x̄ − ν‖² with h = n·p/(n + p), as if a row of weight p lay at ν. So a group is to clusters (x̄, h) what a
     cluster is to rows (x, w), and ``above`` is the objective of the levels above for these.
     """
@@ -151,7 +151,7 @@ class CosineNestedObjective(NestedObjective):
         agreement = -math.inf
         for _ in range(_MOST_ROUNDS if parents else 0):
             before, agreement = agreement, _rotated(levels, own, pulls, parents)
-            if not agreement > before + _LEAST_GAIN * abs(before):
+            if agreement - before <= _LEAST_GAIN * abs(agreement):
                 break
         return tuple(levels)
 
@@ -169,7 +169,6 @@ class CosineNestedObjective(NestedObjective):
 
 def _rotated(levels: list[Floats], own: Floats, pulls: list[Floats], parents: Parents) -> float:
     """One round of block ascent on Σ S·μ + Σ p·μ·ν + …, in place; returns the sum."""
-    total = 0.0
     for level in range(len(levels)):
         target = own
         if level:
@@ -178,7 +177,7 @@ def _rotated(levels: list[Floats], own: Floats, pulls: list[Floats], parents: Pa
         if level < len(parents):
             target = target + pulls[level][:, None] * levels[level + 1][parents[level]]
         levels[level] = directions(target)
-    total += float((own * levels[0]).sum())
+    total = float((own * levels[0]).sum())
     for level, parent in enumerate(parents):
         total += float(pulls[level] @ (levels[level] * levels[level + 1][parent]).sum(axis=1))
     return total

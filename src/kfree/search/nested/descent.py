@@ -16,9 +16,8 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_local
-from kfree.objectives.dp_means import DPMeansObjective
-from kfree.objectives.nested import NestedObjective, Parents, summed
-from kfree.search.centres.moves import Lloyd, Move
+from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
+from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.refine import Exchange as ExchangeRows
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.loop import Clock, Descent, always, descend
@@ -67,7 +66,19 @@ def nested_descent(
         moves.append(Exchange())
     if counts[0] is None and not by_passes:
         moves += [SplitClusters(), Birth()]
+    moves = [_keeping(move, counts) for move in moves]
     return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
+
+
+def _keeping(move: Any, counts: Counts) -> Any:
+    """The move, unless it changes the number of nodes of a level whose number is to stay."""
+
+    def kept(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+        new: NestedState = move(state, rows, objective)
+        numbers = zip(counts, state.numbers, new.numbers, strict=True)
+        return state if any(count and before != after for count, before, after in numbers) else new
+
+    return kept
 
 
 def no_gain(old: NestedState, new: NestedState) -> bool:
@@ -122,7 +133,7 @@ def _flat(points: MemoryRows, objective: NestedObjective, count: int | None, sta
         sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
     if count:
         assert sites is not None  # as above
-        moves: list[Move[DPMeansObjective]] = [Lloyd(), ExchangeRows()]
+        moves: list[Any] = [Lloyd(), ExchangeRows()]
         state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
@@ -144,7 +155,7 @@ def _gathered(points: MemoryRows, labels: Labels) -> tuple[Floats, Floats]:
 
 def _scatter(points: MemoryRows, labels: Labels, mean: Floats) -> Floats:
     rows, weight = _rows(points)
-    return totals(labels, weight * ((rows - mean[labels]) ** 2).sum(axis=1), len(mean))
+    return totals(labels, weight * sq_gaps(rows, mean[labels]), len(mean))
 
 
 def _rows(points: MemoryRows) -> tuple[Floats, Floats]:

@@ -9,15 +9,16 @@ import numpy as np
 
 from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows
-from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, summed
+from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, sq_gaps, summed
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
 from kfree.search.nested.judge import judged
 from kfree.search.nested.moves import flat_objective
 from kfree.search.path.gram_merges import merge_all
 from kfree.search.path.staircase import Staircase
 
-# tau="auto": the pull of a group as a share of the mean weight of its nodes. Chosen by ``benchmarks/nested.py``.
-PULL = 0.01
+# tau="auto": what the pulls of a level add to J, as a share of the scatter inside the nodes below, about. Chosen by
+# ``benchmarks/nested.py``. No node is pulled by more than this share of its weight, or by less than the second number.
+PULL, _LEAST = 0.01, 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,10 @@ class LevelChoice:
         """Levels above clusters, and the evidence for each that was judged; the last one may have been refused."""
         found: list[Level] = []
         evidence: list[float] = []
-        n, mean, unit = stats.n, stats.sum / stats.n[:, None], 1.0
+        n, mean, unit, scatter = stats.n, stats.sum / stats.n[:, None], 1.0, float(stats.sse.sum())
         while self._may_have_more(len(found)) and len(n) > 1:
             # By rows, tau is relative to weights of rows, of which those of nodes are the share ``unit``.
-            tau = self._own_tau(len(found), n, unit)
+            tau = self._own_tau(len(found), n, mean, scatter, unit)
             objective = NESTED_OBJECTIVES[self.metric]((0.0, 0.0), (tau,), self.by_rows)
             points = opened_points(rows, objective, n, mean)
             chosen = self._chosen(len(found), points, objective, evidence, rng)
@@ -65,6 +66,7 @@ class LevelChoice:
             places, h = objective.as_points(n, mean)
             n = totals(parent, h)
             mean = summed(h[:, None] * places, parent, len(n)) / n[:, None]
+            scatter = float(h @ sq_gaps(places, mean[parent]))
             unit *= tau / (1.0 + tau) if self.by_rows else 1.0
         return found, evidence
 
@@ -72,11 +74,13 @@ class LevelChoice:
         given = self.numbers if self.numbers is not None else self.penalties
         return n_found < (self.most - 1 if given is None else len(given))
 
-    def _own_tau(self, height: int, n: Floats, unit: float) -> float:
-        """tau for nodes of weight n, relative to these weights."""
+    def _own_tau(self, height: int, n: Floats, mean: Floats, scatter: float, unit: float) -> float:
+        """tau for nodes of weight n, relative to these weights: PULL·(variance inside nodes) / (variance of nodes)."""
         if self.taus is not None:
             return float(self.taus[height]) / unit
-        return PULL if self.by_rows else PULL * float(n.mean())
+        between = float(sq_gaps(mean, mean.mean(axis=0)).mean())
+        share = PULL * min(max(scatter / n.sum() / between if between > 0 else 1.0, _LEAST), 1.0)
+        return share if self.by_rows else share * float(n.mean())
 
     def _chosen(
         self,

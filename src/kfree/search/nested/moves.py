@@ -27,7 +27,7 @@ Grouping = Callable[[MemoryRows, NestedState, NestedObjective], Parents]
 
 @dataclass(frozen=True)
 class Reassign:
-    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains little."""
+    """Rows to their nearest centres, and all centres to where J is lowest, until a pass gains no more than that."""
 
     least_gain: float = _NEARLY
 
@@ -41,7 +41,7 @@ class Reassign:
 
 @dataclass(frozen=True)
 class Regroup:
-    """Clusters move to other groups, and groups merge, split, open and close: a search on clusters alone."""
+    """Clusters change groups, and groups are merged, split, opened and closed, by a search on the clusters alone."""
 
     grouping: Grouping
 

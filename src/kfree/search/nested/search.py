@@ -53,11 +53,21 @@ class NestedSearch:
         objective = self._objective(penalties, tuple(level.tau for level in levels))
         # A penalty that was given decides about the number of clusters; one that was found leaves the number as it is.
         count = None if self.finest.is_given else len(found.state.stats.n)
-        plan = _plan(found, tuple(level.parent for level in levels), objective)
-        state = assigned(found.rows, objective, plan)
+        plans = [_plan(found, tuple(level.parent for level in levels), objective)]
         by_passes, counts = found.summary is not None, (count, *(level.count for level in levels))
-        descent = nested_descent(state, found.rows, objective, counts, self._watch(monitor), by_passes=by_passes)
-        return self._finished(found, objective, descent, monitor, tuple(evidence))
+        if self.finest.is_given and self.choice.penalties and not by_passes and monitor.may_go_on():
+            plans.append(self._bound_plan(found.rows, objective, monitor))
+        starts = [assigned(found.rows, objective, plan) for plan in plans]
+        watch = self._watch(monitor)
+        ended = [nested_descent(one, found.rows, objective, counts, watch, by_passes=by_passes) for one in starts]
+        best = min(ended, key=lambda descent: descent.state.cost)
+        return self._finished(found, objective, best, monitor, tuple(evidence))
+
+    def _bound_plan(self, rows: MemoryRows, objective: NestedObjective, monitor: Monitor) -> Plan:
+        """A second place to start from, the best one where tau is large: every cluster is its own group."""
+        found = replace(self.finest, lam=sum(objective.penalties))(rows, monitor)
+        own = np.arange(len(found.state.stats.n), dtype=np.int32)
+        return _plan(found, (own,) * (objective.n_levels - 1), objective)
 
     def sweep(self, rows: MemoryRows, monitor: Monitor) -> NestedResult:
         """Sweeps over rows and clusters, from one cluster in one group; penalties and taus are numbers."""

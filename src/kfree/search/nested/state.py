@@ -49,6 +49,11 @@ class NestedState:
         return math.fsum(self.stats.sse)
 
     @property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of nodes by level, finest first."""
+        return len(self.stats.n), *map(len, self.tree.upper)
+
+    @property
     def mean(self) -> Floats:
         """Means of the rows of each cluster, (k, d)."""
         return self.stats.sum / self.stats.n[:, None]

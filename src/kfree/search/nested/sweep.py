@@ -71,7 +71,7 @@ class Nodes:
 
 def swept(rows: MemoryRows, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
     """Sweeps from one node at every level until nothing changes; then every row goes to its nearest centre."""
-    points = rows.among(np.arange(rows.n_rows))
+    points: MemoryRows = rows.among(np.arange(rows.n_rows))
     n_above = objective.n_levels - 1
     start = _after(np.zeros(rows.n_rows, dtype=np.int32), (np.zeros(1, dtype=np.int32),) * n_above, points, objective)
     descent = descend(start, [_sweep], points, objective, watch.max_iter, None, watch.may_go_on, watch.report)
@@ -131,7 +131,7 @@ def _after(labels: Labels, parents: Parents, points: MemoryRows, objective: Nest
     alive = n > 0
     tree = Tree(parents, tuple(np.zeros((int(parent.max()) + 1, 0)) for parent in parents)).kept(alive)
     place = np.where(alive, np.cumsum(alive) - 1, 0).astype(np.int32)
-    scatter = np.bincount(labels, weight * sq_gaps(rows, mean[labels]), n_clusters)
+    scatter = totals(labels, weight * sq_gaps(rows, mean[labels]), n_clusters)
     n, mean, scatter = n[alive], mean[alive], scatter[alive]
     centres = objective.centres(n, mean, tree.parents)
     cost = objective.cost(scatter + n * sq_gaps(mean, centres[0]), n, centres, tree.parents)
