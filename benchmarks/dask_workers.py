@@ -28,24 +28,19 @@ CLUSTER = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "
 
 
 def opened(folder, client=None, n_threads=2, place=None):
-    """An engine over files, on two threads of this process or on workers."""
-    from kfree.engines.dask.part import DaskPart
-    from kfree.engines.dask.place import FilesOnWorkers
-    from kfree.engines.files.facts import Facts
-
+    """The rows of files, on two threads of this process or on workers."""
     from kfree import open_rows
     from kfree.core.frame import Frame
     from kfree.engines.dask.cluster import Cluster
-    from kfree.engines.files.engine import StreamEngine, open_stream_in
+    from kfree.engines.dask.rows import DaskRows, FilesOnWorkers
+    from kfree.engines.files.engine import StreamedRows
     from kfree.engines.files.source import Reading
 
     rows, frame = open_rows(folder), Frame.plain(N_COLUMNS)
     if client is None:
-        return open_stream_in(rows, Reading("auto", n_threads, CHUNK_ROWS), frame)
+        return StreamedRows(rows, Reading("auto", n_threads, CHUNK_ROWS), frame)
     workers = (place or FilesOnWorkers)(Cluster(client), rows, Reading("auto", 1, CHUNK_ROWS))
-    engine = StreamEngine("dask", [DaskPart(workers, frame, Facts.unknown(rows.n_rows))])
-    engine.cluster = workers.cluster
-    return engine
+    return DaskRows(workers, frame)
 
 
 def sites_of(k):
@@ -99,8 +94,8 @@ def speed(n_rows="1e7", rounds="3", ks="100,1000"):
 def constants(n_rows="1e7"):
     """Processor seconds of a worker per row read, per row and centre; of the client per task, and per byte joined."""
     import distributed
-    from kfree.engines.dask.tasks import merged
-    from kfree.engines.parts import NodeSums
+
+    from kfree.engines.sums import Sums, merged
 
     n_rows = int(float(n_rows))
     folder = written_blobs(n_rows)
@@ -115,7 +110,7 @@ def constants(n_rows="1e7"):
     with distributed.LocalCluster(**{**CLUSTER, "processes": False}) as cluster, distributed.Client(cluster) as client:
         per_task = _seconds_per_task(client)
     sums = [np.zeros((1, 1000, *shape)) for shape in ((), (N_COLUMNS,), ())]
-    nodes = [NodeSums(((0, block),), tuple(sums)) for block in range(1000)]
+    nodes = [Sums([(0, block)], *sums) for block in range(1000)]
     begun = time.process_time()
     merged(nodes)
     per_byte = (time.process_time() - begun) / (1000 * sum(array.nbytes for array in sums))
@@ -145,8 +140,8 @@ def _nothing(number):
 def parts(n_rows="1e8", n_parts="64", ks="64"):
     """Processor seconds of passes over 64 parts on two workers, and what the constants foretell."""
     import distributed
-    from kfree.engines.dask.place import FilesOnWorkers
 
+    from kfree.engines.dask.rows import FilesOnWorkers
     from kfree.engines.dask.shares import shares
 
     class InManyParts(FilesOnWorkers):

@@ -254,7 +254,7 @@ def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
 
     from kfree import open_rows
     from kfree.core.sites import Sites
-    from kfree.engines.files.engine import open_stream_in
+    from kfree.engines.files.engine import StreamedRows
     from kfree.engines.files.source import Reading
     from kfree.engines.registry import open_engine
 
@@ -263,7 +263,7 @@ def passes(n_rows="1e7", rounds="3", ks="16,100,1000"):
     rows = open_rows(folder)
     X = np.concatenate([chunk.X for chunk in rows.chunks(0, n_rows, 1 << 20)])
     frame = open_engine("auto", X[:1000]).frame
-    stream = open_stream_in(rows, Reading("auto", None, 1 << 17), frame)
+    stream = StreamedRows(rows, Reading("auto", None, 1 << 17), frame)
 
     def read():
         for path in sorted(folder.iterdir()):

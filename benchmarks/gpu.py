@@ -18,12 +18,12 @@ import time
 
 import numpy as np
 import torch
-from kfree.engines.gpu.part import GpuPart
 from ratio import Row, report
 
 from kfree import DPMeans, KMeans
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
+from kfree.engines.gpu.engine import GpuRows
 from kfree.engines.registry import open_engine
 
 SHAPES = [(312_320, 128, 1000), (10_000_000, 128, 4096), (100_000_000, 16, 256)]
@@ -56,14 +56,14 @@ def seconds_of(run, repeats=7):
     return best
 
 
-def by_kfree(part, centres, n_iter=12):
+def by_kfree(rows, centres, n_iter=12):
     """Seconds of each iteration of k-means, with what goes to the device and comes back, and the first labels."""
     sites, seconds, first = Sites.of(centres.double().cpu().numpy()), [], None
     for _ in range(n_iter):
         torch.cuda.synchronize()
         started = time.perf_counter()
-        labels, partial = part.nearest(sites)
-        stats = partial.stats
+        done = rows.nearest(sites)
+        labels, stats = done.assignment.labels, done.stats
         seconds.append(time.perf_counter() - started)
         first = labels if first is None else first
         occupied = stats.n > 0
@@ -105,12 +105,12 @@ def share_wrong(labels, X, centres):
 def pass_row(shape, start, goal, X, centres):
     n, d, k = shape
     row = Row(f"{n:,} × {d} × {k}, {start}")
-    part = GpuPart(X, None, Frame.plain(d))
+    rows = GpuRows(X, None, Frame.plain(d))
     # The first run compiles; later ones begin with other sites than the last ended with.
-    runs = [by_kfree(part, centres) for _ in range(4)][1:]
+    runs = [by_kfree(rows, centres) for _ in range(4)][1:]
     row.seconds["kfree"] = min(float(np.mean(seconds[2:])) for seconds, _ in runs)
     row.notes["kfree"] = f"goal {goal * 1e3:g} ms; {share_wrong(runs[0][1], X, centres)}"
-    row.seconds["kfree, first pass"] = first_pass_seconds(part, centres)
+    row.seconds["kfree, first pass"] = first_pass_seconds(rows, centres)
     row.seconds["torch, matmul and argmin"] = seconds_of(lambda: by_torch(X, centres), 3)
     row.notes["torch, matmul and argmin"] = share_wrong(by_torch(X, centres)[0], X, centres)
     if importlib.util.find_spec("flash_kmeans"):
@@ -122,12 +122,12 @@ def pass_row(shape, start, goal, X, centres):
     return row
 
 
-def first_pass_seconds(part, centres):
-    """A pass whose sites have ids that the part has not seen."""
+def first_pass_seconds(rows, centres):
+    """A pass whose sites have ids that the rows have not seen."""
     centres = centres.double().cpu().numpy()
     k = len(centres)
     new = (Sites(centres, np.arange(first, first + k), first + k) for first in range(k, 100 * k, k))
-    return seconds_of(lambda: part.nearest(next(new)))
+    return seconds_of(lambda: rows.nearest(next(new)))
 
 
 def cpu_seconds(X, centres):

@@ -15,6 +15,7 @@ from reproduce import provenance
 from reproduce.code import code_of
 
 FOLDER = Path(__file__).parent / "results" / "cells"
+EARLIER = "earlier code"
 HEAD = ("code", *provenance.FIELDS)
 
 
@@ -86,10 +87,15 @@ def _code(function, callables, settings):
     return code_of(partial(function, *callables, **dict(settings)))
 
 
-def several(made, wanted):
-    """The cells that were made, and a note if some are missing or stale: ``wanted`` are those that the paper has."""
+def several(made, wanted, unit):
+    """The cells that were made, and a note if some are missing or stale; the paper has ``wanted`` of a ``unit``."""
     there = [one for one in made if one is not None]
     n_stale = sum(one["stale"] for one in there)
-    notes = [f"{len(there)} of {wanted}"] if len(there) != wanted else []
-    notes += [f"{n_stale} by earlier code"] if n_stale else []
+    notes = [f"{len(there)} of {wanted} {unit}"] if len(there) != wanted else []
+    notes += [f"{n_stale} by {EARLIER}"] if n_stale else []
     return there, ", ".join(notes)
+
+
+def age_of(cell):
+    """What to add to the note of a single cell."""
+    return f", by {EARLIER}" if cell["stale"] else ""

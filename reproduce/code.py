@@ -1,8 +1,8 @@
 """A hash of the code that makes a number, so that kept numbers are known to be of the present code or of another.
 
 The hash covers a function, what it refers to by name in ``reproduce``, and every module of kfree that these import,
-directly or not, with the sources of the compiled core. Comments, docstrings and layout do not count. A name that a
-package passes on is followed to the module that defines it.
+directly or not, with the sources of the compiled core. Comments, docstrings and layout do not count, nor do parts of
+kfree that change no number. A name that a package passes on is followed to the module that defines it.
 """
 
 import ast
@@ -21,6 +21,8 @@ import kfree
 PACKAGE = Path(kfree.__file__).parent
 OWN, LIBRARY = "reproduce", "kfree"
 DIGITS = 12
+# Parts of kfree that draw, describe or keep what was computed, and change no number.
+WITHOUT_NUMBERS = tuple(f"{LIBRARY}.{part}" for part in ("cli", "explain", "plot", "report", "saving"))
 # Numbers that were kept before they carried a hash.
 UNKNOWN = "unknown"
 
@@ -113,7 +115,7 @@ def closure(name):
     found, left = set(), [name]
     while left:
         module = left.pop()
-        if module not in found:
+        if module not in found and not module.startswith(WITHOUT_NUMBERS):
             found.add(module)
             left.extend(_imports(module))
     return frozenset(found)

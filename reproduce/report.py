@@ -1,7 +1,9 @@
 """docs/reproduction.md: every number that was kept, the paper's beside ours."""
 
 import os
+import re
 
+from reproduce.cells import EARLIER
 from reproduce.code import UNKNOWN, code_of
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import kept
@@ -56,6 +58,7 @@ Not reproduced:
 SPREADS = {
     "interval": "half the width of the 95 % confidence interval of a mean",
     "deviation": "a standard deviation between data sets, subsets or samples",
+    UNKNOWN: "of a kind that was not kept with these numbers",
 }
 COLUMNS = ["case", "method", "quantity", "paper", "ours", "difference", "verdict", "seconds", "note"]
 
@@ -76,10 +79,11 @@ def _section(name, folder, path):
     if found is None:
         return "\n".join([*lines, f"Not run yet: `python -m reproduce {name}`.\n"])
     rows = found.rows
-    lines.append(f"Size: {found.size}{experiment.stand_in}. {_how_many_worse(rows)}".rstrip() + "\n")
+    said = [f"Size: {found.size}{experiment.stand_in}.", _how_many_missing(rows), _how_many_worse(rows)]
+    lines.append(" ".join(filter(None, said)) + "\n")
     if rows:
         lines.append(_table([_cells(row) for row in rows], rows[0]["against"]))
-    lines.append(f"{_spread(rows)}{_made(found.made, experiment)}\n")
+    lines.append(f"{_spread(rows)}{_made(found, experiment)}\n")
     if found.picture is not None:
         lines.append(f"![{experiment.about}]({os.path.relpath(found.picture, path.parent)})\n")
     if experiment.explanation:
@@ -89,11 +93,13 @@ def _section(name, folder, path):
 
 def _spread(rows):
     """What ± means in a table."""
-    kinds = {row.get("spread_is") or "interval" for row in rows if row["spread"]}
+    kinds = {row.get("spread_is", UNKNOWN) for row in rows if row["spread"]}
     return "".join(f"± is {SPREADS[kind]}. " for kind in sorted(kinds))
 
 
-def _made(made, experiment):
+def _made(found, experiment):
+    """When and where a table was made, and by which code; a table of stale cells was only put together then."""
+    made, stale = found.made, any(EARLIER in row["note"] for row in found.rows)
     where = [f"on {made['machine']}"] if made.get("machine", UNKNOWN) != UNKNOWN else []
     when = [f"on {made['date']}", f"at commit {made['commit']}"] if "date" in made else []
     if made["code"] == UNKNOWN:
@@ -102,7 +108,24 @@ def _made(made, experiment):
         code = f"by code {made['code']}, which is the present one"
     else:
         code = f"by code {made['code']}, which has changed since"
+    if stale:
+        return f"Put together {', '.join([*when, *where])}, from kept cells, of which some are of {EARLIER}."
     return f"Made {', '.join([*when, *where, code])}."
+
+
+def _how_many_missing(rows):
+    """Lines without a number, and lines with numbers of other code or fewer repetitions than the paper's."""
+    missing = sum(row["ours"] == "" for row in rows)
+    notes = [row["note"] for row in rows if row["ours"] != ""]
+    few = sum(bool(re.search(r"\b\d+ of \d+ (data sets|splits|orders|fits)\b", note)) for note in notes)
+    stale = sum(EARLIER in note for note in notes)
+    counted = {
+        "have no number yet": missing,
+        "have fewer repetitions than the paper": few,
+        f"have cells of {EARLIER}": stale,
+    }
+    said = [f"{number} {what}" for what, number in counted.items() if number]
+    return f"{len(rows)} lines, of which {', '.join(said)}." if said else ""
 
 
 def _how_many_worse(rows):

@@ -42,7 +42,7 @@ def result(quick):
                 spread=half_width(found),
                 n=len(found),
                 goal=None,
-                note=f"{k.mean():.1f} clusters; equal in {int((found == 1).sum())} of {len(found)} data sets",
+                note=f"{k.mean():.1f} clusters; {int((found == 1).sum())} of {len(found)} are equal",
             )
         )
     ax = plot.axes()

@@ -66,7 +66,7 @@ def result(quick):
         for case in cases:
             one = cells.get(partial(scores, case, seed, chain), case, *chain, seed)
             made.setdefault(case, []).append(one)
-    return Result([line for case in cases for line in lines_of(case, *several(made[case], N_SPLITS))])
+    return Result([line for case in cases for line in lines_of(case, *several(made[case], N_SPLITS, "splits"))])
 
 
 def lines_of(case, splits, note):
@@ -90,7 +90,7 @@ def lines_of(case, splits, note):
 def remark(found, note):
     mean = {measure: float(values.mean()) for measure, values in found.items()}
     said = f"AMI {mean['AMI']:.3f}; {mean['k']:.1f} clusters; NMI with shuffled classes {mean['shuffled']:.3f}"
-    return said + (f"; {note} splits" if note else "")
+    return said + (f"; {note}" if note else "")
 
 
 def complete_rows(case):

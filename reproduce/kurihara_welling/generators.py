@@ -63,7 +63,9 @@ def _distance(case, method, one):
 
 def line(reading, by_method, n_cases):
     every = [value for values in by_method.values() for value in values]
-    there, note = several([None if v is None else {"v": v, "stale": False} for v in every], n_cases * len(METHODS))
+    there, note = several(
+        [None if v is None else {"v": v, "stale": False} for v in every], n_cases * len(METHODS), "fits"
+    )
     known = {method: [v for v in values if v is not None] for method, values in by_method.items()}
     each = ", ".join(f"{method} {np.mean(values):.2f}" for method, values in known.items() if values)
     return Line(
@@ -73,5 +75,5 @@ def line(reading, by_method, n_cases):
         paper=None,
         ours=float(np.mean([one["v"] for one in there])) if there else None,
         goal=None,
-        note=each + (f"; {note} fits" if note else ""),
+        note=each + (f"; {note}" if note else ""),
     )

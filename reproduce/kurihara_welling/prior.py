@@ -74,7 +74,9 @@ def result(quick):
     n_sets, lines = QUICK_SETS if quick else N_SETS, []
     for case in CASES[: QUICK_CASES if quick else None]:
         seeds = range(FIRST_SEED[case[0]], FIRST_SEED[case[0]] + n_sets)
-        sets, few = several([cells.get(partial(measured, *case, seed), *case, seed) for seed in seeds], N_SETS)
+        sets, few = several(
+            [cells.get(partial(measured, *case, seed), *case, seed) for seed in seeds], N_SETS, "data sets"
+        )
         if sets:
             mean = {name: np.mean([one[name] for one in sets]) for name in values}
             lines += lines_of(name(case), mean, min(one["truth"] - one["found"] for one in sets), few)
@@ -85,9 +87,7 @@ def lines_of(case, mean, least_gain, few):
     note = f"least {least_gain:.3g}; d_small is {mean['share']:.2g} of the median distance to the nearest neighbour"
     what = "free energy of the ten Gaussians above what was found"
     gain = mean["truth"] - mean["found"]
-    yield Line(
-        case, "Eq. 21 as printed", what, None, gain, goal=None, note=note + (f"; {few} data sets" if few else "")
-    )
+    yield Line(case, "Eq. 21 as printed", what, None, gain, goal=None, note=note + (f"; {few}" if few else ""))
     for method in REMEDIES:
         note = f"NMI {mean[f'NMI, {method}']:.2f}"
         yield Line(case, method, "clusters", None, mean[f"k, {method}"], goal=None, note=note)

@@ -68,7 +68,7 @@ def result(quick):
         for case in cases:
             seeds = range(FIRST_SEED[case[0]], FIRST_SEED[case[0]] + n_sets)
             made = [cells.get(partial(measured, variant, *case, seed), variant, *case, seed) for seed in seeds]
-            found[case, variant] = several(made, N_SETS)
+            found[case, variant] = several(made, N_SETS, "data sets")
     shown = [(case, method, variant) for case in cases for method in MODELS for variant in reversed(VARIANTS)]
     return Result([line(*key, *found[key[0], key[2]]) for key in shown if found[key[0], key[2]][0]])
 
@@ -108,7 +108,7 @@ def rescaled(X, y, stds):
 def line(case, method, variant, sets, few):
     found = np.array([one[f"k, {method}"] for one in sets])
     paper, spread = CLUSTERS_FOUND[case][method]
-    note = f"NMI {np.mean([one[f'NMI, {method}'] for one in sets]):.2f}" + (f"; {few} data sets" if few else "")
+    note = f"NMI {np.mean([one[f'NMI, {method}'] for one in sets]):.2f}" + (f"; {few}" if few else "")
     if method == "BKM":
         note += f"; free energy of the ten Gaussians at least {min(one['gain'] for one in sets):.3g} above"
     return Line(

@@ -69,7 +69,7 @@ def result(quick):
         for method, make in MODELS.items():
             made[method, case] = [cells.get(partial(fit, make, *case, seed), method, *case, seed) for seed in seeds]
     shown = [(method, case) for case in CLUSTERS_FOUND for method in MODELS if (method, case) in made]
-    return Result([line(*key, *several(made[key], N_SETS)) for key in shown])
+    return Result([line(*key, *several(made[key], N_SETS, "data sets")) for key in shown])
 
 
 def line(method, case, fits, note):
@@ -90,7 +90,7 @@ def line(method, case, fits, note):
         # Baselines are meant to be like the paper's, Bayesian k-means near the truth.
         goal=float(N_CLUSTERS) if method in ("BKM", BOX) else None,
         decimals=1,
-        note=f"{note} data sets" if note and fits else OUT_OF_TIME if note else "",
+        note=note if fits else OUT_OF_TIME,
     )
 
 

@@ -29,7 +29,7 @@ def result(quick):
             seeds = [(tau, first + place) for tau, first in FIRST_SEED.items() for place in range(n_sets)]
             make = partial(fit, MODELS[method], placement="well-separated", narrowest=0.0)
             made = [cells.get(partial(make, tau, n_rows, d, seed), method, tau, n_rows, d, seed) for tau, seed in seeds]
-            lines.append(line(n_rows, d, method, *several(made, N_SETS * len(FIRST_SEED))))
+            lines.append(line(n_rows, d, method, *several(made, N_SETS * len(FIRST_SEED), "data sets")))
     return Result(lines)
 
 
@@ -46,5 +46,5 @@ def line(n_rows, d, method, fits, note):
         spread_is="deviation",
         seconds=float(np.mean([one["seconds"] for one in fits])) if fits else None,
         goal=None,
-        note=f"{note} data sets" if note and fits else OUT_OF_TIME if note else "",
+        note=note if fits else OUT_OF_TIME,
     )

@@ -16,6 +16,7 @@ import sklearn
 from sklearn.cluster import KMeans as SklearnKMeans
 from threadpoolctl import threadpool_limits
 
+from reproduce.cells import age_of
 from reproduce.data import load
 from reproduce.odashima.algorithms import DEFAULT
 from reproduce.odashima.tables import kept_run
@@ -114,6 +115,7 @@ def grid_line(case, found, run):
     note = OUT_OF_TIME
     if run is not None:
         note = f"k={run['n_clusters']:.0f} (grid {k}), 1/{grid_seconds / run['seconds']:.0f} of the time"
+        note += age_of(run)
     return Line(
         case=case,
         method="kfree default against grid",

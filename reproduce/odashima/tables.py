@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from reproduce.cells import Cells, several
+from reproduce.cells import Cells, age_of, several
 from reproduce.data import load
 from reproduce.odashima.algorithms import ALGORITHMS, DEFAULT, run
 from reproduce.odashima.published import COSTS, N_CLUSTERS
@@ -53,7 +53,7 @@ def costs(name, quick):
 def cost_line(name, algorithm, lam, made):
     """Mean over the orders with a 95 % confidence interval, as in the paper; kfree's default does not visit rows."""
     published = COSTS[name][lam].get(algorithm, COSTS[name][lam]["SMD"])
-    runs, note = several(made, 1 if algorithm == DEFAULT else N_ORDERS)
+    runs, note = several(made, 1 if algorithm == DEFAULT else N_ORDERS, "orders")
     cost = np.array([done["cost"] for done in runs])
     return Line(
         case=f"{name}, lam={lam:g}",
@@ -67,7 +67,7 @@ def cost_line(name, algorithm, lam, made):
         n=len(cost),
         paper_seconds=published.seconds,
         seconds=float(np.mean([done["seconds"] for done in runs])) if runs else None,
-        note=_clusters(runs) + (f", {note} orders" if note else "") if runs else OUT_OF_TIME,
+        note=_clusters(runs) + (f", {note}" if note else "") if runs else OUT_OF_TIME,
     )
 
 
@@ -90,7 +90,7 @@ def n_clusters(quick):
                 paper=published.get(algorithm, published["grid"]),
                 ours=None if done is None else round(done["n_clusters"]),
                 goal=None,
-                note=OUT_OF_TIME if done is None else f"cost {done['cost']:.4g}",
+                note=OUT_OF_TIME if done is None else f"cost {done['cost']:.4g}{age_of(done)}",
             )
             for algorithm, done in made.items()
         ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kfree.estimators.k_means import KMeans
     from kfree.estimators.kernel_dp_means import KernelDPMeans
     from kfree.estimators.lambda_path import lambda_path
+    from kfree.estimators.nested_dp_means import NestedDPMeans
     from kfree.estimators.online import OnlineDPMeans
     from kfree.estimators.spectral_dp_means import SpectralDPMeans
     from kfree.files.rows import open_rows
@@ -36,6 +37,7 @@ __all__ = [
     "HardHDP",
     "KMeans",
     "KernelDPMeans",
+    "NestedDPMeans",
     "OnlineDPMeans",
     "SpectralDPMeans",
     "TableEncoder",
@@ -60,6 +62,7 @@ _HOME = {
     "HardHDP": "kfree.estimators.hard_hdp",
     "KMeans": "kfree.estimators.k_means",
     "KernelDPMeans": "kfree.estimators.kernel_dp_means",
+    "NestedDPMeans": "kfree.estimators.nested_dp_means",
     "OnlineDPMeans": "kfree.estimators.online",
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
     "TableEncoder": "kfree.tables.encoder",

@@ -19,6 +19,7 @@ from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.lam_path import lam_path
+from kfree.validation.tensors import in_memory
 
 SEED = 4
 N_ROWS = 9 * _core.BLOCK + 84  # ten blocks of summation, the last one not full
@@ -80,7 +81,7 @@ def path_of(engine, metric):
 def outcome(state, engine):
     engine.is_publishing = True
     numbers = np.arange(len(state.sites.uids), dtype=np.int32)[::-1].copy()
-    labels, nearest = engine.labels(state.assignment), engine.nearest_labels(state.sites, numbers)
+    labels, nearest = engine.labels(state.assignment), in_memory(engine.nearest_labels(state.sites, numbers))
     engine.is_publishing = False
     return [labels, nearest, state.sites.centres, state.stats.n, state.stats.sum, np.array(state.cost)]
 
@@ -122,7 +123,7 @@ def _answers(rows, lam):
         yield f"{name}: labels", [rows.labels(done.assignment), done.assignment.fingerprints]
         yield f"{name}: sums", [rows.sums(done.assignment).sum, rows.sq_dists(done.assignment, done.centres)]
     numbers = np.arange(9, dtype=np.int32)[::-1].copy()
-    yield "numbered", [rows.nearest_labels(sites, numbers)]
+    yield "numbered", [in_memory(rows.nearest_labels(sites, numbers))]
     yield from drawn_by(rows, sites)
 
 
@@ -142,8 +143,8 @@ def drawn_by(rows, sites):
         done, found, is_all = rows.nearest_drawing(sites, region)
         points = np.empty((0, rows.n_features)) if found is None else found.rows(np.arange(found.n_rows))
         weight = np.empty(0) if found is None else found.row_weights()
-        stats = [done.stats.n, done.stats.sum, done.stats.sse]
-        yield name, [points, weight, np.array(is_all), *stats, done.assignment.fingerprints]
+        stats, labels = [done.stats.n, done.stats.sum, done.stats.sse], rows.labels(done.assignment)
+        yield name, [points, weight, np.array(is_all), *stats, labels, done.assignment.fingerprints]
 
 
 def check_nothing_as_long_as_the_rows_crosses(engine, unit):

@@ -13,6 +13,7 @@ from kfree.estimators import _opening
 from kfree.exceptions import DataAdvice
 from kfree.explain.advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
 from kfree.explain.column_advice import angles, hidden_groups
+from kfree.models.centres import CentreModel
 
 
 def blobs(rng, n=600, d=2, k=3):
@@ -202,8 +203,10 @@ def test_a_few_far_rows_do_not_make_a_round_cluster_long():
 def test_large_fits_look_for_far_rows_among_some(rows_at_once, monkeypatch):
     monkeypatch.setattr(_opening, "ROWS_AT_ONCE", rows_at_once)
     compared = []
-    distances = DPMeans._distances_in
-    monkeypatch.setattr(DPMeans, "_distances_in", lambda *given: compared.append(len(given[-1])) or distances(*given))
+    distances = CentreModel.distances
+    monkeypatch.setattr(
+        CentreModel, "distances", lambda model, rows, *how: compared.append(len(rows)) or distances(model, rows, *how)
+    )
     rng = np.random.default_rng(4)
     X = 40.0 * np.eye(3, 2)[np.arange(15_000) % 3] + rng.normal(size=(15_000, 2))
     X[2:15_000:300] -= rng.uniform(8, 60, size=(50, 1))

@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster
+from kfree.exceptions import DataAdvice
 
 
 def blobs(n=240, d=3, k=3, seed=0):
@@ -79,7 +80,10 @@ def test_rows_without_clusters_are_one():
 
 
 def test_equal_rows_and_constant_columns():
-    assert AutoCluster().fit(np.ones((50, 3))).n_clusters_ == 1
+    with pytest.warns(DataAdvice, match="X has 1, so"):
+        equal = AutoCluster().fit(np.ones((50, 3)))
+    assert equal.n_clusters_ == 1
+    assert equal.reason_ == "1 cluster: there are fewer than 24 distinct rows. Judged on 1 of 50 rows."
     X, y = blobs()
     model = AutoCluster().fit(np.column_stack([X, np.full(len(X), 7.0)]))
     assert adjusted_rand_score(y, model.labels_) == 1.0
@@ -108,8 +112,8 @@ def test_wrong_parameters(parameters, message):
 
 def test_bad_rows():
     X = blobs()[0]
-    with pytest.raises(ValueError, match="minimum of 24 is required"):
-        AutoCluster().fit(X[:20])
+    with pytest.warns(DataAdvice, match="at least 24 distinct rows, and X has 20, so all rows are one cluster"):
+        assert AutoCluster().fit(X[:20]).n_clusters_ == 1
     with pytest.raises(TypeError, match="X is sparse, and AutoCluster takes dense rows only"):
         AutoCluster().fit(sp.csr_matrix(X))
     with pytest.raises(ValueError, match="weight"):

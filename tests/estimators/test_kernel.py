@@ -103,7 +103,7 @@ def some_engines(rng, kept, monkeypatch):
     """The same rows with and without a kernel, linear."""
     if not kept:
         monkeypatch.setattr(gram, "KEPT_BYTES", 0)
-        monkeypatch.setattr(gram, "BLOCK_BYTES", 8 * 60 * 7)
+        monkeypatch.setattr("kfree.core.blocks.BLOCK_BYTES", 8 * 60 * 7)
     X, w = rng.normal(size=(60, 3)), rng.integers(0, 4, 60).astype(float)
     plain = open_engine("reference", X, weight=w)
     return plain, KernelRows(Gram(plain.rows(np.arange(60)), Kernel("linear")), w)

@@ -122,7 +122,7 @@ def test_the_automatic_penalty_is_that_of_the_first_chunk(rng):
     model = OnlineDPMeans().partial_fit(X[:1000])
     assert model.lam_ == pytest.approx(first)
     assert model.partial_fit(X[1000:3000]).lam_ == pytest.approx(3 * first)
-    with pytest.raises(ValueError, match="lam='auto' fits DPMeans to the first chunk, which has 99 row"):
+    with pytest.raises(ValueError, match="lam='auto' searches the first chunk, which has 99 row"):
         OnlineDPMeans().partial_fit(X[:99])
 
 

@@ -146,7 +146,7 @@ def test_rows_computed_when_needed_give_the_same(monkeypatch):
     stored = SpectralDPMeans().fit(X)
     monkeypatch.setattr(affinity, "KEPT_BYTES", 0)
     computed = SpectralDPMeans().fit(X)
-    assert isinstance(affinity.LocalGaussian(X).among(), Computed)
+    assert isinstance(affinity.LocalGaussian.of(X).among(), Computed)
     np.testing.assert_array_equal(computed.labels_, stored.labels_)
     assert computed.trace_ == pytest.approx(stored.trace_)
     assert computed.certificate_.method == "Lanczos from a random start"
@@ -184,7 +184,7 @@ def test_a_sparse_matrix_that_fills_up_is_not_factorised(rng, monkeypatch):
 
 def test_above_looks_again_for_what_a_solver_missed():
     """A solver that misses the second pair at its first trial."""
-    whole, _ = Neighbours(make_moons(500, noise=0.1, random_state=0)[0], 10).matrix(True, np.random.RandomState(0))
+    whole, _ = Neighbours.of(make_moons(500, noise=0.1, random_state=0)[0], 10).matrix(True, np.random.RandomState(0))
     everything = whole.leading(30)
 
     class Forgetful(type(whole)):

@@ -10,10 +10,12 @@ from common import blobs
 from kfree import AgglomerativeBayes, BayesianKMeans, DPMeans, HardHDP
 from kfree.core.frame import Frame
 from kfree.core.stats import GaussianStats
-from kfree.estimators import _hdp_search, _span, bayesian_k_means, dp_means
+from kfree.estimators import bayesian_k_means, dp_means
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.gaussian import GaussianModel
 from kfree.objectives.mixtures import MIXTURES
+from kfree.search import span
+from kfree.search.groups import search as shared_search
 from kfree.search.span import coordinates, ended, is_wide
 
 
@@ -151,7 +153,7 @@ def test_the_span_finds_what_all_columns_find(case, rng, monkeypatch):
     X, parameters = make(rng), dict(parameters)
     weight = rng.uniform(0.5, 2.0, size=X.shape[0]) if parameters.pop("weighted", False) else None
     used = []
-    monkeypatch.setattr(dp_means, "coordinates", lambda *given: used.append(1) or coordinates(*given))
+    monkeypatch.setattr(span, "coordinates", lambda *given: used.append(1) or coordinates(*given))
     here = DPMeans(**parameters).fit(X, sample_weight=weight)
     assert used
     monkeypatch.setattr(dp_means, "is_wide", lambda rows: False)
@@ -168,7 +170,7 @@ def test_groups_in_the_span(weighted, rng, monkeypatch):
     X, groups = wide(rng), rng.integers(3, size=60)
     weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
     here = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
-    monkeypatch.setattr(_hdp_search, "is_wide", lambda rows: False)
+    monkeypatch.setattr(shared_search, "is_wide", lambda rows: False)
     there = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
     assert_same_partition(here.labels_, there.labels_)
     assert here.cost_ == pytest.approx(there.cost_, rel=1e-9)
@@ -190,7 +192,7 @@ def test_trees_of_rows_in_their_span(rng):
 def test_parts_of_columns(rng, monkeypatch):
     X = wide(rng, n=20)
     whole = coordinates(X, Frame.about(X))
-    monkeypatch.setattr(_span, "_VALUES_AT_ONCE", 20 * 300)
+    monkeypatch.setattr(span, "_VALUES_AT_ONCE", 20 * 300)
     np.testing.assert_allclose(sq_gaps(coordinates(X, Frame.about(X))), sq_gaps(whole), rtol=1e-9, atol=1e-9)
 
 
@@ -211,9 +213,9 @@ def test_gaussians_in_the_span(case, rng, monkeypatch):
     prior = lifted_prior(X, case == "given, mixed") if case.startswith("given") else "data"
     parameters = {"prior": prior, "mixture": case if case in MIXTURES else "finite"}
     searched = []
-    search = bayesian_k_means.bayesian_k_means
-    monkeypatch.setattr(
-        bayesian_k_means, "bayesian_k_means", lambda *given: searched.append(given[0].n_features) or search(*given)
+    search = bayesian_k_means.SEARCHES["auto"]
+    monkeypatch.setitem(
+        bayesian_k_means.SEARCHES, "auto", lambda *given: searched.append(given[0].n_features) or search(*given)
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the covariance of X is singular")

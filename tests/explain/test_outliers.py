@@ -22,6 +22,7 @@ from kfree import (
     OnlineDPMeans,
     SpectralDPMeans,
 )
+from kfree.explain import spread
 from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
 from kfree.search.noise import without_noise
 
@@ -312,3 +313,10 @@ def test_confidence_is_the_margin_of_the_fit(rng):
     np.testing.assert_array_equal(labels[:, 0], model.labels_)
     np.testing.assert_array_equal(labels[:, 1], model.transform(X).argsort(axis=1)[:, 1])
     assert KMeans(1).fit(X).confidence(X).tolist() == [1.0] * len(X)
+
+
+def test_the_median_width_of_rows_takes_no_memory_for_each_row(rng):
+    for _ in range(200):
+        values, counts = rng.integers(0, 4, 5) / 3, rng.integers(1, 4, 5)
+        assert spread._median(values, counts) == np.median(np.repeat(values, counts))
+    assert spread._median(np.array([1.0, 5.0, 2.0]), np.array([10**15, 10**15, 10**16])) == 2.0

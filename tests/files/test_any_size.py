@@ -15,7 +15,7 @@ from kfree import DPMeans, KMeans, open_rows
 from kfree.estimators import _opening
 from kfree.search.summary import micro
 from kfree.search.summary.plan import Plan, bytes_to_search
-from kfree.validation.parameters import memory_bytes
+from kfree.validation.parameters import memory_limit
 
 # Rows of three columns that do not fit; of so many, labels fit, and an array is not streamed.
 MEMORY, N_ROWS = "3MB", 16_000
@@ -259,7 +259,7 @@ def test_a_search_that_may_not_go_on_keeps_the_state_of_the_last_pass(written, m
     ("given", "expected"), [(5000, 5000), ("1GB", 10**9), ("1.5 MiB", 3 * 2**19), ("20kb", 20_000)]
 )
 def test_memory_is_a_number_of_bytes_or_a_text(given, expected):
-    assert memory_bytes(given) == expected
+    assert memory_limit(given) == expected
 
 
 @pytest.mark.parametrize("given", ["much", "5", 0, -3, True, "GB"])

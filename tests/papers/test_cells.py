@@ -79,12 +79,12 @@ def test_out_of_time_the_latest_cell_of_other_code_is_shown_and_said_to_be_stale
     stale, missing = (table().get(partial(never), "slow", seed) for seed in (0, 1))
     assert stale == {"cost": 2.0, "seconds": 0.0, "stale": True}
     assert missing is None
-    assert cells.several([stale, missing], 2) == ([stale], "1 of 2, 1 by earlier code")
+    assert cells.several([stale, missing], 2, "fits") == ([stale], "1 of 2 fits, 1 by earlier code")
 
 
 def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, tmp_path, monkeypatch, capsys):
     def run(quick):
-        found, note = cells.several([table().get(partial(made, 5, 1), "slow", seed) for seed in (0, 1)], 2)
+        found, note = cells.several([table().get(partial(made, 5, 1), "slow", seed) for seed in (0, 1)], 2, "fits")
         return Result([Line("a", "slow", "cost", 5.0, one["cost"], note=note) for one in found])
 
     monkeypatch.setitem(EXPERIMENTS, "odashima/table9", Experiment("made up", run))

@@ -68,6 +68,7 @@ def copied(tmp_path_factory):
         ("objectives/gaussian.py", '"""', '"""Another first line. ', False),
         ("search/evidence/hard_labels.py", "LEAST_GAIN = 1e-12", "LEAST_GAIN = 1e-11", True),
         ("estimators/graph_dp_means.py", "import", "import os\nimport", False),
+        ("plot/paths.py", "\nimport", "\nimport os\nimport", False),
         ("native/samplers/random.hpp", "//", "// More. ", False),
         ("native/samplers/random.hpp", "uint64_t", "uint32_t", True),
     ],

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from common import blobs
+from sklearn.metrics import normalized_mutual_info_score
 
 from kfree.datasets import Dataset, make_gaussians
 from reproduce import cells
@@ -263,6 +264,13 @@ def test_kulis_and_jordans_table_has_a_line_for_every_set_and_method(monkeypatch
     assert all(0 <= line.ours <= 1 for line in lines)
     assert all(line.ours > 0.8 for line in lines if line.method == "k-means")
     assert all("AMI" in line.note and "2 of 10 splits" in line.note for line in lines)
+
+
+def test_the_fast_agreement_is_that_of_scikit_learn(rng):
+    for k in (1, 3, 20):
+        y, labels = rng.integers(3, size=60), rng.integers(k, size=60)
+        expected = normalized_mutual_info_score(y, labels)
+        assert three_gaussians.agreement(y, labels) == pytest.approx(expected, abs=1e-12)
 
 
 def test_shuffled_classes_agree_with_many_clusters_by_chance(rng):

@@ -187,3 +187,16 @@ def test_missing_messages_are_answered_with_where_and_how(monkeypatch, tmp_path)
     with pytest.raises(FileNotFoundError, match="20newsgroups_4cat.csv.gz is not in KFREE_DATA") as caught:
         newsgroups.messages()
     assert "no network" in str(caught.value)
+
+
+def test_the_page_counts_lines_that_are_missing_or_stale(tmp_path, monkeypatch, made_up_experiments):
+    def run(quick):
+        lines = [Line("a", "fast", "cost", 1.0, 1.0), Line("b", "fast", "cost", 1.0, None, note="no time was left")]
+        lines += [Line("c", "fast", "cost", 1.0, 1.0, note="3 of 10 data sets, 1 by earlier code")]
+        return Result(lines)
+
+    monkeypatch.setitem(EXPERIMENTS, "odashima/table9", Experiment("made up", run, stand_in=", rows made up"))
+    run_main(tmp_path, "odashima/table9")
+    run_main(tmp_path, "report")
+    said = "1 have no number yet, 1 have fewer repetitions than the paper, 1 have cells of earlier code."
+    assert f"Size: full, rows made up. 3 lines, of which {said}" in (tmp_path / "page.md").read_text()

@@ -1,7 +1,12 @@
 """Checkpoints: answers come back to the bit, a record that was cut short is dropped, what is not ours is refused."""
 
+import subprocess
+import sys
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
@@ -9,15 +14,23 @@ from kfree.saving.journal import CheckpointError, Journal, digest
 
 WHOSE = {"estimator": "DPMeans", "rows": 7}
 QUESTIONS = [["nearest", Sites.of(np.full((2, 3), 0.1 * j))] for j in range(3)]
-ANSWERS = [
-    {"stats": Stats.empty(2, 3), "counts": np.array([2**63 + j], dtype=np.uint64), "cost": 0.1 * j} for j in range(3)
-]
+
+
+@dataclass(frozen=True)
+class Answer:
+    stats: Stats
+    counts: NDArray[np.uint64]
+    cost: float
+    nodes: tuple[tuple[int, int], ...] = ((0, 3), (1, 2))
+
+
+ANSWERS = [Answer(Stats.empty(2, 3), np.array([2**63 + j], dtype=np.uint64), 0.1 * j) for j in range(3)]
 
 
 def recorded(path, n=3):
     journal = Journal(path, WHOSE)
     for question, answer in zip(QUESTIONS[:n], ANSWERS[:n], strict=True):
-        assert journal.answer(question, lambda answer=answer: answer) is answer
+        assert journal.answer(question, lambda answer=answer: answer, Answer) is answer
     return path
 
 
@@ -28,12 +41,13 @@ def not_asked():
 def test_recorded_answers_are_not_worked_out_again(tmp_path):
     journal = Journal(recorded(tmp_path / "fit.kfree"), WHOSE)
     for question, answer in zip(QUESTIONS, ANSWERS, strict=True):
-        found = journal.answer(question, not_asked)
-        assert found["cost"] == answer["cost"]
-        np.testing.assert_array_equal(found["counts"], answer["counts"])
-        np.testing.assert_array_equal(found["stats"].sum, answer["stats"].sum)
+        found = journal.answer(question, not_asked, Answer)
+        assert type(found) is Answer
+        assert (found.cost, found.nodes) == (answer.cost, answer.nodes)
+        np.testing.assert_array_equal(found.counts, answer.counts)
+        np.testing.assert_array_equal(found.stats.sum, answer.stats.sum)
     assert journal.n_repeated == 3
-    assert journal.answer(["more"], lambda: 5) == 5
+    assert journal.answer(["more"], lambda: 5, int) == 5
 
 
 def test_every_length_that_a_file_is_cut_to_is_an_earlier_state(tmp_path):
@@ -45,7 +59,8 @@ def test_every_length_that_a_file_is_cut_to_is_an_earlier_state(tmp_path):
         path.write_bytes(content[:length])
         journal = Journal(path, WHOSE)
         for question, answer in zip(QUESTIONS, ANSWERS, strict=True):
-            journal.answer(question, lambda answer=answer: answer)
+            journal.answer(question, lambda answer=answer: answer, Answer)
+        journal.close()
         seen.add(journal.n_repeated)
         assert path.read_bytes() == content
     assert seen == {0, 1, 2, 3}
@@ -60,13 +75,78 @@ def test_another_file_is_refused_and_left_as_it_is(tmp_path, content):
     assert path.read_bytes() == content
 
 
-def test_a_changed_byte_is_noticed(tmp_path):
+def ends_of_records(path, n=3):
+    """How long the file is after each record, its header included."""
+    return [len(recorded(path.with_name(f"{number}.kfree"), number).read_bytes()) for number in range(n + 1)]
+
+
+@pytest.mark.parametrize("field", ["length", "content"])
+@pytest.mark.parametrize("n_sound", [0, 1, 2])
+def test_damage_is_told_with_what_is_lost(n_sound, field, tmp_path):
+    path = recorded(tmp_path / "fit.kfree")
+    content, ends = bytearray(path.read_bytes()), ends_of_records(path)
+    content[ends[n_sound] + {"length": 2, "content": 300}[field]] ^= 64
+    path.write_bytes(content)
+    lost = len(content) - ends[n_sound]
+    with pytest.warns(
+        UserWarning, match=rf"damaged at byte {ends[n_sound]}: the {n_sound} pass\(es\).* the {lost} bytes"
+    ):
+        journal = Journal(path, WHOSE)
+    for question, answer in zip(QUESTIONS, ANSWERS, strict=True):
+        journal.answer(question, lambda answer=answer: answer, Answer)
+    assert journal.n_repeated == n_sound
+    journal.close()
+    assert path.read_bytes() == recorded(tmp_path / "again.kfree").read_bytes()
+
+
+def test_a_damaged_header_is_refused(tmp_path):
     path = recorded(tmp_path / "fit.kfree")
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[100] ^= 1
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match=r"fit\.kfree' is no checkpoint of kfree, or was changed"):
         Journal(path, WHOSE)
+    assert path.read_bytes() == content
+
+
+HOLD = """
+import sys
+from kfree.saving.journal import Journal
+journal = Journal(sys.argv[1], {"estimator": "DPMeans", "rows": 7})
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_checkpoint_that_another_process_uses_is_refused(tmp_path):
+    path = recorded(tmp_path / "fit.kfree")
+    content = path.read_bytes()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", HOLD, path], **pipes) as other:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointError, match=rf"in use by another fit \(process {other.pid} on .+\)"):
+            Journal(path, WHOSE)
+        other.kill()  # which leaves the file of the lock behind, but no lock
+        other.wait()
+    journal = Journal(path, WHOSE)
+    assert path.read_bytes() == content
+    journal.close()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["fit.kfree"]
+
+
+def test_two_fits_of_one_process_are_told_apart_until_the_first_ends(tmp_path):
+    first = Journal(tmp_path / "fit.kfree", WHOSE)
+    with pytest.raises(CheckpointError, match="in use by another fit"):
+        Journal(tmp_path / "fit.kfree", WHOSE)
+    first.close()
+    Journal(tmp_path / "fit.kfree", WHOSE)
+
+
+def test_a_journal_that_is_refused_holds_no_lock(tmp_path):
+    path = recorded(tmp_path / "fit.kfree")
+    with pytest.raises(CheckpointError, match="another fit"):
+        Journal(path, {**WHOSE, "rows": 8})
+    Journal(path, WHOSE)
 
 
 def test_what_differs_is_named(tmp_path):
@@ -78,9 +158,9 @@ def test_what_differs_is_named(tmp_path):
 def test_another_search_is_noticed(tmp_path):
     path = recorded(tmp_path / "fit.kfree")
     journal = Journal(path, WHOSE)
-    journal.answer(QUESTIONS[0], not_asked)
+    journal.answer(QUESTIONS[0], not_asked, Answer)
     with pytest.raises(CheckpointError, match="after 1 repeated passes"):
-        journal.answer(QUESTIONS[2], not_asked)
+        journal.answer(QUESTIONS[2], not_asked, Answer)
 
 
 def test_an_interrupted_pass_is_not_recorded(tmp_path):
@@ -90,12 +170,13 @@ def test_an_interrupted_pass_is_not_recorded(tmp_path):
         raise KeyboardInterrupt
 
     journal = Journal(path, WHOSE)
-    journal.answer(QUESTIONS[0], lambda: ANSWERS[0])
+    journal.answer(QUESTIONS[0], lambda: ANSWERS[0], Answer)
     with pytest.raises(KeyboardInterrupt):
-        journal.answer(QUESTIONS[1], interrupted)
+        journal.answer(QUESTIONS[1], interrupted, Answer)
+    journal.close()
     journal = Journal(path, WHOSE)
-    journal.answer(QUESTIONS[0], not_asked)
-    assert journal.answer(QUESTIONS[1], lambda: 3) == 3
+    journal.answer(QUESTIONS[0], not_asked, Answer)
+    assert journal.answer(QUESTIONS[1], lambda: 3, int) == 3
 
 
 def test_questions_are_told_apart_by_bits_types_and_shapes():

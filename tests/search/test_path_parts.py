@@ -12,7 +12,7 @@ from kfree import DPMeans, lambda_path
 from kfree.core.spaces import DUAL, EUCLIDEAN
 from kfree.core.stats import Stats
 from kfree.engines.registry import open_local
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.agglomerate import agglomerate, closest_pair
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.path import best_by_k as rungs
@@ -25,6 +25,7 @@ from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import lattice_steps, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis, spread_seeds
 from kfree.search.path.outliers import _sq_distances, far_rows
+from kfree.search.penalised import PenalisedSearch
 
 
 def local(X):
@@ -120,6 +121,18 @@ def test_the_path_never_rises(rng):
     best_by_k = BestByK(open_local("native", rng.normal(size=(40, 2)), weight=None), OBJECTIVES["euclidean"](0.0))
     best_by_k.merges = replace(best_by_k.merges, costs=9 * best_by_k.merges.costs)
     assert (np.diff(best_by_k.costs(8)) <= 0).all()
+
+
+def test_the_cheapest_centres_may_be_those_of_merging(rng):
+    X = rng.normal(size=(40, 2))
+    best_by_k = BestByK(open_local("native", X, weight=None), OBJECTIVES["euclidean"](0.0))
+    best_by_k.costs(8)
+    np.testing.assert_array_equal(best_by_k.cheapest_centres(3), best_by_k.centres(3))
+    best_by_k.merges = replace(best_by_k.merges, costs=0 * best_by_k.merges.costs)
+    for k in (3, 12):
+        labels = best_by_k.merges.labels(k)
+        means = [X[labels == c].mean(axis=0) for c in range(k)]
+        np.testing.assert_allclose(best_by_k.cheapest_centres(k), means, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
@@ -367,7 +380,7 @@ def test_a_fit_says_when_held_out_rows_do_not_agree():
 def test_doubt_is_put_in_words(weakest, runner_up, said):
     found = {"k": 4, "share": 0.5, "weakest": weakest, "runner_up": runner_up}
     with pytest.warns(UserWarning, match=re.escape(said)):
-        DPMeans()._warn_of_doubt(SimpleNamespace(summary=lambda: found))
+        PenalisedSearch("DPMeans", DPMeansObjective, "auto")._warn_of_doubt(SimpleNamespace(summary=lambda: found))
 
 
 def staircase(k, merit, sure=False, doubtful=False):

@@ -99,7 +99,7 @@ class Box:
 
 @pytest.mark.parametrize(("n", "d", "k", "tau", "seed"), SETTINGS)
 def test_the_search_is_the_box(n, d, k, tau, seed):
-    X, _ = make_gaussians(n, d, k, separation=tau, random_state=seed, placement="closest-pair")
+    X, _ = make_gaussians(n, d, k, separation=tau, random_state=seed, placement="closest-pair", narrowest=0.5)
     model = BayesianKMeans(search="published").fit(X)
     found = Box(X, model.prior_).run()
     expected = np.unique(found, return_inverse=True)[1]
@@ -112,7 +112,7 @@ def test_the_default_search_ends_no_higher_on_most_data():
     """It is not a theorem: both are greedy."""
     lower = 0
     for seed in range(12):
-        X, _ = make_gaussians(150, 2, 6, separation=0.7, random_state=seed, placement="closest-pair")
+        X, _ = make_gaussians(150, 2, 6, separation=0.7, random_state=seed, placement="closest-pair", narrowest=0.5)
         ours, published = (BayesianKMeans(search=search).fit(X).free_energy_ for search in ("auto", "published"))
         lower += ours <= published + 1e-9
     assert lower >= 10

@@ -102,14 +102,14 @@ class Interrupted(Journal):
 
     n_left = 0
 
-    def answer(self, question, work_out):
+    def answer(self, question, work_out, declared):
         def once():
             if not Interrupted.n_left:
                 raise KeyboardInterrupt
             Interrupted.n_left -= 1
             return work_out()
 
-        return super().answer(question, once)
+        return super().answer(question, once, declared)
 
 
 @pytest.mark.parametrize("engine", ["auto", "dask"])

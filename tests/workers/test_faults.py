@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,14 @@ def test_a_task_that_kills_every_worker_is_an_error_with_advice(client, orders, 
         processes.scheduler.allowed_failures = 3
 
 
+def test_workers_with_another_version_are_refused(client, monkeypatch):
+    run = Cluster(client)
+    assert run.results("sum", [run.submit(sum, [1, 2], key="kfree-same-version")], 0) == [3]
+    monkeypatch.setattr("kfree.__version__", "9.9")  # in this process, not in those of the workers
+    with pytest.raises(ClusterError, match=r"the worker \S+ has kfree \d\S+, and this fit runs with kfree 9\.9;"):
+        run.results("sum", [run.submit(sum, [1, 2], key="kfree-other-version")], 0)
+
+
 def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders, expected, tmp_path):
     class Deserted(Cluster):
         def submit(self, function, *args, key, worker=None, after=None):
@@ -137,8 +146,11 @@ def test_a_fit_that_lost_all_workers_goes_on_from_its_checkpoint(client, orders,
             return future
 
     path = tmp_path / "fit.kfree"
-    with pytest.raises(ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again\. .* checkpoint="):
-        searched(journaled(place_of(Deserted(client, patience=0.5), orders), Journal(path, {})))
+    lost = pytest.raises(
+        ClusterError, match=r"no worker for 0\.5 seconds. Start workers and fit again\. .* checkpoint="
+    )
+    with lost, closing(Journal(path, {})) as journal:
+        searched(journaled(place_of(Deserted(client, patience=0.5), orders), journal))
     client.cluster.scale(2)
     client.wait_for_workers(2, timeout=60)
     journal = Journal(path, {})
@@ -197,8 +209,13 @@ def test_a_fit_that_lost_the_scheduler_goes_on_from_its_checkpoint(client, order
             return future
 
     lost = pytest.raises(ClusterError, match="the Dask scheduler was lost in the pass .* Start a new Client")
-    with process, distributed.Client(process.stdout.readline().decode().strip()) as other, lost:
-        searched(journaled(place_of(Headless(other), orders), Journal(path, {})))
+    with (
+        process,
+        distributed.Client(process.stdout.readline().decode().strip()) as other,
+        lost,
+        closing(Journal(path, {})) as journal,
+    ):
+        searched(journaled(place_of(Headless(other), orders), journal))
     journal = Journal(path, {})
     check_same_bits(without_counts(searched(journaled(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated > 2

@@ -11,7 +11,7 @@ import kfree
 from kfree.cli.console import Console
 from kfree.cli.errors import CommandError, UsageError
 
-COMMANDS = ["cluster", "path", "predict", "stream", "hdp", "graph", "tree", "demo"]
+COMMANDS = ["cluster", "levels", "path", "predict", "stream", "hdp", "graph", "tree", "demo"]
 _EXAMPLES = """examples:
   kfree cluster data.csv                          find clusters, write data.clusters.csv, print a summary
   kfree cluster data.csv --standardize --report report.html --save model.kfree

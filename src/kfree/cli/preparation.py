@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kfree.cli.console import LIKE_IDENTIFIERS
 from kfree.cli.errors import CommandError, UsageError
+from kfree.core.marks import OneOf
 from kfree.core.printing import quoted
 from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
@@ -40,7 +41,7 @@ class Preparation:
     columns: list[str]
     missing: str = "error"
     group: str | None = None
-    encoder: Any = None
+    encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
 
     def matrix(self, title, batch, first_row=0):
         """The rows of a batch that can be used, as numbers, and a mask of these rows."""

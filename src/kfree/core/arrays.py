@@ -40,6 +40,9 @@ class Arrays(Protocol):
 
     def copy(self, array: Array) -> Array: ...
 
+    def take(self, table: NDArray[Any], labels: Array) -> Array:
+        """The value that a table of NumPy has for each label."""
+
     def arange(self, size: int) -> Array: ...
 
     def full(self, size: int, value: float, dtype: DTypeLike) -> Array: ...
@@ -87,6 +90,9 @@ class NumpyArrays:
 
     def copy(self, array: Array) -> Array:
         return array.copy()
+
+    def take(self, table: NDArray[Any], labels: Array) -> Array:
+        return table.take(labels)  # a fifth of the time of indexing
 
     def arange(self, size: int) -> Array:
         return np.arange(size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kfree.core.fields import PerCoordinate
 from kfree.core.stats import Floats
 
 # The square of a smaller number has fewer digits than float64.
@@ -19,8 +20,8 @@ class Frame:
     With the anchor a row of the data, x − anchor is the same for ``X`` and ``X + 1e6``, and so is every label.
     """
 
-    anchor: Floats
-    shift: Floats
+    anchor: PerCoordinate
+    shift: PerCoordinate
     unit: bool = False
 
     @classmethod

@@ -1,5 +1,6 @@
 """The order of the public labels: by size, or as the search numbered the clusters."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ _ROWS_AT_FIRST, _ROWS_AT_ONCE = 1024, 65536
 LABEL_ORDERS = ["size", "found"]
 
 
-def published_order(rule: str, labels: Labels, weight: NDArray[Any], row_weight: Floats | None = None) -> Index:
+def published_order(
+    rule: str, labels: Labels | Callable[[], Labels], weight: NDArray[Any], row_weight: Floats | None = None
+) -> Index:
     """Clusters of ``weight`` (k,) as the search numbers them, in the order of their public labels.
 
-    ``"size"`` is heaviest first and, among equals, in the order of their first rows that count.
+    ``"size"`` is heaviest first and, among equals, in the order of their first rows that count. Labels that are still
+    to be computed, or copied, are given as a function.
     """
     order = heaviest_first(rule, weight)
     if rule == "found":
@@ -25,6 +29,7 @@ def published_order(rule: str, labels: Labels, weight: NDArray[Any], row_weight:
     tied = share_of_next[share[order[:-1]] == share_of_next]
     if not len(tied):
         return order
+    labels = labels() if callable(labels) else labels
     return np.lexsort((_first_rows(labels, row_weight, np.isin(share, tied)), -share))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import re
+import sys
 from pathlib import Path
 
 # What the system has left, and what a container may use at most; both are files of Linux.
@@ -70,3 +72,9 @@ def return_freed_memory() -> None:
     except (AttributeError, OSError, TypeError):
         return
     trim(0)
+
+
+def forget_pages(address: int, size: int) -> None:
+    """Unmap pages of a file that was mapped into memory; they are mapped again when they are read. Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.MADV_DONTNEED)

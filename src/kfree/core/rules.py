@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from kfree.core.fields import Centres, Covariances, PerCluster
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Selection
 
@@ -31,9 +32,9 @@ class Rule(Protocol):
 class QuadraticRule:
     """cost_c(x) = ‖factor_c·(x − centre_c)‖² + offset_c, with lower triangular factors (k, d, d)."""
 
-    centre: Floats
-    factor: Floats
-    offset: Floats
+    centre: Centres
+    factor: Covariances
+    offset: PerCluster
 
     def raised(self, by: Floats) -> QuadraticRule:
         """The same with other offsets."""
@@ -54,8 +55,8 @@ class QuadraticRule:
 class LinearRule:
     """cost_c(x) = slope_c·x + offset_c."""
 
-    slope: Floats
-    offset: Floats
+    slope: Centres
+    offset: PerCluster
 
     def raised(self, by: Floats) -> LinearRule:
         """The same with other offsets."""
@@ -69,3 +70,6 @@ class LinearRule:
         """All costs (n, k) of dense or CSR rows."""
         costs: Floats = np.asarray(rows @ self.slope.T) + self.offset
         return costs
+
+
+RULES = {"quadratic": QuadraticRule, "linear": LinearRule}

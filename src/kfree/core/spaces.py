@@ -69,6 +69,7 @@ class Dual:
         return (products + products.T) / 2
 
 
+SPACES = {"euclidean": Euclidean, "feature space": Dual}
 EUCLIDEAN, DUAL = Euclidean(), Dual()
 
 

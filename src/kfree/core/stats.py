@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias
+from typing import Annotated, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kfree.core.marks import FINITE, AtLeast, Shape
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -98,9 +100,9 @@ class GaussianStats:
     lie far out. Formulas may have more axes before these.
     """
 
-    n: Floats
-    sum: Floats
-    scatter: Floats
+    n: Annotated[Floats, Shape("k"), AtLeast(0.0)]
+    sum: Annotated[Floats, Shape("k", "d"), FINITE]
+    scatter: Annotated[Floats, Shape("k", "d", "d"), FINITE]
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Self:
@@ -152,9 +154,9 @@ class CountStats:
     come. It is zero for rows of zeros and ones that are no counts. Formulas may have more axes before these.
     """
 
-    n: Floats
-    sum: Floats
-    log_ways: Floats
+    n: Annotated[Floats, Shape("k"), AtLeast(0.0)]
+    sum: Annotated[Floats, Shape("k", "d"), AtLeast(0.0)]
+    log_ways: Annotated[Floats, Shape("k"), FINITE]
 
     @classmethod
     def empty(cls, n_clusters: int, n_features: int) -> Self:
@@ -182,3 +184,7 @@ class CountStats:
         for part in (self.n, self.sum, self.log_ways):
             part[a] += part[b]
             part[b] = 0.0
+
+
+# Of clusters with a posterior.
+POSTERIOR_STATS = {"gaussian": GaussianStats, "counts": CountStats}

@@ -114,6 +114,7 @@ class Rows(ABC):
                 self.n_distances += rows.n_distances if question.is_search else 0
                 yield answer
                 asked = asked.after(answer)
+                del answer  # before the next one is made
 
         return question.join(answers())
 
@@ -257,6 +258,12 @@ class MemoryRows(RowPasses, Rows):
         labels, _, sums, founders, n_refused = swept(self, sites, lam, visited, room)
         centres = np.vstack([sites.centres, self.points(founders)]) if len(founders) else sites.centres
         return self.passed(labels, sums.total(), centres, n_refused)
+
+    def nearest_drawing(self, sites: Sites, region: Region) -> tuple[Pass, MemoryRows | None, bool]:
+        labels, sq_dist, sums, _ = self.assign(sites, np.inf)
+        found = Drawing(sites, region).drawn(self, labels, sq_dist, region.n_spare)
+        rows = self.take(found) if len(found.keys) else None
+        return self.passed(labels, sums.total(), sites.centres), rows, found.is_all
 
     def passed(self, labels: Array, stats: Stats, centres: Floats, n_refused: int = 0) -> Pass:
         """The pass that ended with these labels."""

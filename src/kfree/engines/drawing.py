@@ -112,12 +112,16 @@ class Drawing(Question[NearestAndRegion]):
 
     def answer(self, rows: RowPasses) -> NearestAndRegion:
         labels, sq_dist, sums, _ = rows.assign(self.sites, np.inf)
+        return NearestAndRegion(sums, self.drawn(rows, labels, sq_dist, n_spare=0))
+
+    def drawn(self, rows: RowPasses, labels: Array, sq_dist: Array, n_spare: int) -> RegionRows:
+        """The rows of the region, given the labels and squared distances of all, and room for ``n_spare`` more."""
         found = [self._drawable(rows, block, labels, sq_dist) for block in row_blocks(rows.n_rows, _LOOKED_AT_ONCE)]
         index, keys = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         kept = np.flatnonzero(keys <= self.region.highest_key)
         kept = kept[_smallest(keys[kept], self.region.size)]
-        copies = _with_room(rows, index[kept], self.region.n_spare)
-        return NearestAndRegion(sums, RegionRows(*copies, keys[kept], _has_all_wanted(keys, keys[kept])))
+        copies = _with_room(rows, index[kept], n_spare)
+        return RegionRows(*copies, keys[kept], _has_all_wanted(keys, keys[kept]))
 
     def join(self, answers: Iterable[NearestAndRegion]) -> NearestAndRegion:
         collected = _Collected(self.region)
@@ -125,7 +129,9 @@ class Drawing(Question[NearestAndRegion]):
         def sums() -> Iterator[Sums]:
             for one in answers:
                 collected.add(one.rows)
-                yield one.sums
+                found = one.sums
+                del one  # rows of two chunks are never there at the same time
+                yield found
                 give_back_free_memory()  # arrays of the next chunk have other sizes: these would not be used again
 
         joined = merged(sums())
@@ -209,10 +215,10 @@ class _Collected:
             self._is_all &= self._only is None or self._only.is_all
             self._only = new  # which need not be copied if nothing follows
             return
-        if self._X is None:
-            assert self._only is not None
+        if self._only is not None:
             self._make_room(self._only)
             self._append(self._only)
+            self._only = None
         self._append(new)
 
     def _make_room(self, first: RegionRows) -> None:
@@ -238,9 +244,9 @@ class _Collected:
 
     def end(self) -> RegionRows:
         """The rows with the smallest keys of all."""
-        if self._X is None:
-            assert self._only is not None
+        if self._only is not None:
             return RegionRows(self._only.X, self._only.weight, self._only.keys, self._only.is_all and self._is_all)
+        assert self._X is not None  # there is a range of rows
         if self._n > self._region.size:
             self._keep(_smallest(self._keys[: self._n], self._region.size))
         weight = None if self._weight is None else self._weight[: self._n]

@@ -8,14 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kfree.engines.contract import MemoryRows, Rows
-from kfree.engines.drawing import NearestAndRegion, RegionRows
-from kfree.engines.questions import Born, Copies, Question, Sample, Scanned
-from kfree.engines.sums import Sums
+from kfree.engines.questions import Copies, Question
 from kfree.saving.journal import Journal
 
 A = TypeVar("A")
-# Answers that are no arrays, by their names in a journal.
-_ANSWERS = {kind.__name__: kind for kind in (Born, NearestAndRegion, RegionRows, Sample, Scanned, Sums)}
 
 
 class Journaled(Rows):
@@ -34,14 +30,14 @@ class Journaled(Rows):
         """Distances of a recorded answer count as if they were computed now."""
         before = self._rows.n_distances
 
-        def work_out() -> Any:
+        def work_out() -> tuple[A, int]:
             answer = self._rows.ask(question)
-            return [_plain(answer), self._rows.n_distances - before]
+            return answer, self._rows.n_distances - before
 
-        found, n_distances = self._journal.answer([question.name, _plain(question), _plain(self.frame)], work_out)
-        self.n_distances += n_distances
-        answer: A = _rebuilt(found)
-        return answer
+        asked = [question.name, _plain(question), _plain(self.frame)]
+        found: tuple[A, int] = self._journal.answer(asked, work_out, tuple[question.answer_type, int])  # type: ignore[name-defined]
+        self.n_distances += found[1]
+        return found[0]
 
     def take(self, copies: Copies) -> MemoryRows:
         return self._rows.take(copies)
@@ -50,14 +46,7 @@ class Journaled(Rows):
 def _plain(value: Any) -> Any:
     """The same in numbers, texts, lists and arrays alone."""
     if is_dataclass(value):
-        return {"kind": type(value).__name__, "of": [_plain(getattr(value, field.name)) for field in fields(value)]}
+        return [_plain(getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
-
-
-def _rebuilt(value: Any) -> Any:
-    """What ``_plain`` was made of; lists stay lists."""
-    if isinstance(value, dict):
-        return _ANSWERS[value["kind"]](*(_rebuilt(one) for one in value["of"]))
-    return [_rebuilt(one) for one in value] if isinstance(value, list) else value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,12 @@ class Question(ABC, Generic[A]):
 
     name: ClassVar[str]
     is_search: ClassVar[bool] = False
+
+    @property
+    def answer_type(self) -> Any:
+        """The type of answers, A, as the class of the question states it."""
+        (stated,) = (base for base in vars(type(self))["__orig_bases__"] if get_origin(base) is Question)
+        return get_args(stated)[0]
 
     @abstractmethod
     def answer(self, rows: RowPasses) -> A:
@@ -174,11 +180,13 @@ class Scan(Question[Scanned]):
         def sums() -> Iterator[Sums]:
             nonlocal n_counting, fresh
             for one in answers:
-                n_counting += one.n_counting
+                n_counting, found = n_counting + one.n_counting, one.sums
                 fresh.append(one.sample)
-                if sum(len(sample.keys) for sample in fresh[1:]) > self.size:  # now and then: it copies the sample
+                del one  # rows that are in no sample any more take no memory
+                if sum(len(sample.keys) for sample in fresh) > 1.5 * self.size:  # now and then: it copies the sample
                     fresh = [fresh[0].with_others(fresh[1:])]
-                yield one.sums
+                    give_back_free_memory()  # samples of chunks have other sizes than what follows
+                yield found
 
         joined = merged(sums())
         return Scanned(n_counting, joined, fresh[0].with_others(fresh[1:]))

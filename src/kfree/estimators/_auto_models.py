@@ -13,7 +13,7 @@ from kfree.core.stats import Floats, Index
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.k_means import KMeans
-from kfree.search.judge.choose import SHAPES, SHARED
+from kfree.search.judge.choose import SHAPES
 from kfree.search.judge.k_means import means
 from kfree.search.judge.rows import Whitening
 from kfree.search.judge.surrogates import unit_rows
@@ -100,12 +100,18 @@ class Fitted(NamedTuple):
 
 
 def fit_on_all(
-    name: str, rows: Floats, weight: Floats | None, judged: Index, labels: Index, unit: bool, n_threads: int | None
+    name: str,
+    rows: Floats,
+    weight: Floats | None,
+    judged: Index,
+    labels: Index,
+    *,
+    unit: bool,
+    white: bool,
+    n_threads: int | None,
 ) -> Fitted:
-    """The model ``name`` on all rows; ``labels`` are those of the judged rows."""
-    prepare: Prepare = same
-    if name == SHARED or (name == SHAPES and not unit):
-        prepare = Whitening.of(rows[judged])
+    """The model ``name`` on all rows, whitened if ``white``; ``labels`` are those of the judged rows."""
+    prepare: Prepare = Whitening.of(rows[judged]) if white else same
     if name == ELLIPSES:
         prepare = Components.of(rows[judged])
     ready = prepare(rows)

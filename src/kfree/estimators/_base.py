@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import weakref
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot, saving
+from kfree.core.fields import ColumnNames, NumberOfColumns
+from kfree.core.marks import OPTIONAL, OneOf
 from kfree.estimators._monitoring import CallbackSupportMixin
 from kfree.explain import summarize
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
@@ -23,7 +26,13 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     A subclass has ``fit``, which ends with ``publish``, and ``_view(X)``, a :class:`kfree.explain.View` of rows. Unless
     it overrides ``outlier_score``, it also has ``_distances(X)``, distances to all clusters block by block, and
     ``_model_``, whose ``limits(false_alarms)`` are the distances from each cluster beyond which a row is an outlier.
+    It annotates the attributes that ``fit`` sets: ``save`` writes these, and ``load`` checks them by their types.
     """
+
+    n_features_in_: NumberOfColumns
+    feature_names_in_: ColumnNames
+    # How the command line made the rows of a table.
+    preparation_: Annotated[Any, OneOf({"columns": "kfree.cli.preparation:Preparation"}), OPTIONAL]
 
     def summary(self, X=None, feature_names=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -47,12 +56,14 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : the rows of ``fit``, or others
-        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph"}, default="auto"
+        kind : {"auto", "scatter", "voronoi", "sizes", "profiles", "staircase", "dendrogram", "graph", "levels"}, \
+default="auto"
             - ``"scatter"``: rows by two columns or two principal components; ``"voronoi"``: with the region of each
               cluster, for two columns.
             - ``"sizes"``: rows of each cluster; ``"profiles"``: the columns that set it apart.
             - ``"staircase"``: the path that ``lam="auto"`` chose from.
-            - ``"dendrogram"`` for trees and ``"graph"`` for graphs, where this is ``"auto"``; else the scatter.
+            - ``"dendrogram"`` for trees, ``"graph"`` for graphs and ``"levels"`` for clusters of clusters, where this
+              is ``"auto"``; else the scatter.
         ax : matplotlib axes, default=None
             Where to draw; a new figure if None.
         **settings
@@ -69,8 +80,10 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     def save(self, path):
         """Write this model to one file, which :func:`kfree.load` reads.
 
-        The file holds arrays and JSON, no pickle, and replaces an older one only when it is complete. Parameters that
-        are functions, such as a kernel of your own, cannot be saved.
+        The file holds parameters and fitted attributes as arrays and JSON, no pickle, and replaces an older one only
+        when it is complete. Parameters that are functions, such as a kernel of your own, cannot be saved. A
+        ``random_state`` that is a generator is saved as a seed drawn from a copy of it. Callbacks, metadata requests
+        and attributes of your own are not saved.
 
         Parameters
         ----------

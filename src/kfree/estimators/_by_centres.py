@@ -34,7 +34,7 @@ def publish_centres(estimator, X, data, result, left_out=None, radius=None, **mo
     found = {"_model_": model} | history_of(result)
     found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
     if left_out is not None:
-        labels = np.where(left_out, np.int32(-1), labels)
+        labels = np.where(left_out, np.int32(-1), in_memory(labels))
         found["_noise_of_"] = digest_of(in_memory(data.X))
     publish(estimator, X, found | _of_passes(data, result) | more, columns_of(X))
     if isinstance(X, FileRows):
@@ -65,13 +65,16 @@ def history_of(result):
 
 
 def labels_and_spreads(label_order, weight, result):
-    """Public labels, the order of clusters and a sample for spreads, where all rows were searched."""
-    state = result.state
-    order = published_order(label_order, result.labels, state.stats.n, weight)
-    labels = ranks(order).take(result.labels)
-    size, chosen = rows_for_spreads(labels, weight, state.stats.n[order] if weight is None else None)
-    own = labels.take(chosen)
-    dist = np.sqrt(result.rows.sq_dists_of(chosen, own, state.sites.centres[order]))
+    """Public labels where the rows are, the order of clusters and a sample for spreads; all rows were searched."""
+    state, rows = result.state, result.rows
+    order = published_order(label_order, lambda: result.labels, state.stats.n, weight)
+    arrays = rows.arrays
+    labels = arrays.take(ranks(order), state.assignment.labels)
+    counting = None if weight is None else arrays.of(weight)
+    size = state.stats.n[order] if weight is None else None
+    size, chosen = rows_for_spreads(labels, counting, size, arrays)
+    own = arrays.to_numpy(labels[chosen])
+    dist = np.sqrt(rows.sq_dists_of(arrays.to_numpy(chosen), own, state.sites.centres[order]))
     return labels, order, SpreadSample(own, dist, len(order), size)
 
 

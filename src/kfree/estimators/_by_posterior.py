@@ -30,14 +30,15 @@ def predict(self, X, allow_new=False):
     most likely: an :class:`AgglomerativeBayes` cannot undo a merge, and :class:`BayesianKMeans` rejects an update
     of all labels that raises the free energy.
     """
-    return or_new(self, self._model_.labels(rows_like_those_of_fit(self, X), self.engine, self.n_threads), X, allow_new)
+    data = rows_like_those_of_fit(self, X)
+    return or_new(self, self._model_.labels(data, self.engine, self.n_threads), X, allow_new)
 
 
 def rows_like_those_of_fit(estimator, X):
     """New rows in the coordinates of the fit."""
     check_is_fitted(estimator)
     check(estimator, estimator._constraints)
-    data = DATA[estimator.model](X, estimator, estimator._model_.frame)
+    data = DATA[estimator._model_.kind](X, estimator, estimator._model_.frame)
     validate_data(estimator, X, skip_check_array=True, reset=False)
     return data
 

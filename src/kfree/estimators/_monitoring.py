@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 
 from kfree.search.monitor import Listener, Monitor, n_clusters_of
@@ -27,7 +27,7 @@ __all__ = ["CallbackSupportMixin", "monitored", "progress_line", "with_callbacks
 def monitored(estimator):
     """A monitor of the searches of a fit, for the parameters ``verbose``, ``on_interrupt`` and ``max_iter``."""
     monitor = Monitor()
-    with ExitStack() as stack:
+    with monitor.resources as stack:
         if estimator.verbose:
             show = stack.enter_context(progress_line(type(estimator).__name__))
             monitor.listeners.append(_SearchLine(show, estimator))
@@ -40,15 +40,21 @@ def monitored(estimator):
 
 @contextmanager
 def progress_line(name):
-    """A progress line by rich; yields a function of a text and of the share done."""
+    """Progress lines by rich; yields a function of a text, of the share done, and of the line, a name."""
     try:
         progress = import_module("rich.progress")
     except ImportError as error:
         raise ImportError('verbose=1 needs rich: pip install "kfree[progress]"') from error
     columns = [progress.TextColumn("{task.description}"), progress.BarColumn(), progress.TimeElapsedColumn()]
     with progress.Progress(*columns) as display:
-        task = display.add_task(name, total=1.0)
-        yield lambda text, share: display.update(task, description=f"{name}: {text}", completed=share)
+        lines = {}
+
+        def show(text, share, line="search"):
+            if line not in lines:
+                lines[line] = display.add_task(name, total=1.0)
+            display.update(lines[line], description=f"{name}: {text}", completed=share)
+
+        yield show
 
 
 class _Timed(Listener):
@@ -75,7 +81,7 @@ class _SearchLine(_Timed):
         self._found, self._pass, self._done = "search", "", 0.0
 
     def path(self, doing, share):
-        self._write(f"path, {doing}", share)
+        self._write(f"path, {doing}", share, line="path")
 
     def moved(self, descent):
         self._found = f"cost {descent.cost_history[-1]:.6g}, {n_clusters_of(descent.state)} clusters"

@@ -18,7 +18,7 @@ from kfree.estimators._places import journal_of, place_of
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
-from kfree.validation.parameters import check, memory_bytes, require
+from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 
 # Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
@@ -66,6 +66,8 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
 def opened_for_passes(estimator, data, seed, monitor):
     """The rows for passes over all of them: in memory where a limit allows it, else streamed."""
     journal = journal_of(estimator, data.source, data.plan, seed)
+    if journal is not None:
+        monitor.resources.callback(journal.close)
     # Under a limit, labels may not fit, and rows may not fit on a GPU.
     may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.source.n_rows))
     if data.X is not None and may_hold and journal is None:
@@ -126,10 +128,12 @@ def _fulfils(estimator, constraints):
 
 def _memory_for(estimator, data, block):
     """The bytes that a fit on these rows may take."""
-    memory = memory_bytes(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
+    memory = memory_limit(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
     n_features = data.source.n_features
     if estimator.memory is None and data.X is not None:
         return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
+    if isinstance(data.source, FileRows):
+        return data.source.memory_beside(memory, least_memory(n_features, block))
     return memory
 
 

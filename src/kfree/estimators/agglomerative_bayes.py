@@ -1,10 +1,15 @@
 """AgglomerativeBayes: a full tree of clusters, cut where the evidence is highest (Kurihara & Welling 2009, §7)."""
 
+from typing import Annotated, Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import Centres, Count, Covariances, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.core.marks import OPTIONAL, Shape
+from kfree.core.stats import Floats
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
 from kfree.models.bayesian_rows import DATA
@@ -14,7 +19,7 @@ from kfree.native.threads import thread_count
 from kfree.objectives.free_energy import FreeEnergy
 from kfree.objectives.mixtures import MIXTURES
 from kfree.objectives.priors import by_neighbours, for_merging
-from kfree.search.evidence.tree import grow, merging_passes, refined
+from kfree.search.evidence.tree import Tree, grow, merging_passes, refined
 from kfree.validation.parameters import check, choice, random_generator, require, require_count, rule, threads
 
 # How the hyper-parameters of Gaussians are estimated from the data.
@@ -109,6 +114,20 @@ class AgglomerativeBayes(ClusterEstimator):
     >>> round(metrics.dendrogram_purity(tree.linkage_, np.repeat([0, 1], 60)), 3)
     1.0
     """
+
+    labels_: RowLabels
+    n_clusters_: NumberOfClusters
+    free_energy_: Number
+    free_energy_path_: Annotated[Floats, Shape("n")]
+    merge_deltas_: Annotated[Floats, Shape("n-1")]
+    linkage_: Annotated[Floats, Shape("n-1", 4)]
+    cluster_centers_: Centres
+    covariances_: Annotated[Covariances, OPTIONAL]
+    prior_: dict[str, Any]
+    n_pairs_: Count
+    n_features_in_: NumberOfCoordinates
+    _model_: PosteriorModel
+    _tree_: Tree
 
     def __init__(
         self,
@@ -259,7 +278,8 @@ class AgglomerativeBayes(ClusterEstimator):
         return _by_posterior.view_of(self, X, self.labels_)
 
     def _distances(self, X):
-        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

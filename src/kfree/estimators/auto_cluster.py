@@ -10,13 +10,17 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from kfree.core.warning import warn
 from kfree.estimators._auto_models import DIPS, ELLIPSES, METRICS, ONE, Components, RowFrame, fit_on_all
-from kfree.estimators._validation import random_generator, require, require_threads, validated_weights
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
+from kfree.exceptions import DataAdvice
 from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, SHAPES, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, jaccard, refits_on_halves
+from kfree.search.path.lattice import circles_in, one_hot_groups
+from kfree.validation.parameters import random_generator, require, require_threads
+from kfree.validation.rows import validated_weights
 
 # Rows that are judged: of tables, of unit rows. If there are more, they are a random sample.
 _MOST_JUDGED, _MOST_JUDGED_UNIT = 1000, 2000
@@ -99,7 +103,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            At least 24 rows.
+            Fewer than 24 distinct rows are one cluster, and a warning says so.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. Rows of weight zero are not judged. Weights count in the fit of the chosen model; as evidence,
@@ -120,9 +124,16 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
-            choice = choose(framed[judged], frame.unit, rng, self.n_threads)
-            fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, frame.unit, self.n_threads)
+            choice = choose(framed[judged], rows[judged], frame.unit, rng, self.n_threads)
+            settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
+            fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
         self._publish(frame, choice, fitted, judged)
+        if len(judged) < FEWEST_ROWS:
+            warn(
+                f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
+                " cluster. Give more rows, or KMeans if you know the number of clusters.",
+                DataAdvice,
+            )
         return self
 
     def predict(self, X):
@@ -153,8 +164,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
                 'X is sparse, and AutoCluster takes dense rows only. Use DPMeans(metric="cosine"), or reduce the '
                 "columns first, for example with TruncatedSVD."
             )
-        least = FEWEST_ROWS if reset else 1
-        return validate_data(self, X, reset=reset, dtype=np.float64, ensure_min_samples=least)
+        return validate_data(self, X, reset=reset, dtype=np.float64)
 
     def _judged_rows(self, framed, counting, unit, rng):
         """Numbers of the rows that are judged: distinct ones, at most as many as the time allows."""
@@ -199,6 +209,7 @@ class Choice:
     gate: float = 0.0
     curves: dict = field(default_factory=dict)
     refits: tuple = ()
+    white: bool = False
 
     def table(self):
         """Candidates as dicts."""
@@ -240,30 +251,38 @@ def _times(chosen):
     return f"{100 * min(chosen.links / told, 1.0):.0f} % less often" if told else "no less often"
 
 
-def choose(rows, unit, rng, n_threads):
-    """The choice for judged rows."""
+def choose(rows, given, unit, rng, n_threads):
+    """The choice for judged rows; ``given`` are these as they were given, in their own units."""
     nothing = np.zeros(len(rows), dtype=np.int64)
     if len(rows) < FEWEST_ROWS:
         return Choice(ONE, nothing, ())
     if has_few_points(rows):
-        return _by_dips(rows, (), n_threads)
+        return _by_dips(rows, given, (), n_threads)
     judge = Judge(rows, unit, rng)
     verdict = judge.judge()
     facts = (verdict.best_score, verdict.gate, verdict.curves)
     if verdict.chosen is None:
         # Unit rows of skewed factors have dips without clusters; for tables, dips are the second opinion.
         one = Choice(ONE, nothing, verdict.candidates, *facts)
-        return one if unit else _by_dips(rows, verdict.candidates, n_threads, *facts)
+        return one if unit else _by_dips(rows, given, verdict.candidates, n_threads, *facts)
     chosen, candidates = verdict.chosen, verdict.candidates
     refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS))
     if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:
         chosen, candidates = _with_ellipses(rows, judge, chosen, candidates, n_threads)
-    return Choice(chosen.model, chosen.labels, candidates, *facts, refits)
+    white = chosen.view > 0 and chosen.model != ELLIPSES
+    return Choice(chosen.model, chosen.labels, candidates, *facts, refits, white)
 
 
-def _by_dips(rows, candidates, n_threads, *facts):
-    """What DPMeans finds, which tests density dips."""
+def _by_dips(rows, given, candidates, n_threads, *facts):
+    """What DPMeans finds, which tests density dips.
+
+    It recognises one-hot columns, and sine and cosine of an angle, in the given units alone. With such columns it must
+    find clusters there too.
+    """
     labels = DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_.astype(np.int64)
+    has_categories = bool(one_hot_groups(given)) or bool(circles_in(given))
+    if has_categories and DPMeans(random_state=0, n_threads=n_threads).fit(given).n_clusters_ == 1:
+        labels = np.zeros_like(labels)
     return Choice(DIPS if labels.max() else ONE, labels, candidates, *facts)
 
 

@@ -1,6 +1,7 @@
 """BayesianKMeans: hard clusters with uncertain parameters, and their number (Kurihara & Welling 2009)."""
 
 from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -8,8 +9,20 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import (
+    Centres,
+    Count,
+    Covariances,
+    Number,
+    NumberOfClusters,
+    NumberOfCoordinates,
+    PerCluster,
+    RowLabels,
+)
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.limits import warn_full
+from kfree.core.marks import OPTIONAL, Shape
+from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
@@ -140,6 +153,22 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     >>> model.predict_proba([[4.0, -4.0]]).round(3).tolist()
     [[0.0, 1.0]]
     """
+
+    labels_: RowLabels
+    n_clusters_: NumberOfClusters
+    free_energy_: Number
+    free_energy_history_: Annotated[Floats, Shape("moves")]
+    cluster_centers_: Centres
+    covariances_: Annotated[Covariances, OPTIONAL]
+    weights_: PerCluster
+    prior_: dict[str, Any]
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    n_evaluations_: Count
+    algorithm_: str
+    n_features_in_: NumberOfCoordinates
+    _model_: PosteriorModel
 
     def __init__(
         self,
@@ -316,14 +345,16 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
 
     def _log_joint(self, X):
         """log p(row, cluster | rows of the fit), (n, k)."""
-        return self._model_.log_predictive(_by_posterior.rows_like_those_of_fit(self, X)) + np.log(self.weights_)
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.log_predictive(data) + np.log(self.weights_)
 
     def _view(self, X):
         check_is_fitted(self)
         return _by_posterior.view_of(self, X, None if X is None else self.predict(X))
 
     def _distances(self, X):
-        return self._model_.distances(_by_posterior.rows_like_those_of_fit(self, X))
+        data = _by_posterior.rows_like_those_of_fit(self, X)
+        return self._model_.distances(data)
 
     def __sklearn_tags__(self):
         return _by_posterior.posterior_tags(super().__sklearn_tags__(), self.model)

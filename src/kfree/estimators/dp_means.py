@@ -1,11 +1,24 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from kfree.core.fields import (
+    Centres,
+    ClusterIds,
+    Count,
+    History,
+    NotNegative,
+    Number,
+    NumberOfClusters,
+    NumberOfCoordinates,
+    RowLabels,
+)
+from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
@@ -13,9 +26,11 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
+from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
+from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
@@ -243,6 +258,28 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     [1, -1]
     """
 
+    labels_: Annotated[RowLabels, OPTIONAL]
+    cluster_centers_: Centres
+    cluster_ids_: ClusterIds
+    n_clusters_: NumberOfClusters
+    lam_: NotNegative
+    path_: Staircase | None
+    inertia_: Number
+    cost_: Number
+    cost_history_: History
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    search_: str
+    n_passes_: Annotated[Count, OPTIONAL]
+    summary_cost_: Annotated[Number, OPTIONAL]
+    summary_n_iter_: Annotated[Count, OPTIONAL]
+    n_distances_: Count
+    engine_: str
+    n_features_in_: NumberOfCoordinates
+    _model_: CentreModel
+    _noise_of_: Annotated[str, OPTIONAL]
+
     def __init__(
         self,
         lam="auto",
@@ -364,21 +401,24 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return searched_in_span(search, monitor, in_memory(data.X), weight, rows, self.n_threads)
 
     def _advise(self, data, result, left_out):
-        """Warn about what may mislead a fit with an automatic penalty."""
-        some = None
-        if result.summary is None:
-            rows, labels = data.X, self._model_.rank.take(result.labels)
-            labels = labels if left_out is None else np.where(left_out, np.int32(-1), labels)
-        else:
-            rows, labels = result.summary.sample.given(), self._model_.sample.labels
+        """Warn about what may mislead a fit with an automatic penalty, from some of the rows."""
+        some, labels = None, None
+        rows = data.X if result.summary is None else result.summary.sample.given()
         if not sp.issparse(rows):
-            places = spread_over(np.flatnonzero(labels >= 0))
+            kept = None if left_out is None else np.flatnonzero(~left_out)
+            places = spread_over(rows.shape[0] if kept is None else len(kept))
+            places = places if kept is None else kept[places]
             some = np.asarray(in_memory(rows, places), dtype=np.float64)
+            if result.summary is None:
+                own = self._model_.rank[result.labels_of(places)]
+            else:
+                assert self._model_.sample is not None  # spreads are those of the summary's sample
+                own = self._model_.sample.labels[places]
             # Rows far from every cluster say nothing about its shape.
             distances = self._model_.distances(some, self.engine, self.n_threads)
             near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
-            some, labels = some[keep], labels[places[keep]]
+            some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
         advise(data.source.n_rows, some, names, labels, self.cluster_centers_, self.path_)
 

@@ -1,12 +1,18 @@
 """GraphDPMeans: clusters of a graph by penalised normalised or ratio cuts (Kulis & Jordan 2012, §5.2)."""
 
+from typing import Annotated, Any
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kfree.core.fields import Count, History, Number, NumberOfClusters, PerCluster
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
+from kfree.core.marks import AtLeast, Below, OneOf, Shape
 from kfree.core.sparse import require_structure
+from kfree.core.stats import Labels
 from kfree.core.warning import warn
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._base import ClusterEstimator, publish
@@ -14,7 +20,8 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.models.nodes import node_scores, view_of_nodes
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.cut import CUTS, CutStats, shares
+from kfree.objectives.cut import CUTS, CutStats, NormalizedCut, shares
+from kfree.search.graph.cut_staircase import CutStaircase
 from kfree.search.graph.search import CutSearch
 from kfree.validation.graphs import validated_graph, validated_rows_of_nodes
 from kfree.validation.parameters import (
@@ -154,6 +161,21 @@ class GraphDPMeans(ClusterEstimator):
     >>> model.predict_nodes([[1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1]]).tolist()
     [0, 1]
     """
+
+    labels_: Annotated[Labels, Shape("n"), Below("k")]
+    n_clusters_: NumberOfClusters
+    lam_: Number
+    cut_: Number
+    cost_: Number
+    cost_history_: History
+    shares_: PerCluster
+    path_: CutStaircase | None
+    node_names_: Annotated[NDArray[Any], Shape("n")]
+    adjacency_: Annotated[sp.csr_array, Shape("n", "n"), AtLeast(0.0)]
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    _objective_: Annotated[NormalizedCut, OneOf(CUTS)]
 
     def __init__(
         self,
@@ -309,6 +331,10 @@ class GraphDPMeans(ClusterEstimator):
             "_objective_": objective,
             "_clusters_": clusters,
         }
+
+    def _restored(self):
+        """What is not saved."""
+        self._clusters_ = CutStats.of(self.adjacency_, self.labels_)
 
 
 def _warn_of_limit(descent, max_iter):

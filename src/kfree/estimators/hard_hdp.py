@@ -1,12 +1,16 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
-from typing import cast
+from typing import Annotated, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS
+from kfree.core.marks import AtLeast, Shape
+from kfree.core.stats import Index, Labels
 from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
 from kfree.estimators._by_centres import history_of, labels_and_spreads, sparse_tags
@@ -152,6 +156,28 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     True
     """
 
+    labels_: RowLabels
+    local_labels_: Annotated[Labels, Shape("n"), AtLeast(0)]
+    groups_: Annotated[NDArray[Any], Shape("groups")]
+    n_clusters_: NumberOfClusters
+    n_global_clusters_: NumberOfClusters
+    n_local_clusters_: Annotated[Index, Shape("groups"), AtLeast(0)]
+    cluster_centers_: Centres
+    lam_local_: NotNegative
+    lam_global_: NotNegative
+    cost_: Number
+    inertia_: Number
+    local_cost_: Number
+    global_cost_: Number
+    cost_history_: History
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    n_distances_: Count
+    engine_: str
+    _model_: GroupModel
+    _unnamed_: bool
+
     def __init__(
         self,
         lam_local="auto",
@@ -221,8 +247,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         validate_data(BaseEstimator(), columns, skip_check_array=True)  # names that cannot be published
         distinct, group = renumbered(names)
         weight = validated_weights(stacked_weights(sample_weight, X), rows.shape[0])
-        space = feature_space(self, rows, weight)
-        points = rows if space is None else space.fitted
+        space, points = feature_space(self, rows, weight)
         opened = GroupedRows.open(self.engine, points, group, weight=weight, n_threads=self.n_threads)
         search = self._search()
         with monitored(self) as monitor:

@@ -2,15 +2,19 @@
 
 from functools import partial
 from numbers import Real
+from typing import Annotated
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from kfree.core.fields import Centres, Count, History, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
+from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
 from kfree.search.lloyd import LloydSearch
@@ -144,6 +148,25 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     >>> sorted(model.cluster_centers_.ravel().tolist()), model.inertia_
     ([0.5, 9.5], 1.0)
     """
+
+    labels_: Annotated[RowLabels, OPTIONAL]
+    cluster_centers_: Centres
+    n_clusters_: NumberOfClusters
+    inertia_: Number
+    cost_: Number
+    cost_history_: History
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    search_: str
+    n_passes_: Annotated[Count, OPTIONAL]
+    summary_cost_: Annotated[Number, OPTIONAL]
+    summary_n_iter_: Annotated[Count, OPTIONAL]
+    n_distances_: Count
+    engine_: str
+    n_features_in_: NumberOfCoordinates
+    _model_: CentreModel
+    _noise_of_: Annotated[str, OPTIONAL]
 
     def __init__(
         self,

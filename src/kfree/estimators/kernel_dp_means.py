@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import ClusterIds, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order
 from kfree.core.spaces import DUAL
 from kfree.engines.kernel.engine import KernelRows
@@ -19,6 +20,7 @@ from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.view import view_by_distances
 from kfree.models.kernel import OUT_OF_REACH, KernelModel
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
 from kfree.validation.kernels import (
     require_digits,
@@ -125,6 +127,20 @@ class KernelDPMeans(ClusterEstimator):
     >>> model.n_clusters_, len(set(model.labels_[:60])), len(set(model.labels_[60:]))
     (2, 1, 1)
     """
+
+    labels_: RowLabels
+    cluster_ids_: ClusterIds
+    n_clusters_: NumberOfClusters
+    lam_: NotNegative
+    path_: Staircase | None
+    inertia_: Number
+    cost_: Number
+    cost_history_: History
+    n_iter_: Count
+    converged_: bool
+    stop_reason_: str
+    n_kernel_values_: Count
+    _model_: KernelModel
 
     def __init__(
         self,
@@ -280,4 +296,5 @@ class KernelDPMeans(ClusterEstimator):
         return view_by_distances(self._model_.distances(rows), labels, self._model_.centre_points, **told)
 
     def _distances(self, X):
-        return self._model_.distances(self._rows_like_those_of_fit(X))
+        rows = self._rows_like_those_of_fit(X)
+        return self._model_.distances(rows)

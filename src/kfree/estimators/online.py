@@ -1,15 +1,19 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import Number, NumberOfCoordinates
 from kfree.core.frame import differences_overflow
 from kfree.core.limits import warn_penalty_rose
+from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
+from kfree.core.marks import require as require_field
 from kfree.core.sites import Sites
+from kfree.core.stats import Index, Labels
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, remember
@@ -17,7 +21,7 @@ from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
-from kfree.search.micro_stream import MicroStream, Penalty
+from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
 from kfree.validation.parameters import (
     check,
     choice,
@@ -155,6 +159,16 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     ([0, 0, 1], [0, 2])
     """
 
+    inertia_: Annotated[Number, OPTIONAL]
+    cost_: Annotated[Number, OPTIONAL]
+    n_features_in_: NumberOfCoordinates
+    _stream_: Annotated[RowStream | MicroStream, OneOf(STREAMS)]
+    _log_: EventLog
+    _joined_: Annotated[Index, Shape("n"), AtLeast(-1)]
+    _last_: Annotated[Index, Shape("n"), AtLeast(-1)]
+    _labels_: Annotated[Labels | None, Shape("n"), AtLeast(-1)]
+    _settings_: dict[str, Any]
+
     def __init__(
         self,
         lam="auto",
@@ -181,8 +195,6 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self.random_state = random_state
 
     _constraints = ROWS
-    _stream_: Any
-    _log_: EventLog
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
 
     def fit(self, X, y=None, sample_weight=None):
@@ -277,6 +289,11 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self._forget_cost()
         self._stream_, self._last_, self._labels_ = stream, followed(ids, events), None
         return remember(self, self._rows_of_fit_.rows)
+
+    def _restored(self):
+        """A stream from a file is one of the search that it began with."""
+        ok = set(self._settings_) == set(SETTINGS) and STREAMS.get(self._settings_["search"]) is type(self._stream_)
+        require_field(ok, "stream", "is not one of its settings")
 
     def _tell_limit(self, before):
         """Warn when the penalty of a published algorithm, ``before`` this chunk the given one, has risen.

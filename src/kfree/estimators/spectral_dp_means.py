@@ -1,18 +1,24 @@
 """SpectralDPMeans: the spectral relaxation of DP-means (Kulis & Jordan 2012, §5.1)."""
 
+from typing import Annotated
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.fields import NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS
+from kfree.core.marks import FINITE, Shape
+from kfree.core.stats import Floats
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
 from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
 from kfree.models.embedding import EmbeddingModel, clustered, seen, spreads_of, unit_rows, warn_about
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
+from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
 from kfree.validation.parameters import check, choice, count, is_positive_number, random_generator, require, rule
@@ -31,6 +37,9 @@ CONSTRAINTS = (
     count("n_neighbors"),
     rule("normalize", lambda e: e.normalize in (None, True, False), "True, False or None"),
 )
+
+# Of each row of the fit.
+PerEigenvalue = Annotated[Floats, Shape("n", "eigenvalues"), FINITE]
 
 
 def _is_auto(lam):
@@ -123,6 +132,17 @@ class SpectralDPMeans(ClusterEstimator):
     >>> model.certificate_.method, model.certificate_.n_above
     ('inertia (dense LDLᵀ)', 2)
     """
+
+    labels_: RowLabels
+    n_clusters_: NumberOfClusters
+    lam_: NotNegative
+    eigenvalues_: Annotated[Floats, Shape("eigenvalues"), FINITE]
+    eigenvectors_: PerEigenvalue
+    embedding_: PerEigenvalue
+    relaxed_bound_: Number
+    trace_: Number
+    certificate_: Certificate
+    _model_: EmbeddingModel
 
     def __init__(
         self,
@@ -274,9 +294,9 @@ class SpectralDPMeans(ClusterEstimator):
 
     def _affinity(self, rows, weight):
         if self.affinity == "rbf":
-            return LocalGaussian(rows, weight) if self.gamma is None else Gaussian(rows, self.gamma)
+            return LocalGaussian.of(rows, weight) if self.gamma is None else Gaussian(rows, self.gamma)
         if self.affinity == "nearest_neighbors":
-            return Neighbours(rows, self.n_neighbors)
+            return Neighbours.of(rows, self.n_neighbors)
         return Given(rows) if self.affinity == "precomputed" else Products(rows)
 
     def _spectrum(self, matrix, normalised):
@@ -303,7 +323,8 @@ class SpectralDPMeans(ClusterEstimator):
         return view_by_distances(self._model_.distances(rows), labels, self._model_.public_centres, **told)
 
     def _distances(self, X):
-        return self._model_.neighbours(self._rows_like_those_of_fit(X))
+        rows = self._rows_like_those_of_fit(X)
+        return self._model_.neighbours(rows)
 
 
 def _with_others(model, all_rows, labels):

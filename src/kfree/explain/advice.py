@@ -30,20 +30,20 @@ _LONG, _RATHER_LONG = 2.5, 1.8
 _TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
 
 
-def spread_over(rows: NDArray[Any]) -> Any:
-    """Some of the ``rows`` (n,), spread over them evenly: those that are inspected."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SAMPLE)).round().astype(int))]
+def spread_over(n_rows: int) -> NDArray[np.int64]:
+    """Some of the rows, spread over them evenly: those that are inspected."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, _SAMPLE)).round().astype(np.int64))
 
 
 def advise(
-    n_rows: int, some: Floats | None, names: Sequence[str] | None, labels: Labels, centres: Floats, path: Any
+    n_rows: int, some: Floats | None, names: Sequence[str] | None, labels: Labels | None, centres: Floats, path: Any
 ) -> None:
     """Warn about everything that may mislead a fit of ``n_rows`` rows with an automatic penalty.
 
     ``some`` of the rows are inspected, which have these ``labels``; none if it is None, as for sparse rows.
     """
     messages = few_rows(n_rows) + path_ended(path)
-    if some is not None:
+    if some is not None and labels is not None:
         named = [f"column {j}" if names is None else f"column {names[j]!r}" for j in range(some.shape[1])]
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             scales = unlike_scales(some, named)

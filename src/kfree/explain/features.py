@@ -38,6 +38,19 @@ def effect_sizes(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> 
     return d, np.where(np.abs(mean + shift) < 1e-12 * np.abs(shift), 0.0, mean + shift)
 
 
+def effects_among_siblings(
+    columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int, parent: NDArray[Any]
+) -> tuple[Floats, Floats]:
+    """The same, where outside are only rows of clusters with the same ``parent`` (k,)."""
+    effects, means = np.zeros((2, n_clusters, columns.shape[1]))
+    for siblings in (np.flatnonzero(parent == p) for p in np.unique(parent)):
+        rows = np.flatnonzero(np.isin(labels, siblings))
+        if len(rows):
+            own = np.searchsorted(siblings, labels[rows])
+            effects[siblings], means[siblings] = effect_sizes(columns[rows], own, len(siblings))
+    return effects, means
+
+
 def _sum_of_squares(square: Floats, total: Floats, mean: Floats) -> Floats:
     """Σ(x − mean)², and zero where the difference is within rounding of it."""
     left = square - total * mean

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gamma
 
+from kfree.core.arrays import NUMPY, Array, Arrays
+from kfree.core.blocks import row_blocks
+from kfree.core.fields import SpreadPerCluster
+from kfree.core.marks import AtLeast, Below, Shape, Size
 from kfree.explain.view import Blocks, Floats, Labels, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
@@ -39,8 +43,8 @@ class Spreads:
     (``_of_outliers``).
     """
 
-    shape: Floats
-    scale: Floats
+    shape: SpreadPerCluster
+    scale: SpreadPerCluster
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
@@ -91,10 +95,10 @@ def fitted_spreads(
 class SpreadSample:
     """Rows that spreads are estimated from: labels and distances to their clusters; ``sizes`` (k,) count all rows."""
 
-    labels: Labels
-    dist: Floats
-    n_clusters: int
-    sizes: NDArray[np.int64] | None = None
+    labels: Annotated[Labels, Shape("sample"), Below("k", least=-1)]
+    dist: Annotated[Floats, Shape("sample"), AtLeast(0.0)]
+    n_clusters: Annotated[int, Size("k")]
+    sizes: Annotated[NDArray[np.int64] | None, Shape("sized"), AtLeast(0)] = None
 
     def spreads(self, shapes: Shapes | None = None) -> Spreads:
         """The spreads of the clusters; ``shapes`` compare clusters where distances are relative to the cluster."""
@@ -115,30 +119,30 @@ def spread_sample(parts: Blocks, labels: Labels, weight: Floats | None) -> Sprea
 
 
 def rows_for_spreads(
-    labels: Labels, weight: Floats | None, size: NDArray[Any] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    labels: Array, weight: Array | None, size: NDArray[Any] | None = None, arrays: Arrays = NUMPY
+) -> tuple[NDArray[np.int64], Array]:
     """The number of rows of each cluster, and some rows of each, enough to know its spread; of positive weight.
 
-    ``size`` is that number where it is known.
+    ``size`` is that number where it is known. Labels, weights and the chosen rows are of the kind ``arrays``.
     """
-    size = _sizes(labels, weight) if size is None else size.astype(np.int64)
+    size = _sizes(labels, weight, arrays) if size is None else size.astype(np.int64)
     # Every 2^i-th row of a cluster: rows that no cluster needs are not looked at.
     stride = 1 << np.log2(np.maximum(1, size // _ENOUGH_ROWS)).astype(np.int64)
     step = int(stride[size > 0].min(initial=stride.max()))
-    wanted, level, last = np.ones(-(-len(labels) // step), dtype=bool), step, int(stride.max())
+    wanted, level, last = arrays.full(-(-len(labels) // step), True, np.bool_), step, int(stride.max())
     while level < last:  # An odd multiple of a power of two is one of the smaller powers too, and of no larger one.
-        wanted[level // step :: 2 * level // step] = (stride <= level).take(labels[level :: 2 * level])
+        wanted[level // step :: 2 * level // step] = arrays.take(stride <= level, labels[level :: 2 * level])
         level *= 2
-    chosen = step * np.flatnonzero(wanted)
+    chosen = step * arrays.flatnonzero(wanted)
     return size, chosen if weight is None else chosen[weight[chosen] > 0]
 
 
-def _sizes(labels: Labels, weight: Floats | None) -> NDArray[np.int64]:
+def _sizes(labels: Array, weight: Array | None, arrays: Arrays) -> NDArray[np.int64]:
     """The number of rows of positive weight of each cluster."""
     size = np.zeros(int(labels.max()) + 1, dtype=np.int64)
-    for begin in range(0, len(labels), 65536):  # np.bincount makes copies of eight bytes a row
-        part = slice(begin, begin + 65536)
-        size += np.bincount(labels[part] if weight is None else labels[part][weight[part] > 0], minlength=len(size))
+    for block in row_blocks(len(labels), arrays.rows_at_once):
+        counted = labels[block] if weight is None else labels[block][weight[block] > 0]
+        size += arrays.counts(counted, len(size)).astype(np.int64)
     return size
 
 
@@ -152,7 +156,7 @@ def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) 
     """
     width = median if shapes is None else shapes.widths
     judged = size >= _FEWEST
-    usual = np.median(np.repeat(width[judged], size[judged]))
+    usual = _median(width[judged], size[judged])
     found = (size < _SMALL * size.sum()) & (width > _WIDE * usual)
     if shapes is None:
         return np.asarray(found)
@@ -160,6 +164,14 @@ def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) 
     inside = (size[:, None] * (shapes.between <= median)).sum(axis=0) - size  # a centre is nearest to its own cluster
     is_background = (size < _BACKGROUND * size.sum()) & (width > _WIDER * usual) & (inside > rest / 2)
     return np.asarray(found | is_background)
+
+
+def _median(values: Floats, counts: NDArray[np.intp]) -> float:
+    """The median of values that occur so many times, without as many numbers."""
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(counts[order])
+    middle = np.searchsorted(up_to, [(up_to[-1] - 1) // 2, up_to[-1] // 2], side="right")
+    return float(values[order][middle].mean())
 
 
 @dataclass(frozen=True)
@@ -171,8 +183,8 @@ class NeighbourSpreads:
     ignored, those of fewer than five rows.
     """
 
-    median: Floats
-    upper: Floats
+    median: SpreadPerCluster
+    upper: SpreadPerCluster
 
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.explain import render
-from kfree.explain.features import effect_sizes
+from kfree.explain.features import effect_sizes, effects_among_siblings
 from kfree.explain.view import Floats, View
 
 N_EXEMPLARS = 3
@@ -119,9 +119,12 @@ def summarize(model: Any, X: Any = None, feature_names: Any = None) -> Summary:
     return summary_of(model._view(X), feature_names)
 
 
-def summary_of(view: View, feature_names: Any = None) -> Summary:
-    """The summary of a view; ``feature_names`` replace those of the view."""
-    features = _features_of(view, _names(view, feature_names))
+def summary_of(view: View, feature_names: Any = None, parent: NDArray[Any] | None = None) -> Summary:
+    """The summary of a view; ``feature_names`` replace those of the view.
+
+    With a ``parent`` (k,) of each cluster, features set it apart from the others with the same parent.
+    """
+    features = _features_of(view, _names(view, feature_names), parent)
     exemplars = exemplars_of(view)
     spreads = spreads_of(view)
     clusters = tuple(
@@ -168,11 +171,14 @@ def _nearest(view: View, rows: NDArray[np.int64], n_rows: int) -> NDArray[np.int
     return order[(own >= 0) & (np.arange(len(order)) - first < n_rows)]
 
 
-def _features_of(view: View, names: list[str]) -> list[Features]:
+def _features_of(view: View, names: list[str], parent: NDArray[Any] | None) -> list[Features]:
     """For each cluster the columns that set it apart most, the largest effect first."""
     if view.columns is None:
         return [()] * view.n_clusters
-    effects, means = effect_sizes(view.columns, view.labels, view.n_clusters)
+    if parent is None:
+        effects, means = effect_sizes(view.columns, view.labels, view.n_clusters)
+    else:
+        effects, means = effects_among_siblings(view.columns, view.labels, view.n_clusters, parent)
     orders = np.argsort(-np.abs(effects), axis=1, kind="stable")[:, :N_FEATURES]
     return [
         tuple((names[j], float(effects[c, j]), float(means[c, j])) for j in order) for c, order in enumerate(orders)

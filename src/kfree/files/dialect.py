@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 DELIMITERS = [",", ";", "\t", "|", " "]
 # Cells that stand for a missing value.
@@ -23,6 +22,7 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_LINE = re.compile(r"[^\r\n]+(?:\r\n|\r|\n|\Z)")
 _NUMBER = r"\s*[+-]?(\d+{mark}?\d*|{mark}\d+)([eE][+-]?\d+)?\s*|\s*[+-]?(?i:inf|infinity)\s*"
 _NUMBERS = {mark: re.compile(_NUMBER.format(mark=re.escape(mark))) for mark in ".,"}
 
@@ -143,10 +143,10 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 def _complete_lines(text: str, whole: bool) -> list[str]:
     """The first lines of a text that were not cut off, without empty ones."""
-    lines = list(io.StringIO(text, newline=""))
-    if not whole and len(lines) > 1:
+    lines = list(islice(_LINE.finditer(text), _RECORDS))
+    if not whole and len(lines) > 1 and lines[-1].end() == len(text):
         lines = lines[:-1]
-    return [line for line in lines[:_RECORDS] if line.strip("\r\n")]
+    return [line[0] for line in lines]
 
 
 def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:

@@ -7,7 +7,6 @@ about ``size`` rows, one per column: of NumPy for .npy files, of Arrow for other
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from numpy.typing import NDArray
 
 from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
-from kfree.files.places import arrow, base_name, is_address, opened, opened_by_arrow
+from kfree.files.ipc import opened_ipc
+from kfree.files.places import arrow, base_name, opened, opened_by_arrow
 from kfree.files.text import TextTable, described_text, read_text, warn_of_encoding
 
 Column = str | int
@@ -26,6 +26,13 @@ Column = str | int
 Batch = Sequence[Any]
 # Bytes of a Parquet column that are read at a time, which bounds the memory where row groups are large.
 _BUFFER = 1 << 16
+# What pyarrow keeps for a Parquet column while it is read, in sizes of a page (or of all pages, if they are smaller),
+# and for the description of a column in a row group; what a block of text takes.
+_PAGE, _PAGES_HELD, _PER_COLUMN_CHUNK, _TEXT_BYTES = 1 << 20, 3, 1000, 1 << 22
+# Pages of less than 16 kB, of 20,000 values as pyarrow writes them, stay in its buffer until a row group ends.
+_SMALL_PAGES = 0.82
+# A value of a packed column, as it is in the file and unpacked.
+_UNPACKED_BYTES = 16
 # The type of a file by its first bytes, whatever its name.
 _SIGNATURES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
@@ -47,13 +54,14 @@ class ColumnType:
 class Description:
     """The rows of one file: how many there are, the type of every column, and how text is read.
 
-    ``rows_at_once`` is the least number of rows that can be read at a time.
+    To read it takes ``reading_bytes`` for the file, and ``column_bytes`` for every column.
     """
 
     n_rows: int
     types: dict[Column, ColumnType]
     text: TextTable | None = None
-    rows_at_once: int = 1
+    reading_bytes: int = 0
+    column_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -164,8 +172,18 @@ def _parquet(path: str) -> Generator[Any, None, None]:
 
 def _describe_parquet(path: str, _: TextOptions) -> Description:
     with _parquet(path) as parquet:
-        schema = parquet.schema_arrow
-        return Description(parquet.metadata.num_rows, _types(schema.names, schema.types))
+        about, types = parquet.metadata, _types(parquet.schema_arrow.names, parquet.schema_arrow.types)
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        largest = max(groups, key=lambda group: group.num_rows, default=None)
+        columns = [] if largest is None else [largest.column(j) for j in range(about.num_columns)]
+        reading = _PER_COLUMN_CHUNK * about.num_columns * about.num_row_groups
+        return Description(about.num_rows, types, None, reading, max(map(_bytes_to_read, columns), default=0))
+
+
+def _bytes_to_read(column: Any) -> int:
+    """What a column of a row group takes while it is read."""
+    small = min(column.total_compressed_size, int(_SMALL_PAGES * column.num_values))
+    return int(_PAGES_HELD * min(_PAGE, column.total_uncompressed_size) + small)
 
 
 def _read_parquet(path: str, _: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
@@ -176,7 +194,9 @@ def _read_parquet(path: str, _: Any, columns: Sequence[Column], begin: int, end:
         if wanted:
             first = int(ends[wanted[0]] - sizes[wanted[0]])
             batches = parquet.iter_batches(size, row_groups=wanted, columns=list(columns))
-            yield from _within(batches, columns, begin - first, end - first, size)
+            for batch in _within(batches, columns, begin - first, end - first, size):
+                yield batch
+                arrow("").default_memory_pool().release_unused()
 
 
 def _within(batches: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
@@ -191,65 +211,26 @@ def _within(batches: Any, columns: Sequence[Column], begin: int, end: int, size:
         begin, end = begin - batch.num_rows, end - batch.num_rows
 
 
-@contextmanager
-def _ipc(path: str, columns: Sequence[str] | None) -> Generator[tuple[Any, Any], None, None]:
-    """A reader of some columns of an Arrow file or stream, and the map of the file in memory, None for an address."""
-    ipc = arrow("ipc")
-    with opened(path) as file:
-        mapped = None if is_address(path) else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        source = file if mapped is None else arrow("").py_buffer(mapped)
-        is_file = (source.read(6) if mapped is None else mapped[:6]) == b"ARROW1"
-        if mapped is None:
-            source.seek(0)
-        opener = ipc.open_file if is_file else ipc.open_stream
-        options = ipc.IpcReadOptions(use_threads=False)
-        if columns is not None:
-            names = opener(source).schema.names
-            if mapped is None:
-                source.seek(0)
-            options.included_fields = [names.index(name) for name in columns]
-        with opener(source, options=options) as reader:
-            yield reader, mapped
-
-
-def _ipc_batches(reader: Any) -> Iterator[Any]:
-    if hasattr(reader, "num_record_batches"):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
-
-
 def _describe_ipc(path: str, _: TextOptions) -> Description:
-    with _ipc(path, None) as (reader, _map):
-        types = _types(reader.schema.names, reader.schema.types)
-    with _ipc(path, reader.schema.names[:1]) as (reader, mapped):
-        n_rows, rows_at_once = 0, 1
-        for batch in _ipc_batches(reader):
-            n_rows += batch.num_rows
-            if mapped is None or _is_copied(batch, mapped):
-                rows_at_once = max(rows_at_once, batch.num_rows)
-    return Description(n_rows, types, rows_at_once=rows_at_once)
-
-
-def _is_copied(batch: Any, mapped: mmap.mmap) -> bool:
-    """Whether a batch was packed, so that its rows are not those of the file itself."""
-    begin = np.frombuffer(mapped, np.uint8).ctypes.data
-    buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer is not None and buffer.size]
-    return not all(begin <= buffer.address < begin + len(mapped) for buffer in buffers)
+    with opened_ipc(path) as file:
+        types = _types(file.schema.names, file.schema.types)
+        heads = list(file.heads())
+    packed = max((n_rows for n_rows, is_costly in heads if is_costly), default=0)
+    return Description(sum(n_rows for n_rows, _ in heads), types, column_bytes=_UNPACKED_BYTES * packed)
 
 
 def _read_ipc(path: str, _: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:
-    with _ipc(path, [str(name) for name in columns]) as (reader, mapped):
-        for batch in _within(_ipc_batches(reader), columns, begin, end, size):
+    with opened_ipc(path) as file:
+        for batch in _within(file.batches([str(name) for name in columns]), columns, begin, end, size):
             yield batch
-            if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
-                mapped.madvise(mmap.MADV_DONTNEED)  # pages that were read; a fit counts its memory
+            file.forget()
 
 
 def _describe_text(path: str, options: TextOptions) -> Description:
     n_rows, table = described_text(path, options)
     types = _types(table.names, table.types)
     warn_of_encoding(table, options)
-    return Description(n_rows, types, table)
+    return Description(n_rows, types, table, _TEXT_BYTES)
 
 
 def _read_text(path: str, text: Any, columns: Sequence[Column], begin: int, end: int, size: int) -> Iterator[Batch]:

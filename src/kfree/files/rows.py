@@ -28,8 +28,8 @@ from kfree.files.table import (
     require_same_columns,
 )
 
-# Rows that a file packs together may take so many times the memory of a chunk, or so many bytes.
-_CHUNKS_AT_ONCE, _BYTES_AT_ONCE = 4, 1 << 23
+# A share of the memory that readers may take beside it.
+_READING_SHARE = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,6 @@ class FileRows:
         Where files begin and end leaves no trace. Every file is checked before and after it was read: one that has
         changed, or that holds NaN or infinity, raises an error that names it. With ``missing``, NaN is allowed.
         """
-        self._require_small_batches(size)
         batches = self._batches(begin, end, size)
         names = self.columns if self.encoder is None else self.encoder.get_feature_names_out().tolist()
         return joined_batches(batches, begin, end, size, names, self.weight, self.dtype, missing)
@@ -111,17 +110,25 @@ class FileRows:
         rows = np.asarray(self.encoder.transform(arrow("").table(list(values[:n_columns]), names)))
         return [*rows.T, *(as_numbers(column) for column in values[n_columns:])]
 
-    def _require_small_batches(self, size: int) -> None:
-        """Raise if a file packs so many rows together that they take much more memory than a chunk."""
-        row_bytes = 8 * (len(self.columns) + 1)
-        most = max(_CHUNKS_AT_ONCE * size, _BYTES_AT_ONCE // row_bytes)
-        for file in self.files:
-            if file.rows_at_once > most:
-                raise ValueError(
-                    f"{printable(file.path)} packs {file.rows_at_once} rows together, which take "
-                    f"{file.rows_at_once * row_bytes} bytes at once. For this limit of memory, write at most {most} "
-                    "rows in a record batch, or without compression; or give more memory."
-                )
+    def memory_beside(self, memory: int, least: int) -> int:
+        """What is left of a limit of memory beside the readers of the files; an error if that is less than ``least``.
+
+        Readers take little, unless a file has large row groups, or packs many rows together. A small share of the limit
+        is not counted, so that results are those of other formats.
+        """
+        file = max(self.files, key=self._reading_bytes)
+        needed = self._reading_bytes(file)
+        left = memory if needed <= _READING_SHARE * memory else memory - needed
+        if left < least <= memory:
+            raise ValueError(
+                f"memory={memory} bytes is not enough for {printable(file.path)}: to read its row groups or record "
+                f"batches takes {needed} bytes, and the fit {least}. Give at least {needed + least} bytes, or write "
+                "smaller ones."
+            )
+        return left
+
+    def _reading_bytes(self, file: RowFile) -> int:
+        return file.reading_bytes + file.column_bytes * len(self.columns)
 
     def __len__(self) -> int:
         return self.n_rows

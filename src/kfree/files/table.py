@@ -24,14 +24,15 @@ _MOSTLY = 0.5
 class RowFile:
     """One file: ``n_rows`` rows, the stamp that it had when it was described, and how text is read.
 
-    ``rows_at_once`` is the least number of rows that can be read at a time.
+    To read it takes ``reading_bytes`` for the file, and ``column_bytes`` for every column.
     """
 
     path: str
     n_rows: int
     stamp: Stamp
     text: TextTable | None = None
-    rows_at_once: int = 1
+    reading_bytes: int = 0
+    column_bytes: int = 0
 
     def require_unchanged(self) -> None:
         """Raise if the file has changed since it was described."""
@@ -120,7 +121,7 @@ def open_table(
         before = stamp(path)
         with naming(path):
             one = format_of(path).describe(path, options or TextOptions())
-        files.append(RowFile(path, one.n_rows, before, one.text, one.rows_at_once))
+        files.append(RowFile(path, one.n_rows, before, one.text, one.reading_bytes, one.column_bytes))
         described.append(one)
     types = dict(described[0].types)
     for one in described[1:]:

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any
 
+import numpy as np
+
 from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
@@ -22,8 +24,8 @@ from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions
 from kfree.files.places import arrow, opened
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
 
-# Bytes that are read at a time, of which the first show the dialect.
-_BLOCK = 1 << 20
+# Bytes that show the dialect, and bytes that are read at a time.
+_SAMPLE, _BLOCK = 1 << 20, 1 << 18
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,11 @@ class TextTable:
 
     def parsed(self, block: bytes, columns: Sequence[str] | None = None) -> Any:
         """Some columns of the records of a block, as a table of pyarrow; types are inferred if none are known."""
-        pc = arrow("csv")
+        pc, content = arrow("csv"), arrow("").allocate_buffer(len(block))
+        # A copy: a thread of pyarrow that drops a Python object while the interpreter ends would abort it.
+        np.frombuffer(content, np.uint8)[:] = np.frombuffer(block, np.uint8)
         return pc.read_csv(
-            arrow("").BufferReader(block),
+            arrow("").BufferReader(content),
             pc.ReadOptions(column_names=self.names, block_size=len(block) + 1),
             pc.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=b'"' in block),
             pc.ConvertOptions(
@@ -66,8 +70,8 @@ class TextTable:
 def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
     """The number of rows of a text file, and how it is read. All rows are read once, which shows the types."""
     with _bytes_of(path) as file:
-        sample = file.read(_BLOCK + 1)
-    dialect = found_dialect(printable(path), sample, len(sample) <= _BLOCK, options)
+        sample = file.read(_SAMPLE + 1)
+    dialect = found_dialect(printable(path), sample, len(sample) <= _SAMPLE, options)
     if len(dialect.delimiter.encode()) != 1 or dialect.delimiter in '"\r\n':
         raise ValueError(f"delimiter {dialect.delimiter!r} is not allowed; give one ASCII character.")
     try:

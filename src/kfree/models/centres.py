@@ -4,28 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
+from kfree.core.fields import Centres, NotNegative, Order
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
+from kfree.core.marks import OneOf
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Labels, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.dp_means import DPMeansObjective
+from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
+
+
+class Costs(Protocol):
+    """The part of an objective that scores rows."""
+
+    def cost(self, stats: Stats) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -37,11 +45,11 @@ class CentreModel:
     """
 
     frame: Frame
-    centres: Floats
-    order: Index
-    objective: DPMeansObjective
+    centres: Centres
+    order: Order
+    objective: Annotated[Costs, OneOf({**OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"})]
     sample: SpreadSample | None = None
-    radius: float | None = None
+    radius: NotNegative | None = None
 
     @cached
     def rank(self) -> Labels:

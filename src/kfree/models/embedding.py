@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +13,10 @@ from scipy.linalg import qr
 from sklearn.neighbors import NearestNeighbors
 
 from kfree.core.blocks import blocks
+from kfree.core.fields import NumberOfClusters
 from kfree.core.frame import Frame
 from kfree.core.label_order import published_order
+from kfree.core.marks import FINITE, AtLeast, Below, OneOf, Renamed, Shape, require
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels, totals
 from kfree.core.warning import warn
@@ -25,12 +28,14 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.lloyd import LloydSearch
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
-from kfree.spectral.affinity import Affinity
+from kfree.spectral.affinity import AFFINITIES, Affinity, Given
 from kfree.spectral.matrices import Matrix
 from kfree.spectral.spectrum import Spectrum
 
 # The distance of a row to a cluster is that to this nearest neighbour in it.
 _NEIGHBOUR = 5
+# Eigenvalues are divided by; those of a fit lie above a penalty that is positive.
+_POSITIVE = AtLeast(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -42,18 +47,23 @@ class EmbeddingModel:
     ``spreads`` tell outliers; None where affinities are precomputed.
     """
 
-    affinity: Affinity
-    frame: Frame | None
-    vectors: Floats
-    eigenvalues: Floats
-    degrees: Floats | None
-    weight: Floats | None
-    counts: NDArray[np.bool_] | None
-    by_centres: CentreModel | None
-    n_clusters: int
-    rows: ArrayOrCSR | None
-    row_labels: Labels
+    affinity: Annotated[Affinity, OneOf(AFFINITIES)]
+    frame: Annotated[Frame | None, Renamed({"d": "f"})]
+    vectors: Annotated[Floats, Shape("fitted", "eigenvalues"), FINITE]
+    eigenvalues: Annotated[Floats, Shape("eigenvalues"), _POSITIVE]
+    degrees: Annotated[Floats | None, Shape("fitted"), _POSITIVE]
+    weight: Annotated[Floats | None, Shape("fitted"), _POSITIVE]
+    counts: Annotated[NDArray[np.bool_] | None, Shape("n")]
+    by_centres: Annotated[CentreModel | None, Renamed({"d": "eigenvalues"})]
+    n_clusters: NumberOfClusters
+    rows: Annotated[ArrayOrCSR | None, Shape("fitted", "f"), FINITE]
+    row_labels: Annotated[Labels, Shape("fitted"), Below("k")]
     spreads: NeighbourSpreads | None
+
+    def _restored(self) -> None:
+        is_given, n_clusters = type(self.affinity) is Given, 1 if self.by_centres is None else len(self.eigenvalues)
+        ok = is_given == (self.rows is None) == (self.spreads is None) and n_clusters == self.n_clusters
+        require(ok, "model", "has parts that are not those of one affinity and number of clusters")
 
     @property
     def is_precomputed(self) -> bool:

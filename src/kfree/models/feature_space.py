@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.fields import RowsKept
+from kfree.core.marks import FINITE, Shape, require
 from kfree.core.spaces import spanned
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats
@@ -20,43 +23,53 @@ from kfree.validation.kernels import (
 )
 
 
+@dataclass(frozen=True)
 class FeatureSpace:
-    """Coordinates in an orthonormal basis of the span of the images of some rows.
+    """Coordinates in an orthonormal ``basis`` of the span of the images of some rows, None if precomputed.
 
     Distances between these rows, and from any row to their means, are those of the feature space; a row that is not
-    among them has one coordinate more, its distance from the span. Takes all kernel values between the rows.
+    among them has one coordinate more, its distance from the span.
     """
 
-    def __init__(self, kernel: Kernel, rows: ArrayOrCSR):
+    kernel: Kernel
+    rows: RowsKept | None
+    basis: Annotated[Floats, Shape("n", "d-1"), FINITE]
+
+    @classmethod
+    def of_rows(cls, kernel: Kernel, rows: ArrayOrCSR) -> tuple[FeatureSpace, Floats]:
+        """The space of some rows, and their coordinates. Takes all kernel values between them."""
         values = kernel.between(rows, rows)
         require_digits(values, rows, f"the kernel ({kernel.name!r})")
         require_positive_semidefinite(values, f"the kernel ({kernel.name!r})")
-        self._kernel, self._rows = kernel, None if kernel.precomputed else rows
-        self._basis, _ = spanned(values)
-        self.fitted = np.column_stack([values @ self._basis, np.zeros(len(values))])
+        basis, _ = spanned(values)
+        points = np.column_stack([values @ basis, np.zeros(len(values))])
+        return cls(kernel, None if kernel.precomputed else rows, basis), points
+
+    def _restored(self) -> None:
+        require(self.kernel.precomputed == (self.rows is None), "rows", "are there unless the kernel is precomputed")
 
     @property
     def knows_lengths(self) -> bool:
         """Whether the norm of the image of a new row is known."""
-        return not self._kernel.precomputed
+        return not self.kernel.precomputed
 
     def of(self, rows: Any) -> Floats:
         """Coordinates of new rows; if precomputed, of rows with these kernel values, without their distance from the
         span."""
-        rows = rows.toarray() if self._kernel.precomputed and sp.issparse(rows) else rows
-        within = self._kernel.between(rows, self._rows) @ self._basis
-        sq_off = self._kernel.with_itself(rows) - (within**2).sum(axis=1) if self.knows_lengths else np.zeros(len(rows))
+        rows = rows.toarray() if self.kernel.precomputed and sp.issparse(rows) else rows
+        within = self.kernel.between(rows, self.rows) @ self.basis
+        sq_off = self.kernel.with_itself(rows) - (within**2).sum(axis=1) if self.knows_lengths else np.zeros(len(rows))
         return np.column_stack([within, np.sqrt(np.maximum(sq_off, 0.0))])
 
 
-def feature_space(estimator: Any, rows: ArrayOrCSR, weight: Floats | None) -> FeatureSpace | None:
-    """The feature space of an estimator's ``kernel`` for the rows of a fit, or None if it has no kernel."""
+def feature_space(estimator: Any, rows: ArrayOrCSR, weight: Floats | None) -> tuple[FeatureSpace | None, ArrayOrCSR]:
+    """The feature space of an estimator's ``kernel``, or None if it has no kernel; and the coordinates of the rows."""
     settings = estimator.gamma, estimator.degree, estimator.coef0, estimator.kernel_params
     if estimator.kernel is None:
         require_kernel_settings(None, *settings)
-        return None
+        return None, rows
     kernel = validated_kernel(estimator.kernel, *settings, rows, weight)
     if kernel.precomputed:
         rows = validated_matrix(rows, "kernel", estimator)
         rows = rows.toarray() if sp.issparse(rows) else rows
-    return FeatureSpace(kernel, rows)
+    return FeatureSpace.of_rows(kernel, rows)

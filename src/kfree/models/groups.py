@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.fields import PerCluster
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
+from kfree.core.marks import Shape
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Used
@@ -32,9 +34,9 @@ class GroupModel(CentreModel):
     """
 
     objective: HDPObjective
-    used: Used = field(default=cast(Used, None), kw_only=True)
-    weights: Floats = field(default=cast(Floats, None), kw_only=True)
-    groups: NDArray[Any] = field(default=cast(Any, None), kw_only=True)
+    used: Annotated[Used, Shape("k", "groups")] = field(default=cast(Used, None), kw_only=True)
+    weights: PerCluster = field(default=cast(Floats, None), kw_only=True)
+    groups: Annotated[NDArray[Any], Shape("groups")] = field(default=cast(Any, None), kw_only=True)
     space: FeatureSpace | None = field(default=None, kw_only=True)
 
     def seen(self, rows: ArrayOrCSR) -> ArrayOrCSR:

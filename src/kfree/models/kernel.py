@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.fields import NotNegative, PerCluster, RowsKept
 from kfree.core.label_order import ranks
+from kfree.core.marks import FINITE, Shape, require
 from kfree.core.spaces import DUAL, spanned
 from kfree.core.sparse import ArrayOrCSR, require_structure
 from kfree.core.stats import Floats, Index, Labels
@@ -32,12 +35,15 @@ class KernelModel:
     """
 
     kernel: Kernel
-    rows: ArrayOrCSR | None
-    coefficients: sp.csr_array
-    sq_norms: Floats
-    centre_points: Floats
+    rows: RowsKept | None
+    coefficients: Annotated[sp.csr_array, Shape("k", "n"), FINITE]
+    sq_norms: PerCluster
+    centre_points: Annotated[Floats, Shape("k", "directions"), FINITE]
     spreads: Spreads
-    radius: float | None = None
+    radius: NotNegative | None = None
+
+    def _restored(self) -> None:
+        require(self.kernel.precomputed == (self.rows is None), "rows", "are there unless the kernel is precomputed")
 
     @classmethod
     def of(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 
 from kfree.core.blocks import blocks
+from kfree.core.fields import Centres, Covariances, Rank
 from kfree.core.frame import Frame
+from kfree.core.marks import OneOf, require
+from kfree.core.rules import RULES, LinearRule, QuadraticRule
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import POSTERIOR_STATS, CountStats, Floats, GaussianStats, Labels
 from kfree.explain.spread import Shapes, Spreads, spread_sample
 from kfree.explain.view import Blocks, distances_in_blocks
 from kfree.models.bayesian_rows import BayesianRows
-from kfree.objectives.free_energy import FreeEnergy
+from kfree.objectives.free_energy import MODELS, FreeEnergy
 from kfree.objectives.gaussian import lower_factors
 
 
@@ -32,11 +35,11 @@ class PosteriorModel:
     kind: str
     frame: Frame | None
     objective: FreeEnergy[Any]
-    stats: Any
-    rule: Any
-    rank: Labels
-    centres: Floats
-    covariances: Floats | None
+    stats: Annotated[Any, OneOf(POSTERIOR_STATS)]
+    rule: Annotated[Any, OneOf(RULES)] | None
+    rank: Rank
+    centres: Centres
+    covariances: Covariances | None
     spreads: Spreads
 
     @classmethod
@@ -60,6 +63,15 @@ class PosteriorModel:
         distances = distances_of(kind, rows, centres, covariances)
         spreads = spread_sample(distances, labels, None).spreads(shapes)
         return cls(kind, data.frame, objective, stats, rule, rank, centres, covariances, spreads)
+
+    def _restored(self) -> None:
+        """The parts of a model from a file are those of one kind."""
+        is_gaussian = self.kind == "gaussian"
+        stats, rule = (GaussianStats, QuadraticRule) if is_gaussian else (CountStats, LinearRule)
+        ok = MODELS.get(self.kind) is type(self.objective.model) and type(self.stats) is stats
+        ok = ok and type(self.rule) in (rule, type(None))
+        ok = ok and is_gaussian == (self.frame is not None and self.covariances is not None)
+        require(ok, "model", f"has parts that are not those of a {self.kind} model")
 
     def limits(self, false_alarms: float) -> Floats:
         """The distance from each cluster beyond which a row is an outlier."""

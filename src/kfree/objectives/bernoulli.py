@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy.special import betaln, psi
 
+from kfree.core.fields import NotNegative
+from kfree.core.marks import Size
 from kfree.core.rules import LinearRule
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import CountStats, Floats, Labels
@@ -16,8 +19,8 @@ from kfree.core.stats import CountStats, Floats, Labels
 class BernoulliModel:
     """x_d ~ Bernoulli(λ_d), λ_d ~ Beta(ω0, ω0), for ``n_features`` columns on their own   (Eq. 41–42)."""
 
-    omega0: float
-    n_features: int
+    omega0: NotNegative
+    n_features: Annotated[int, Size("d")]
 
     @property
     def floats_per_cluster(self) -> int:

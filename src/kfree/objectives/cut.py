@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.fields import Number
 from kfree.core.stats import Floats, totals
 
 Labels = NDArray[np.int32]
@@ -54,7 +55,7 @@ class NormalizedCut:
     = Σ_c ((1 + lam) − share_c): a cluster lowers J if it keeps more than the share 1 + lam of its links inside.
     """
 
-    lam: float
+    lam: Number
 
     def volume(self, clusters: Clusters) -> Floats:
         """What a cut is divided by."""

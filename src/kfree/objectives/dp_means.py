@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kfree.core.fields import NotNegative
+from kfree.core.marks import OneOf
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, RowCosts
-from kfree.core.spaces import EUCLIDEAN, Space
+from kfree.core.spaces import EUCLIDEAN, SPACES, Space
 from kfree.core.stats import Floats, Index, Stats
 
 
@@ -20,8 +22,8 @@ class DPMeansObjective:
     Points are those of a ``space``: the columns of the rows, or the feature space of a kernel.
     """
 
-    lam: float
-    space: Space = field(default=EUCLIDEAN, kw_only=True)
+    lam: NotNegative
+    space: Annotated[Space, OneOf(SPACES)] = field(default=EUCLIDEAN, kw_only=True)
     row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
     of_directions: ClassVar[bool] = False
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Annotated, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from kfree.core.marks import OneOf
 from kfree.core.rules import Rule
 from kfree.core.stats import Floats, Selection
-from kfree.objectives.mixtures import Mixture
+from kfree.objectives.bernoulli import BernoulliModel
+from kfree.objectives.gaussian import GaussianModel
+from kfree.objectives.mixtures import MIXTURES, Mixture
+from kfree.objectives.multinomial import MultinomialModel
 
 # Merged statistics of more numbers than this are made for one cluster at a time, which takes less memory.
 _WIDE = 2**20
+MODELS = {"gaussian": GaussianModel, "multinomial": MultinomialModel, "bernoulli": BernoulliModel}
 
 
 class Additive(Protocol):
@@ -61,8 +66,8 @@ class FreeEnergy(Generic[S]):
     process.
     """
 
-    model: Model[S]
-    mixture: Mixture
+    model: Annotated[Model[S], OneOf(MODELS)]
+    mixture: Annotated[Mixture, OneOf(MIXTURES)]
 
     def cluster_terms(self, stats: S) -> Floats:
         """What each cluster adds to F; zero for one without rows."""

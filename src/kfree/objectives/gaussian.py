@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 from scipy.special import gammaln, psi
 
+from kfree.core.fields import Count, NotNegative, Number, PerCoordinate
+from kfree.core.marks import FINITE, Shape
 from kfree.core.rules import QuadraticRule
 from kfree.core.stats import Floats, GaussianStats, Labels
 
@@ -39,13 +42,13 @@ class GaussianModel:
     and B has the determinant exp(``log_det_outside``) there, whatever the rows.
     """
 
-    xi0: float
-    m0: Floats
-    eta0: float
-    B0: Floats
-    log_prior: float
-    n_outside: int = 0
-    log_det_outside: float = 0.0
+    xi0: NotNegative
+    m0: PerCoordinate
+    eta0: Number
+    B0: Annotated[Floats, Shape("d", "d"), FINITE]
+    log_prior: Number
+    n_outside: Count = 0
+    log_det_outside: Number = 0.0
 
     @classmethod
     def conjugate(cls, xi0: float, m0: Floats, eta0: float, B0: Floats) -> GaussianModel:

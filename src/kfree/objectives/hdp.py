@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfree.core.fields import NotNegative
 from kfree.core.stats import Floats, Stats
 from kfree.objectives.dp_means import DPMeansObjective
 
@@ -16,7 +17,7 @@ class HDPObjective(DPMeansObjective):
     of a global cluster, which is what the moves of DP-means know as the penalty of a cluster.
     """
 
-    lam_local: float
+    lam_local: NotNegative
 
     def cost(self, stats: Stats) -> float:
         return super().cost(stats) + self.lam_local * stats.n_local

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy.special import gammaln, psi
 
+from kfree.core.fields import NotNegative
 from kfree.core.stats import Floats
 
 
@@ -29,7 +29,7 @@ class FiniteMixture:
     """K clusters with weights from a symmetric Dirichlet distribution: −log p(z | K) of Eq. 19, with distinguishable
     labels."""
 
-    phi0: float
+    phi0: NotNegative
 
     def log_share(self, n: Floats) -> Floats:
         """What each cluster adds to log p(z); zero for one without rows."""
@@ -53,7 +53,7 @@ class FiniteMixture:
 class DirichletProcessMixture:
     """Any number of clusters, from a Dirichlet process: −log p([z]) of Eq. 23, where labels are only names."""
 
-    phi0: float
+    phi0: NotNegative
 
     def log_share(self, n: Floats) -> Floats:
         """What each cluster adds to log p([z]); zero for one without rows."""
@@ -73,7 +73,7 @@ class DirichletProcessMixture:
         return weights
 
 
-MIXTURES: dict[str, Callable[[float], Mixture]] = {
+MIXTURES: dict[str, type[FiniteMixture] | type[DirichletProcessMixture]] = {
     "finite": FiniteMixture,
     "dirichlet-process": DirichletProcessMixture,
 }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
+from kfree.core.fields import NotNegative
+from kfree.core.marks import Size
 from kfree.core.rules import LinearRule
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import CountStats, Floats, Labels
@@ -17,8 +20,8 @@ from kfree.core.stats import CountStats, Floats, Labels
 class MultinomialModel:
     """x ~ Multinomial(W, β), β ~ Dirichlet(ψ0, …, ψ0) over ``n_features`` events   (Eq. 35–36)."""
 
-    psi0: float
-    n_features: int
+    psi0: NotNegative
+    n_features: Annotated[int, Size("d")]
 
     @property
     def floats_per_cluster(self) -> int:

@@ -3,6 +3,7 @@
 from kfree.plot.bars import profiles, sizes
 from kfree.plot.graphs import graph
 from kfree.plot.kinds import KINDS, draw
+from kfree.plot.levels import levels
 from kfree.plot.look import axes, colours
 from kfree.plot.paths import choice_of_k, staircase
 from kfree.plot.rows import clusters, voronoi
@@ -17,6 +18,7 @@ __all__ = [
     "dendrogram",
     "draw",
     "graph",
+    "levels",
     "profiles",
     "sizes",
     "staircase",

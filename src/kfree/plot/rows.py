@@ -41,7 +41,7 @@ def clusters(model, X=None, ax=None, *, feature_names=None):
     model, X = (model, X) if hasattr(model, "get_params") else (X, model)
     ax = given_or_new(ax)
     view = model._view(X)
-    places, names = _places(view, feature_names)
+    places, names = places_of(view, feature_names)
     _draw_rows(ax, places, view)
     if hasattr(model, "covariances_") and view.columns.shape[1] == 2:
         _draw_ellipses(ax, model)
@@ -72,7 +72,7 @@ def voronoi(model, X, ax=None, *, feature_names=None):
     if n_columns != 2:
         raise ValueError(f"regions are drawn of two columns; X has {n_columns}. Use kind='scatter'.")
     ax = given_or_new(ax)
-    places, names = _places(view, feature_names)
+    places, names = places_of(view, feature_names)
     low, high = places.min(axis=0), places.max(axis=0)
     margin = 0.08 * np.maximum(high - low, 1e-12)
     x, y = (np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2))
@@ -104,9 +104,7 @@ def _like(X, rows):
 
 def _draw_rows(ax, places, view):
     colour = colours(view.n_clusters)
-    drawn = np.zeros(len(places), dtype=bool)
-    drawn[:: max(1, -(-len(places) // _MOST_POINTS))] = True
-    size = float(np.clip(9000 / max(drawn.sum(), 1), *_SIZES))
+    drawn, size = thinned(len(places))
     noise = drawn & (view.labels < 0)
     if noise.any():
         ax.scatter(
@@ -131,7 +129,14 @@ def _draw_rows(ax, places, view):
         handle.set_sizes([_SIZE_IN_LEGEND])
 
 
-def _places(view, feature_names):
+def thinned(n_rows):
+    """Which of so many rows are drawn, (n,), and how large."""
+    drawn = np.zeros(n_rows, dtype=bool)
+    drawn[:: max(1, -(-n_rows // _MOST_POINTS))] = True
+    return drawn, float(np.clip(9000 / max(drawn.sum(), 1), *_SIZES))
+
+
+def places_of(view, feature_names):
     """Where the rows are drawn, (n, 2), and what the axes are called."""
     if view.columns is None:
         second = np.where(np.isfinite(view.second_dist), view.second_dist, 0.0)

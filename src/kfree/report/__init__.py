@@ -15,9 +15,9 @@ def write_report(path, model, X=None, feature_names=None, *, title="kfree", plan
     ----------
     path : str or path
         The HTML file; an older one is replaced only when the new one is complete.
-    model : a fitted DPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
+    model : a fitted DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
         The page of a DPMeans has the staircase of penalties and a slider along its steps, that of a tree a slider along
-        its cuts; the others show one clustering.
+        its cuts, and that of a NestedDPMeans a position for each level; the others show one clustering.
     X : array of shape (n_samples, n_features)
         The rows of ``fit``; a graph has none.
     feature_names : sequence of str or None, default=None
@@ -57,9 +57,14 @@ def _data_of(model, X, feature_names, about):
         return others.tree_data(model, X, feature_names, **about)
     if kind == "HardHDP":
         return others.groups_data(model, X, feature_names, **about)
+    if kind == "NestedDPMeans":
+        return others.levels_data(model, X, feature_names, **about)
     if kind == "GraphDPMeans":
         return others.graph_data(model, title=about["title"])
-    raise TypeError(f"there is no report page for {kind}; give a DPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans.")
+    raise TypeError(
+        f"there is no report page for {kind}; give a DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or "
+        "GraphDPMeans."
+    )
 
 
 def page(data):

@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 
 from kfree.estimators.lambda_path import lambda_path
-from kfree.explain.features import effect_sizes
+from kfree.explain.features import effects_among_siblings
 from kfree.explain.summary import summary_of
 from kfree.report.steps import colours, sampled, slider_steps
 
@@ -86,7 +86,8 @@ def assembled(
 
 def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers, keeps_all):
     labels = step.labels[described]
-    effects, shown = effect_sizes(X[described][:, :_TABLE_COLUMNS], labels, step.k)
+    siblings = np.zeros(step.k) if step.parents is None else step.parents
+    effects, shown = effects_among_siblings(X[described][:, :_TABLE_COLUMNS], labels, step.k, siblings)
     means = np.zeros((step.k, X.shape[1]))
     means[:, :_TABLE_COLUMNS] = shown
     means = _in_units(means, plan)[:, :_TABLE_COLUMNS]
@@ -111,6 +112,7 @@ def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers
         "low": low,
         "high": high,
         "own": step.is_own,
+        "parents": None if step.parents is None else step.parents.tolist(),
         "colours": own_colours,
         "clusters": clusters,
         "effects": [[number(value) for value in row] for row in np.clip(effects, -INFINITE, INFINITE)],

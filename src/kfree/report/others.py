@@ -1,4 +1,4 @@
-"""Pages about models other than DPMeans: cuts of a tree, clusters that groups share, nodes of a graph."""
+"""Pages about models other than DPMeans: cuts of a tree, levels, clusters that groups share, nodes of a graph."""
 
 import numpy as np
 
@@ -44,6 +44,21 @@ def groups_data(model, X, feature_names=None, **about):
 
     note = f"{len(model.groups_)} groups, {int(np.sum(model.n_local_clusters_))} local clusters"
     return assembled([SliderStep(labels, view, is_own=True, note=note)], X, feature_names, **about)
+
+
+def levels_data(model, X, feature_names=None, **about):
+    """What the page needs of a fitted NestedDPMeans and its rows: a step for each level, whose groups can be opened."""
+    X = np.asarray(X)
+    require_rows_of_fit(model, X)
+    steps = [_level(model, X, level) for level in range(len(model.levels_))]
+    return assembled(steps, X, feature_names, **about)
+
+
+def _level(model, X, level):
+    is_finest, own = level == len(model.levels_) - 1, np.asarray(model.level_labels_[level])
+    parents = None if level == 0 else model.tree_.siblings(level)
+    note = f"level {level}" + (", the finest" if is_finest else ", the coarsest" if level == 0 else "")
+    return SliderStep(own, lambda rows: model._view(X[rows], level), is_own=is_finest, note=note, parents=parents)
 
 
 def graph_data(model, **about):

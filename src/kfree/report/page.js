@@ -4,7 +4,8 @@ const at = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const GOLDEN_ANGLE = 0.381966;
 const INFINITE = 1e6;  // of effects, as in data.py
-const state = { step: data.steps.findIndex((step) => step.own), cluster: null, point: null };
+// ``group`` is the group of the next coarser step whose clusters are shown, or null for all.
+const state = { step: data.steps.findIndex((step) => step.own), cluster: null, group: null, point: null };
 
 function made(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
@@ -33,6 +34,8 @@ const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
 const current = () => data.steps[state.step];
+const isShown = (label) => state.group === null || current().parents[label] === state.group;
+const shownClusters = () => current().clusters.filter((cluster) => isShown(cluster.label));
 for (const step of data.steps) step.places = unpacked(step.points);
 
 /* The staircase: penalties across (logarithmic), numbers of clusters up. */
@@ -114,7 +117,7 @@ function drawMap() {
   for (const pass of [0, 1]) {
     places.forEach(([px, py], row) => {
       const own = step.places[row];
-      const stands = faint === null || own === faint;
+      const stands = faint === null ? own < 0 || isShown(own) : own === faint;
       if (stands !== (pass === 1)) return;
       pen.globalAlpha = stands ? 0.85 : 0.12;
       pen.fillStyle = own < 0 ? style("--muted") : palette[own];
@@ -166,7 +169,7 @@ function drawNumbers(pen, step, palette) {
   pen.font = "600 13px system-ui, sans-serif";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  step.clusters.forEach((cluster) => {
+  shownClusters().forEach((cluster) => {
     if (state.cluster !== null && state.cluster !== cluster.label) return;
     const own = places.filter((_, row) => step.places[row] === cluster.label);
     if (!own.length) return;
@@ -204,7 +207,7 @@ function pointAt(row) {
 function drawCards() {
   const step = current();
   const most = Math.max(1e-9, ...step.effects.flat().map(Math.abs).filter((value) => value < 50));
-  at("cards").replaceChildren(...step.clusters.map((cluster) => {
+  at("cards").replaceChildren(...shownClusters().map((cluster) => {
     const colour = colourOf(step.colours[cluster.label]);
     const share = cluster.size / data.n_rows;
     const effects = step.effects[cluster.label];
@@ -224,8 +227,20 @@ function drawCards() {
       made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
     card.querySelector(".share").style.display = "block";
     card.addEventListener("click", () => { state.cluster = state.cluster === cluster.label ? null : cluster.label; refresh(); at("cards").querySelector(`[data-cluster="${cluster.label}"]`).focus(); });
-    return made("li", {}, card);
+    return made("li", {}, card, ...groupButton(cluster));
   }));
+  const close = at("close");
+  close.hidden = state.group === null;
+  close.textContent = `Back to the group ${state.group} and its siblings`;
+}
+/* A group can be opened if the next finer step lies inside this one. */
+function groupButton(cluster) {
+  const finer = data.steps[state.step - 1];
+  if (!finer || !finer.parents) return [];
+  const inside = finer.parents.filter((parent) => parent === cluster.label).length;
+  const open = made("button", { className: "open", type: "button", "data-group": cluster.label }, `Open: ${counted(inside, "cluster")}`);
+  open.addEventListener("click", () => show(state.step - 1, cluster.label));
+  return [open];
 }
 /* An effect with its sign; one of INFINITE, where rows within clusters do not vary, is infinite. */
 function effectText(effect, digits) {
@@ -247,7 +262,7 @@ function drawTable() {
   const step = current();
   const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, `${data.word}s`),
     ...data.features.map((name) => made("th", { scope: "col", title: name }, name)));
-  const rows = step.clusters.map((cluster) => {
+  const rows = shownClusters().map((cluster) => {
     const swatch = made("span", { className: "swatch" });
     swatch.style.background = colourOf(step.colours[cluster.label]);
     const cells = step.means[cluster.label].map((mean, j) => {
@@ -287,7 +302,8 @@ function refresh() {
   at("readout").textContent = text;
   slider.setAttribute("aria-valuetext", text);
   at("own").disabled = step.own;
-  at("cards-heading").textContent = counted(step.k, "cluster");
+  at("cards-heading").textContent = state.group === null ? counted(step.k, "cluster")
+    : `${counted(shownClusters().length, "cluster")} of group ${state.group}`;
   drawStairs();
   drawMap();
   describePoint();
@@ -295,9 +311,10 @@ function refresh() {
   drawTable();
   drawLabels();
 }
-function show(step) {
+function show(step, group = null) {
   state.step = step;
   state.cluster = null;
+  state.group = group;
   refresh();
 }
 function setTheme(theme) {
@@ -309,7 +326,8 @@ function setTheme(theme) {
 at("title").textContent = data.title;
 if (!data.stairs.length) {
   at("stairs").remove();
-  at("stairs-help").textContent = data.steps.length > 1
+  at("stairs-help").textContent = data.steps.some((step) => step.parents)
+    ? "Each position is a level. Open a group to see the clusters inside it." : data.steps.length > 1
     ? "Each position is a cut of the tree. Move the slider, by mouse or with the arrow keys, to see the clusters of a cut." : "";
 }
 if (data.steps.length === 1) for (const part of [at("slider"), at("slider-word"), at("own")]) part.hidden = true;
@@ -328,6 +346,7 @@ for (const [place, id] of [[0, "across"], [1, "up"]]) {
 at("slider").max = data.steps.length - 1;
 at("slider").addEventListener("input", () => show(Number(at("slider").value)));
 at("own").addEventListener("click", () => show(data.steps.findIndex((step) => step.own)));
+at("close").addEventListener("click", () => show(state.step + 1));
 at("download").addEventListener("click", download);
 at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
 at("map").addEventListener("pointermove", (event) => {

@@ -20,7 +20,7 @@ class SliderStep:
     """A clustering of all rows: labels, a view of some rows by their numbers, and its penalty on the scale of all rows.
 
     ``is_own`` says that it is the model that the page is about. ``note`` is shown beside the number of clusters in
-    place of the penalty.
+    place of the penalty. ``parents`` (k,) are the clusters of the next coarser step that these lie in, if they do.
     """
 
     labels: Any
@@ -28,6 +28,7 @@ class SliderStep:
     lam: float | None = None
     is_own: bool = False
     note: str | None = None
+    parents: Any = None
 
     @property
     def k(self):

@@ -1,30 +1,19 @@
 """Models in files: ``model.save(path)`` and ``kfree.load(path)``, without pickle."""
 
-from copy import copy
 from importlib import import_module
 
+from kfree.core.marks import require
 from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
 from kfree.saving.values import Packer, Unpacker
 
 
 def save(model, path):
-    """Write a fitted estimator, or another object of kfree's, to one file."""
+    """Write a fitted estimator to one file."""
+    name = type(model).__name__
+    if _estimator(name) is not type(model):
+        raise TypeError(f"a {name} cannot be saved: it is no estimator of kfree itself, and load could not rebuild it.")
     packer = Packer()
-    manifest = {
-        "kfree_version": import_module("kfree").__version__,
-        "model": packer.pack(_without_lazy(model), type(model).__name__),
-    }
-    write_members(path, manifest, packer.arrays)
-
-
-def _without_lazy(model):
-    """The model without labels that are a Dask array, which are not computed."""
-    lazy = [name for name, value in vars(model).items() if hasattr(value, "__dask_graph__")]
-    if lazy:
-        model = copy(model)
-        for name in lazy:
-            del model.__dict__[name]
-    return model
+    write_members(path, {"estimator": name, **packer.record(model, name)}, packer.arrays)
 
 
 def load(path):
@@ -43,7 +32,7 @@ def load(path):
     Raises
     ------
     ModelFileError
-        If the file is no model, damaged, or of a later format. It is a ValueError.
+        If the file is no model, damaged, or of a format that this version does not read. It is a ValueError.
 
     Examples
     --------
@@ -58,12 +47,22 @@ def load(path):
     """
     manifest, arrays = read_members(path)
     try:
-        model = Unpacker(arrays).unpack(manifest["model"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{path} is a damaged kfree model ({error}); write it again with save.") from error
-    if not hasattr(model, "save"):
-        raise ModelFileError(f"{path} holds a {type(model).__name__} instead of an estimator; write it with save.")
-    return model
+        name = manifest["estimator"]
+        content = {key: manifest[key] for key in ("parameters", "fitted")}
+        cls = _estimator(name)
+        require(cls is not None, repr(name), "is no estimator of kfree")
+        return Unpacker(arrays).unpack(content, cls, name)
+    except Exception as error:  # whatever damage leads to, MemoryError included
+        raise ModelFileError(
+            f"{path} is a damaged kfree model ({type(error).__name__}: {error}); write it again with save."
+        ) from error
+
+
+def _estimator(name):
+    """The estimator with this public name, None if there is none."""
+    kfree = import_module("kfree")
+    cls = getattr(kfree, name) if name in kfree.__all__ else None
+    return cls if isinstance(cls, type) and hasattr(cls, "save") else None
 
 
 __all__ = ["FORMAT_VERSION", "ModelFileError", "load", "save"]

@@ -6,7 +6,10 @@ The comment of the archive, its last 64 bytes, is the SHA-256 of all bytes befor
 import hashlib
 import io
 import json
+import math
+import sys
 import zipfile
+from importlib import import_module
 
 import numpy as np
 from numpy.lib import format as npy
@@ -14,7 +17,9 @@ from numpy.lib import format as npy
 from kfree.core.replacing import replacing
 
 FORMAT = "kfree model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# Formats of releases, which every later version reads; format 1 was of no release.
+READ_VERSIONS = (2,)
 _DOCUMENT = "model.json"
 _DIGEST_LENGTH = 64
 # All members have this time, so that equal models give equal files.
@@ -28,8 +33,9 @@ class ModelFileError(ValueError):
 
 def write_members(path, manifest, arrays):
     """Write the JSON document ``manifest`` and arrays by name."""
+    head = {"format": FORMAT, "format_version": FORMAT_VERSION, "kfree_version": _own_version()}
     with replacing(path) as file:
-        file.write(encoded({"format": FORMAT, "format_version": FORMAT_VERSION, **manifest}, arrays))
+        file.write(encoded({**head, **manifest}, arrays))
 
 
 def encoded(document, arrays):
@@ -54,7 +60,9 @@ def is_intact(content):
 def decoded(content):
     """The JSON document of an intact archive, and a function from the name of an array to the array."""
     archive = zipfile.ZipFile(io.BytesIO(content))
-    return json.loads(archive.read(_DOCUMENT)), lambda name: _array(archive, name)
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+        raise ValueError("members are compressed")
+    return json.loads(archive.read(_DOCUMENT)), lambda name: _array(archive.read(_member(name)), name)
 
 
 def read_members(path):
@@ -62,16 +70,14 @@ def read_members(path):
     with open(path, "rb") as file:
         content = file.read()
     _require_whole(path, content)
-    archive = zipfile.ZipFile(io.BytesIO(content))
-    names = set(archive.namelist())
-    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()) or _DOCUMENT not in names:
-        raise ModelFileError(f"{path} is an archive but no kfree model; give a file that save wrote.")
     try:
-        manifest = json.loads(archive.read(_DOCUMENT))
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path} is a damaged kfree model: {_DOCUMENT} is no JSON ({error}).") from error
+        manifest, arrays = decoded(content)
+    except KeyError:
+        raise ModelFileError(f"{path} is an archive but no kfree model; give a file that save wrote.") from None
+    except Exception as error:
+        raise ModelFileError(f"{path} is a damaged kfree model ({error}); write it again with save.") from error
     _require_format(path, manifest)
-    return manifest, lambda name: _array(archive, name)
+    return manifest, arrays
 
 
 def _require_whole(path, content):
@@ -91,14 +97,20 @@ def _require_whole(path, content):
 
 
 def _require_format(path, manifest):
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "model" not in manifest:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ModelFileError(f"{path} is an archive but no kfree model; give a file that save wrote.")
-    version = manifest.get("format_version")
-    if version != FORMAT_VERSION:
+    version, written_by = manifest.get("format_version"), manifest.get("kfree_version")
+    if version not in READ_VERSIONS:
+        is_newer = isinstance(version, int) and version > FORMAT_VERSION
         raise ModelFileError(
-            f"{path} has format {version!r}, written by kfree {manifest.get('kfree_version')}; this version reads "
-            f"format {FORMAT_VERSION}. Install a newer kfree."
+            f"{path} has format {version!r}, written by kfree {written_by}; kfree {_own_version()} reads format "
+            f"{', '.join(map(str, READ_VERSIONS))}. "
+            + ("Install a newer kfree." if is_newer else "Fit the model again and save it.")
         )
+
+
+def _own_version():
+    return import_module("kfree").__version__
 
 
 def _digest(content):
@@ -106,9 +118,20 @@ def _digest(content):
     return hashlib.sha256(memoryview(content)[:-_DIGEST_LENGTH]).hexdigest().encode()
 
 
-def _array(archive, name):
-    with archive.open(_member(name)) as member:
-        return np.asarray(npy.read_array(member, allow_pickle=False))
+def _array(content, name):
+    """An array in the format npy, of numbers, texts or times; as large as the file says, and no larger."""
+    stream = io.BytesIO(content)
+    version = npy.read_magic(stream)
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
+    shape, is_fortran, dtype = read_header(stream)
+    if dtype.kind not in "biufUSMm" or not dtype.itemsize:
+        raise ValueError(f"array {name} has the type {dtype}")
+    if math.prod(shape) * dtype.itemsize != len(content) - stream.tell() or any(size < 0 for size in shape):
+        raise ValueError(f"array {name} has the shape {shape} and {len(content) - stream.tell()} bytes")
+    values = np.frombuffer(content, dtype, offset=stream.tell()).copy()
+    if dtype.kind == "U" and not (dtype.isnative and (values.view(np.uint32) <= sys.maxunicode).all()):
+        raise ValueError(f"array {name} holds characters that there are none of")
+    return values.reshape(shape, order="F" if is_fortran else "C")
 
 
 def _member(name):

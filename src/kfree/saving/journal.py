@@ -3,27 +3,29 @@
 A fit is a deterministic function of the answers that its passes return. So a fit that begins again with the recorded
 answers of the first passes goes on where the other one ended, with the same bits, whatever its search does in between.
 
-A record is its length (eight bytes) and an archive as in ``container``, with a checksum. Records are only appended. A
-record that was being written when the power failed is incomplete; it is dropped, and its pass runs again.
+A record is its length (eight bytes), a checksum of the length (eight bytes), and an archive as in ``container``, with a
+checksum of its own. Records are only appended. A record that was being written when the power failed is incomplete; it
+is dropped, and its pass runs again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from kfree.core.replacing import replacing
+from kfree.core.warning import warn
 from kfree.saving.container import decoded, encoded, is_intact
-from kfree.saving.values import Packer, Unpacker
+from kfree.saving.lock import HeldError, Lock
+from kfree.saving.values import Packer, packed, unpacked
 
 FORMAT, FORMAT_VERSION = "kfree checkpoint", 2
 _LENGTH = 8
-_DAMAGED = (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError, zipfile.BadZipFile)
 
 
 class CheckpointError(ValueError):
@@ -42,25 +44,30 @@ class Journal:
     >>> from pathlib import Path
     >>> from kfree.saving.journal import Journal
     >>> path = Path(tempfile.mkdtemp()) / "fit.kfree"
-    >>> Journal(path, {"rows": 5}).answer(["mean"], lambda: 2.0)
+    >>> Journal(path, {"rows": 5}).answer(["mean"], lambda: 2.0, float)
     2.0
-    >>> Journal(path, {"rows": 5}).answer(["mean"], lambda: 1 / 0)  # recorded, so not worked out again
+    >>> Journal(path, {"rows": 5}).answer(["mean"], lambda: 1 / 0, float)  # recorded, so not worked out again
     2.0
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any]):
         self.path, self.n_repeated = os.fspath(path), 0
         self._identity = {key: repr(value) for key, value in identity.items()}
-        if not os.path.exists(self.path) or not os.path.getsize(self.path):
-            self._begin()
-        self._recorded, complete = self._read()
-        os.truncate(self.path, complete)
+        self.close = weakref.finalize(self, self._locked().release)
+        try:
+            if not os.path.exists(self.path) or not os.path.getsize(self.path):
+                self._begin()
+            self._recorded, sound = self._read()
+            os.truncate(self.path, sound)
+        except BaseException:
+            self.close()
+            raise
 
-    def answer(self, question: list[Any], work_out: Callable[[], Any]) -> Any:
+    def answer(self, question: list[Any], work_out: Callable[[], Any], declared: Any) -> Any:
         """The recorded answer to the next question, or what ``work_out()`` returns, which is recorded.
 
-        ``question`` is a list of numbers, texts, arrays and kfree's classes. It must be the one that was asked when the
-        answer was recorded.
+        ``question`` is a list of numbers, texts, arrays and records. It must be the one that was asked when the answer
+        was recorded. ``declared`` is the type of the answer, by which it is rebuilt.
         """
         asked = digest(question)
         if self._recorded:
@@ -73,18 +80,23 @@ class Journal:
                     "written."
                 )
             self.n_repeated += 1
-            return self._unpacked(document, arrays)
+            try:
+                return unpacked(declared, document["found"], arrays)
+            except Exception as error:
+                raise self._damaged() from error
         found = work_out()
         packer = Packer()
-        packed = packer.pack(found, "the result of a pass")
-        self._append({"asked": asked, "found": packed}, packer.arrays)
+        self._append({"asked": asked, "found": packer.pack(found, declared, "the result of a pass")}, packer.arrays)
         return found
 
-    def _unpacked(self, document, arrays):
+    def _locked(self):
         try:
-            return Unpacker(arrays).unpack(document["found"])
-        except _DAMAGED as error:
-            raise self._damaged() from error
+            return Lock(self.path)
+        except HeldError as holder:
+            raise CheckpointError(
+                f"checkpoint={self.path!r} is in use by another fit ({holder}), and two fits would ruin it. Wait until "
+                "that fit has ended, or give another file name."
+            ) from None
 
     def _begin(self):
         with replacing(self.path) as file:
@@ -97,21 +109,27 @@ class Journal:
             os.fsync(file.fileno())
 
     def _read(self):
-        """The records of the file, and the number of bytes that are complete records."""
+        """The records of the file, and the number of bytes that are sound records; says what is lost after them."""
         with open(self.path, "rb") as file:
             content = memoryview(file.read())
-        records, begin = [], 0
-        while (end := _end_of_record(content, begin)) is not None:
-            if not is_intact(content[begin + _LENGTH : end]):
-                raise self._damaged()
+        records, begin, is_damaged = [], 0, False
+        while begin < len(content):
             try:
-                records.append(decoded(content[begin + _LENGTH : end]))
-            except _DAMAGED as error:
-                raise self._damaged() from error
-            begin = end
+                record, begin = _record(content, begin)
+            except EOFError:  # it was being written when its fit ended
+                break
+            except Exception:
+                is_damaged = True
+                break
+            records.append(record)
         if not records:
             raise self._damaged()
         self._require_own(records[0][0])
+        if is_damaged:
+            warn(
+                f"checkpoint={self.path!r} is damaged at byte {begin}: the {len(records) - 1} pass(es) before that are "
+                f"repeated, and the {len(content) - begin} bytes from there on are lost. Their passes run again."
+            )
         return records[1:], begin
 
     def _require_own(self, header):
@@ -139,11 +157,10 @@ class Journal:
 
 
 def digest(value):
-    """A text that identifies numbers, texts, arrays and objects of kfree's classes, to the bit."""
-    packer = Packer()
-    packed = repr(packer.pack(value, "a question"))
-    state = hashlib.sha256(packed.encode())
-    for array in packer.arrays.values():
+    """A text that identifies a list of numbers, texts, arrays and records, to the bit."""
+    found, arrays = packed(value)
+    state = hashlib.sha256(repr(found).encode())
+    for array in arrays.values():
         state.update(f"{array.dtype.str}{array.shape}".encode())
         state.update(np.ascontiguousarray(array).data)
     return state.hexdigest()
@@ -152,13 +169,26 @@ def digest(value):
 def _write(file, document, arrays):
     """Write one record."""
     content = encoded(document, arrays)
-    file.write(len(content).to_bytes(_LENGTH, "little"))
+    length = len(content).to_bytes(_LENGTH, "little")
+    file.write(length + _checksum(length))
     file.write(content)
 
 
-def _end_of_record(content, begin):
-    """Where the record that begins here ends, or None if it is not complete."""
-    if len(content) < begin + _LENGTH:
-        return None
-    end = begin + _LENGTH + int.from_bytes(content[begin : begin + _LENGTH], "little")
-    return end if end <= len(content) else None
+def _checksum(length):
+    return hashlib.sha256(length).digest()[:_LENGTH]
+
+
+def _record(content, begin):
+    """The record that begins here, and where the next one does; EOFError if it is cut short."""
+    inside = begin + 2 * _LENGTH
+    if len(content) < inside:
+        raise EOFError
+    length, checksum = bytes(content[begin : begin + _LENGTH]), bytes(content[begin + _LENGTH : inside])
+    if checksum != _checksum(length):
+        raise ValueError("the length of a record was changed")
+    end = inside + int.from_bytes(length, "little")
+    if len(content) < end:
+        raise EOFError
+    if not is_intact(content[inside:end]):
+        raise ValueError("a record was changed")
+    return decoded(content[inside:end]), end

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Annotated, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from kfree.core.marks import Below, Shape, Size
 from kfree.core.stats import Floats, Index
 
 
@@ -43,9 +44,9 @@ class Merges:
     ``costs[t]``.
     """
 
-    n_start: int
-    pairs: Index
-    costs: Floats
+    n_start: Annotated[int, Size("n")]
+    pairs: Annotated[Index, Shape("n-1", 2), Below("n")]
+    costs: Annotated[Floats, Shape("n-1")]
 
     def labels(self, n_clusters: int) -> Index:
         """For each starting cluster its number, 0 to ``n_clusters`` − 1, when that many are left.

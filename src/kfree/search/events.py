@@ -1,10 +1,15 @@
 """The log of a stream: births, splits, merges and deaths of clusters, by their ids, and increases of the penalty."""
 
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.fields import Count
+from kfree.core.marks import Shape, require
 from kfree.core.stats import Index, Labels
 
 KINDS = np.array(["birth", "split", "merge", "death", "penalty"])
@@ -14,6 +19,19 @@ EVENT = np.dtype([("row", np.int64), ("kind", KINDS.dtype), ("id", np.int64), ("
 KEPT = 100_000
 
 
+@dataclass(frozen=True)
+class Events:
+    """The newest events (m, 4) as engines report them, and the number of all events."""
+
+    n_events: Count
+    newest: Annotated[NDArray[np.int64], Shape("events", 4)]
+
+    def _restored(self) -> None:
+        kinds = self.newest[:, 1]
+        ok = bool(((kinds >= 0) & (kinds < len(KINDS))).all()) and len(self.newest) <= self.n_events
+        require(ok, "log", "holds events that there are none of")
+
+
 class EventLog:
     """The newest events, and the number of all events."""
 
@@ -21,6 +39,15 @@ class EventLog:
         self.n_events = 0
         self._parts: list[NDArray[np.int64]] = []
         self._n_held = 0
+
+    def to_record(self) -> Events:
+        return Events(self.n_events, self._newest())
+
+    @classmethod
+    def from_record(cls, record: Events) -> EventLog:
+        log = cls()
+        log.n_events, log._parts, log._n_held = record.n_events, [record.newest], len(record.newest)
+        return log
 
     def add(self, events: NDArray[np.int64]) -> None:
         """Append events (m, 4) as engines report them: row, kind, id, other."""

@@ -6,13 +6,16 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.fields import Centres, Count, NotNegative, PerCluster
 from kfree.core.frame import Frame
 from kfree.core.limits import warn_penalty_rose
+from kfree.core.marks import AtLeast, Below, Renamed, Rising, Shape
 from kfree.core.sites import Sites
+from kfree.core.stats import Index, totals
 from kfree.engines.local.stream import RowStream
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective
@@ -34,6 +37,8 @@ _FEWEST_ROWS, _SAMPLE = 100, 20_000
 _MAX_ITER = 10_000
 # A penalty is below 2 to this power; twice as many doublings lead there from any.
 _LARGEST_EXPONENT, _MOST_DOUBLINGS = 1020, 2100
+# Events are kept in less than so many arrays.
+_MOST_PARTS = 64
 BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "split", "merge", "death"))
 
 
@@ -41,8 +46,8 @@ BIRTH, SPLIT, MERGE, DEATH = (KINDS.tolist().index(kind) for kind in ("birth", "
 class Penalty:
     """The penalty of a cluster: ``fixed``, or ``per_weight`` times the weight that the stream remembers."""
 
-    fixed: float = 0.0
-    per_weight: float = 0.0
+    fixed: NotNegative = 0.0
+    per_weight: NotNegative = 0.0
 
     def at(self, weight: float) -> float:
         return self.fixed + self.per_weight * weight
@@ -69,12 +74,12 @@ class Penalty:
 class Clusters:
     """Clusters of micro-clusters. A cluster has the id of its oldest micro-cluster; ids ascend."""
 
-    ids: np.ndarray
-    centres: np.ndarray
-    weights: np.ndarray
+    ids: Annotated[Index, Shape("k"), Rising(), AtLeast(0)]
+    centres: Centres
+    weights: PerCluster
     lam: float
-    micro_ids: np.ndarray  # ascending
-    micro_labels: np.ndarray  # places among ids
+    micro_ids: Annotated[Index, Shape("micro"), Rising()]
+    micro_labels: Annotated[Index, Shape("micro"), Below("k")]  # places among ids
 
     def of_micro(self, micro_ids: np.ndarray) -> np.ndarray:
         """The ids of the clusters that hold these micro-clusters, −1 for those that were removed."""
@@ -90,15 +95,23 @@ class MicroStream:
     centres are all that is kept. So clusters are a function of the rows that came, in their order, and of the penalty.
     """
 
+    _micro: RowStream
+    _engine: str
+    _penalty: Penalty
+    _max_clusters: Annotated[int | None, AtLeast(1)]
+    _half_life: Annotated[float | None, AtLeast(1.0)]
+    _next_review: Count
+    _reviewed: Annotated[Clusters, Renamed({"k": "reviewed clusters", "micro": "reviewed micro-clusters"})]
+    _clusters: Annotated[Clusters | None, Renamed({"k": "stream clusters"})]
+    _moves: list[Annotated[Index, Shape(None, 4)]]  # events of micro-clusters since the last review
+    _was_full: bool  # and a warning has said so
+
     def __init__(self, engine: str, n_features: int, penalty: Penalty, max_clusters: Any, half_life: Any, n_micro: int):
         first = max(_FINENESS * (penalty.fixed or penalty.per_weight), np.finfo(np.float64).tiny)
         self._micro = RowStream(engine, n_features, first, False, n_micro, half_life)
         self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
-        self._next_review = _FIRST_REVIEW
-        self._reviewed = _none(n_features)
-        self._clusters: Clusters | None = None
-        self._moves: list[np.ndarray] = []  # events of micro-clusters since the last review
-        self._was_full = False  # and a warning has said so
+        self._next_review, self._reviewed, self._clusters = _FIRST_REVIEW, _none(n_features), None
+        self._moves, self._was_full = [], False
 
     def copy(self) -> MicroStream:
         new = copy.copy(self)
@@ -116,12 +129,18 @@ class MicroStream:
             some, moves = self._micro.advance(X[index], None if weight is None else weight[index])
             joined = followed(joined, moves)
             joined[index] = followed(some, moves)
-            self._moves.append(moves)
+            self._note(moves)
             self._clusters = None
             done = end
             if self._micro.n_rows >= self._next_review:
                 events.append(self.review())
         return joined, np.concatenate([np.empty((0, 4), dtype=np.int64), *events])
+
+    def _note(self, moves: np.ndarray) -> None:
+        """Keep the events of micro-clusters, in few arrays however small the chunks are."""
+        self._moves.append(moves)
+        if len(self._moves) == _MOST_PARTS:
+            self._moves = [np.concatenate(self._moves)]
 
     def review(self) -> np.ndarray:
         """Events (m, 4) that lead from the clusters of the last review to the present ones."""
@@ -194,9 +213,12 @@ class MicroStream:
         _, oldest = np.unique(labels, return_index=True)
         order = np.argsort(oldest)
         place = np.argsort(order)[labels]
-        totals = np.bincount(place, weights)
+        weight = totals(place, weights)
         centres = found.rows.frame.outward(found.state.sites.centres)[order]
-        return Clusters(micro.uids[oldest[order]], centres, totals, lam, micro.uids, place)
+        return Clusters(micro.uids[oldest[order]], centres, weight, lam, micro.uids, place)
+
+
+STREAMS: dict[str, type[RowStream] | type[MicroStream]] = {"published": RowStream, "micro-clusters": MicroStream}
 
 
 def _clustered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 from kfree.search.loop import Descent
@@ -28,13 +29,15 @@ class Monitor:
     """Passes on what a search tells, and says whether it may go on.
 
     ``stopped_by`` is None, "interrupt" or "callback". ``has_state`` says that there is a state to keep when Ctrl-C ends
-    the search; there is none before the search itself begins.
+    the search; there is none before the search itself begins. What a fit must give back however it ends, such as the
+    lock of a checkpoint, is pushed on ``resources``.
     """
 
     def __init__(self, *listeners: Listener) -> None:
         self.stopped_by: str | None = None
         self.has_state = False
         self.listeners = list(listeners)
+        self.resources = ExitStack()
 
     def may_go_on(self) -> bool:
         return self.stopped_by is None

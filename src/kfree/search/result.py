@@ -9,7 +9,7 @@ import numpy as np
 
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
-from kfree.core.stats import Floats, Labels
+from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State
@@ -49,6 +49,12 @@ class Result:
     def labels(self) -> Labels:
         """The cluster of each row, (n,), as the search numbers them."""
         found: Labels = self.rows.labels(self.state.assignment)
+        return found
+
+    def labels_of(self, places: Index) -> Labels:
+        """The same of some rows; no others are copied from where they are."""
+        arrays = self.rows.arrays
+        found: Labels = arrays.to_numpy(self.state.assignment.labels[arrays.of(places)])
         return found
 
     def distances(self) -> Iterator[tuple[slice, Floats]]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from kfree.core.blocks import blocks
+from kfree.core.cached import cached
+from kfree.core.fields import Count
+from kfree.core.marks import FINITE, AtLeast, Below, Shape
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, Used
 from kfree.engines.kernel.gram import KEPT_BYTES
@@ -23,33 +28,48 @@ RowsOf = Callable[[slice], Floats]
 NEIGHBOUR = 10
 # Lower bound of a width as a share of the median; without it, copies would have infinite weight.
 _NEAREST = 0.1
+# Widths and their unit are divided by.
+_POSITIVE = AtLeast(np.finfo(np.float64).tiny)
+FittedRows = Annotated[ArrayOrCSR, Shape("fitted", "f"), FINITE]
 
 
+@dataclass(frozen=True)
 class Surroundings:
     """The distance of a row to its neighbours, relative to the median over the rows of the fit.
 
     The affinity of two rows is divided by the product of their squared ``widths``: paths through regions of low
-    density, which may connect two clusters, count less. A row of ``weight`` 2 is two neighbours.
+    density, which may connect two clusters, count less. A row of ``weight`` 2 is two neighbours. As many rows as
+    ``within``, the row itself included, lie within its reach.
     """
 
-    def __init__(self, X: ArrayOrCSR, n_neighbors: int, weight: Floats | None = None):
-        self.X, self.weight = X, weight
-        self.n_neighbors = min(n_neighbors, X.shape[0] - 1)
-        self.search = NearestNeighbors(n_neighbors=self.n_neighbors + 1).fit(X)
-        # As many rows, the row itself included, lie within its reach.
-        self.within = 1 + (self.n_neighbors if weight is None else min(n_neighbors, float(weight.sum()) - 1))
-        reach, self.neighbours = self.reach(X)
+    X: FittedRows
+    n_neighbors: Count
+    weight: Annotated[Floats | None, Shape("fitted"), AtLeast(0.0)]
+    within: Annotated[float, FINITE]
+    neighbours: Annotated[NDArray[np.int64], Shape("fitted", "neighbours"), Below("fitted")]
+    usual: Annotated[float, _POSITIVE]
+    widths: Annotated[Floats, Shape("fitted"), _POSITIVE]
+
+    @classmethod
+    def of(cls, X: ArrayOrCSR, n_neighbors: int, weight: Floats | None = None) -> Surroundings:
+        """The surroundings of all rows of a fit."""
+        most = min(n_neighbors, X.shape[0] - 1)
+        within = 1 + (most if weight is None else min(n_neighbors, float(weight.sum()) - 1))
+        bare = cls(X, most, weight, within, np.empty((0, 0), dtype=np.int64), 1.0, np.empty(0))
+        reach, neighbours = bare.reach(X)
         if not np.isfinite(reach).all():
             raise ValueError("distances between rows of X overflow float64. Divide X by a constant first.")
-        self.usual = _median(reach, weight, reach > 0) if (reach > 0).any() else 1.0
-        self.widths = self.in_units(reach)
+        usual = _median(reach, weight, reach > 0) if (reach > 0).any() else 1.0
+        return cls(X, most, weight, within, neighbours, usual, _in_units(reach, usual))
 
-    def in_units(self, reach: Floats) -> Floats:
-        return np.maximum(reach / self.usual, _NEAREST)
+    @cached
+    def search(self) -> NearestNeighbors:
+        """The search structure of scikit-learn."""
+        return NearestNeighbors(n_neighbors=self.n_neighbors + 1).fit(self.X)
 
     def of_new(self, X: ArrayOrCSR) -> Floats:
         """Widths of rows that are not among these; a row that is, meets itself."""
-        return self.in_units(self.reach(X)[0])
+        return _in_units(self.reach(X)[0], self.usual)
 
     def reach(self, X: ArrayOrCSR) -> tuple[Floats, Any]:
         """The distance of each row to the last of its neighbours, and the neighbours, the nearest first."""
@@ -63,6 +83,10 @@ class Surroundings:
             distances, neighbours = self.search.kneighbors(X, n_neighbors=m)
         last = np.where(enough[:, -1], enough.argmax(axis=1), m - 1)
         return distances[np.arange(len(distances)), last], neighbours
+
+
+def _in_units(reach: Floats, usual: float) -> Floats:
+    return np.maximum(reach / usual, _NEAREST)
 
 
 def _median(values: Floats, weight: Floats | None, some: Index | Used) -> float:
@@ -110,51 +134,60 @@ class Affinity(ABC):
         return _wrapped(_scaled(values, scale), -1.0, 1.0, rng), degrees
 
 
+@dataclass(frozen=True)
 class LocalGaussian(Affinity):
     """exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)²: as wide as the surroundings of both (Zelnik-Manor & Perona 2004)."""
 
-    def __init__(self, X: ArrayOrCSR, weight: Floats | None = None):
-        self._around = Surroundings(X, NEIGHBOUR, weight)
+    around: Surroundings
+
+    @classmethod
+    def of(cls, X: ArrayOrCSR, weight: Floats | None = None) -> LocalGaussian:
+        return cls(Surroundings.of(X, NEIGHBOUR, weight))
 
     def among(self) -> ArrayOrCSR:
-        return self._matrix(self._around.X, self._around.widths)
+        return self._matrix(self.around.X, self.around.widths)
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
-        return self._between(X, self._around.of_new(X))
+        return self._between(X, self.around.of_new(X))
 
     def _matrix(self, X: ArrayOrCSR, widths: Floats) -> ArrayOrCSR:
         return stored_or_computed(X.shape[0], lambda places: self._between(X[places], widths[places]))
 
     def _between(self, X: ArrayOrCSR, widths: Floats) -> Floats:
-        product = np.outer(widths, self._around.widths)
-        sq_dist = euclidean_distances(X, self._around.X, squared=True) / self._around.usual**2
+        product = np.outer(widths, self.around.widths)
+        sq_dist = euclidean_distances(X, self.around.X, squared=True) / self.around.usual**2
         return np.asarray(np.exp(-2.0 * sq_dist / product) / product**2)
 
 
+@dataclass(frozen=True)
 class Gaussian(Affinity):
     """exp(−gamma·‖x − y‖²), equally wide everywhere."""
 
-    def __init__(self, X: ArrayOrCSR, gamma: float):
-        self._X, self._gamma = X, gamma
+    X: FittedRows
+    gamma: Annotated[float, AtLeast(0.0)]
 
     def among(self) -> ArrayOrCSR:
-        return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
+        return stored_or_computed(self.X.shape[0], lambda places: self.to_new(self.X[places]))
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
-        return np.asarray(rbf_kernel(X, self._X, gamma=self._gamma), dtype=np.float64)
+        return np.asarray(rbf_kernel(X, self.X, gamma=self.gamma), dtype=np.float64)
 
 
+@dataclass(frozen=True)
 class Neighbours(Affinity):
     """1 if one row is among the neighbours of the other and the other among its own, ½ if only one is, else 0.
 
     Divided by (σ_x·σ_y)², σ being the distance to the last of the neighbours.
     """
 
-    def __init__(self, X: ArrayOrCSR, n_neighbors: int):
-        self._around = Surroundings(X, n_neighbors)
+    around: Surroundings
+
+    @classmethod
+    def of(cls, X: ArrayOrCSR, n_neighbors: int) -> Neighbours:
+        return cls(Surroundings.of(X, n_neighbors))
 
     def among(self) -> sp.csr_array:
-        around, n_rows = self._around, self._around.X.shape[0]
+        around, n_rows = self.around, self.around.X.shape[0]
         ones, begins = (
             np.ones(around.neighbours.size),
             np.arange(0, around.neighbours.size + 1, around.neighbours.shape[1]),
@@ -165,7 +198,7 @@ class Neighbours(Affinity):
 
     def to_new(self, X: ArrayOrCSR) -> sp.csr_array:
         """Links to the neighbours of the new rows. A copy of a row of the fit has the links of that row."""
-        around = self._around
+        around = self.around
         distances, neighbours = around.search.kneighbors(X)
         weight = 1.0 / around.widths[neighbours] ** 2
         begins = np.arange(0, neighbours.size + 1, neighbours.shape[1])
@@ -178,37 +211,46 @@ class Neighbours(Affinity):
         )
 
 
+@dataclass(frozen=True)
 class Given(Affinity):
     """Precomputed affinities."""
 
-    def __init__(self, values: ArrayOrCSR):
-        self._values = values
+    values: Annotated[ArrayOrCSR, Shape("fitted", "fitted"), FINITE]
 
     def among(self) -> ArrayOrCSR:
-        return self._values
+        return self.values
 
     def to_new(self, X: ArrayOrCSR) -> ArrayOrCSR:
         return X
 
 
+@dataclass(frozen=True)
 class Products(Affinity):
     """XXᵀ, without normalisation never formed."""
 
-    def __init__(self, X: ArrayOrCSR):
-        self._X = X
+    X: FittedRows
 
     def among(self) -> ArrayOrCSR:
-        return stored_or_computed(self._X.shape[0], lambda places: self.to_new(self._X[places]))
+        return stored_or_computed(self.X.shape[0], lambda places: self.to_new(self.X[places]))
 
     def matrix(
         self, normalised: bool, rng: np.random.RandomState, weight: Floats | None = None
     ) -> tuple[Matrix, Floats | None]:
         if normalised:
             return super().matrix(normalised, rng, weight)
-        return Factor(self._X if weight is None else _rows_times(self._X, np.sqrt(weight))), None
+        return Factor(self.X if weight is None else _rows_times(self.X, np.sqrt(weight))), None
 
     def to_new(self, X: ArrayOrCSR) -> Floats:
-        return dense(X @ self._X.T)
+        return dense(X @ self.X.T)
+
+
+AFFINITIES = {
+    "rbf": Gaussian,
+    "rbf of local width": LocalGaussian,
+    "nearest_neighbors": Neighbours,
+    "precomputed": Given,
+    "linear": Products,
+}
 
 
 def _rows_times(X: ArrayOrCSR, scale: Floats) -> ArrayOrCSR:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from kfree.core.fields import Name
 from kfree.tables.columns import BOOLEAN, LEVELS
 
 
@@ -18,8 +19,8 @@ class Categories:
     """
 
     family: ClassVar[str] = LEVELS
-    name: Any
-    levels: tuple[Any, ...]
+    name: Name
+    levels: tuple[Name, ...]
 
     def encoded(self, values: np.ndarray) -> np.ndarray:
         """(n, number of levels) from places among the levels, NaN where the value is missing."""
@@ -49,8 +50,8 @@ class Binary:
     """Two levels as 0 and 1."""
 
     family: ClassVar[str] = LEVELS
-    name: Any
-    levels: tuple[Any, Any]
+    name: Name
+    levels: tuple[Name, Name]
 
     def encoded(self, values: np.ndarray) -> np.ndarray:
         return values[:, None]

@@ -106,6 +106,7 @@ def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
 
 
 _READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_pyarrow}
+CONTAINERS = tuple(_READERS)
 
 
 def _from_array(values: np.ndarray, name: Any) -> Column:

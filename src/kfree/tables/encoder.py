@@ -4,12 +4,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from kfree import saving
+from kfree.core.fields import ColumnNames, Count, NumberOfColumns
+from kfree.core.marks import require as require_field
 from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.tables.columns import columns_of, container_of
+from kfree.tables.columns import CONTAINERS, columns_of, container_of
 from kfree.tables.containers import as_container, as_table
-from kfree.tables.fitting import LeftOut, Options, encoded, fitted_encoder
+from kfree.tables.fitting import Encoder, LeftOut, Options, encoded, fitted_encoder
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
 from kfree.validation.frames import require_distinct_names
@@ -81,6 +84,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> encoder.inverse_transform(model.cluster_centers_).round(1).to_dict("list")
     {'age': [23.7, 63.7], 'plan': ['a', 'c']}
     """
+
+    encoders_: list[Encoder]
+    left_out_: dict[str, str]
+    n_features_in_: NumberOfColumns
+    feature_names_in_: ColumnNames
+    _donors_: NearestDonor
+    _container_: str
+    _width_: list[Count]
 
     def __init__(
         self,
@@ -200,6 +211,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if rows.shape[1] != ends[-1]:
             raise ValueError(f"X has {rows.shape[1]} columns; give the {ends[-1]} columns that transform returns.")
         return zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
+
+    def save(self, path):
+        """Write this encoder to one file, which :func:`kfree.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        self : TableEncoder
+        """
+        check_is_fitted(self)
+        saving.save(self, path)
+        return self
+
+    def _restored(self):
+        widths = [len(encoder.names_out) for encoder in self.encoders_]
+        ok = self._width_ == widths and sum(widths) == self._donors_.rows.shape[1]
+        ok = ok and len(widths) == self.n_features_in_ and self._container_ in CONTAINERS
+        require_field(ok, "encoders", "are not those of the columns")
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that ``transform`` returns: that of a column of numbers, "column=level" for a level.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.fields import Name
+from kfree.core.marks import OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
@@ -21,8 +23,8 @@ _FEW_ROWS = 20
 class LeftOut:
     """A column without information: all its values are missing, or equal to ``value``."""
 
-    name: Any
-    value: Any
+    name: Name
+    value: Name | None
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         value = np.nan if self.value is None else self.value
@@ -44,7 +46,16 @@ class LeftOut:
         return f"{self.name}: left out, {self.reason}"
 
 
-Encoder = Numeric | Categories | Binary | LeftOut
+ENCODERS = {
+    "number": Numeric,
+    "date": Dates,
+    "ordinal": Ordinal,
+    "category": Categories,
+    "binary": Binary,
+    "yes or no": YesNo,
+    "left out": LeftOut,
+}
+Encoder = Annotated[Numeric | Categories | Binary | LeftOut, OneOf(ENCODERS)]
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.impute import KNNImputer
+
+from kfree.core.marks import Shape
 
 # Number of donor rows, and the fewest of them in which each coordinate is known, if there are as many.
 _DONORS, _FEWEST = 2000, 20
@@ -19,19 +22,14 @@ class NearestDonor:
     are missing at random given the known ones. Filling in a mean would make them too small.
     """
 
+    rows: Annotated[NDArray[np.float64], Shape("donors", "encoded columns")]
+
     def __init__(self, rows: np.ndarray):
-        self._lend(rows[_donors(rows)])
+        self.rows = rows[_donors(rows)]
+        self._restored()
 
-    @classmethod
-    def of(cls, rows: np.ndarray) -> NearestDonor:
-        """With these rows as the donors."""
-        new = cls.__new__(cls)
-        new._lend(rows)
-        return new
-
-    def _lend(self, rows: np.ndarray) -> None:
-        self.rows = rows
-        self._imputer = KNNImputer(n_neighbors=1, keep_empty_features=True).fit(rows)
+    def _restored(self) -> None:
+        self._imputer = KNNImputer(n_neighbors=1, keep_empty_features=True).fit(self.rows)
 
     def filled(self, rows: np.ndarray) -> np.ndarray:
         """Rows without NaN."""

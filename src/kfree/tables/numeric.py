@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from kfree.core.fields import Name, Number
+from kfree.core.marks import AtLeast
 from kfree.tables.columns import DATE, DATE_UNIT, DURATION, LEVELS, NUMBER, TIME
 from kfree.tables.transforms import Transform
 
@@ -22,10 +24,10 @@ class Numeric:
 
     family: ClassVar[str] = NUMBER
 
-    name: Any
+    name: Name
     transform: Transform
-    centre: float
-    scale: float
+    centre: Number
+    scale: Annotated[float, AtLeast(np.finfo(np.float64).tiny)]
 
     @classmethod
     def fitted(cls, name: Any, x: np.ndarray, transform: Transform, scale: str = "difference") -> Numeric:
@@ -94,7 +96,7 @@ class Ordinal(Numeric):
     """Ordered levels by their rank; a rank between two is decoded as the nearer level."""
 
     family: ClassVar[str] = LEVELS
-    levels: tuple[Any, ...] = ()
+    levels: tuple[Name, ...] = ()
 
     @classmethod
     def of_ranks(cls, name: Any, rank: np.ndarray, levels: tuple[Any, ...], scale: str = "difference") -> Ordinal:

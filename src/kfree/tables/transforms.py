@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+
+from kfree.core.fields import Number
+from kfree.core.marks import AtLeast, require
 
 # A column is skewed if its outer octiles lie so unequally about the median: 0 is symmetric, 1 is all on one side.
 # A Gaussian has 0, a log-normal of sd ½ has 0.28, an exponential 0.42.
@@ -24,8 +28,11 @@ class Transform:
     """z = function((x − shift) / unit), a rising function of a column."""
 
     name: str
-    shift: float = 0.0
-    unit: float = 1.0
+    shift: Number = 0.0
+    unit: Annotated[float, AtLeast(np.finfo(np.float64).tiny)] = 1.0
+
+    def _restored(self) -> None:
+        require(self.name in FUNCTIONS, "transform", f"has the name {self.name!r}")
 
     def forward(self, x: Values) -> Values:
         return FUNCTIONS[self.name].forward((x - self.shift) / self.unit)

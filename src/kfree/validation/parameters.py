@@ -2,7 +2,6 @@
 
 import difflib
 import math
-import re
 import sys
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
@@ -10,6 +9,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from kfree.core.memory import memory_bytes
 
 # Maximum number of threads; starting more would take longer than a fit.
 _MOST_THREADS = 4096
@@ -130,15 +131,15 @@ WATCHING = (
     rule("verbose", lambda e: e.verbose in (0, 1), "0 or 1"),
     choice("on_interrupt", ["raise", "keep"]),
 )
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 
 
-def memory_bytes(memory: Any) -> int:
+def memory_limit(memory: Any) -> int:
     """Bytes of a limit such as 500_000_000 or "500MB"."""
-    if isinstance(memory, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]I?B)\s*", memory.upper())
-        number = float(found[1]) * _UNITS[found[2]] if found else math.nan
-    else:
-        number = memory
-    require(is_positive_number(number), "memory", memory, "a number of bytes, a text such as '500MB' or '2GB', or None")
-    return int(number)
+    allowed = "a number of bytes, a text such as '500MB' or '2GB', or None"
+    if not isinstance(memory, str):
+        require(is_positive_number(memory), "memory", memory, allowed)
+        return int(memory)
+    try:
+        return memory_bytes(memory)
+    except ValueError:
+        raise ValueError(f"memory={memory!r} is not allowed; give {allowed}.") from None

@@ -68,19 +68,22 @@ def in_memory(rows: Any, index: Any = None) -> Any:
 
 
 def placed_like(labels: Any, X: Any) -> Any:
-    """Labels on the device where X is, by the same library, else as they are."""
+    """Labels on the device where X is, by the same library, else in memory."""
     if not is_on_device(X):
-        return labels
+        return in_memory(labels)
     if not hasattr(X, "cpu"):
-        return sys.modules["cupy"].asarray(labels)
+        cupy = sys.modules["cupy"]
+        return cupy.from_dlpack(labels) if is_tensor(labels) else cupy.asarray(labels)
+    if is_tensor(labels):
+        return labels
     return sys.modules["torch"].from_numpy(np.ascontiguousarray(labels)).to(X.device)
 
 
 def _require_finite(tensor: Any) -> None:
-    finite = tensor.isfinite()
-    if bool(finite.all()):
+    # One pass over the values, without an array of their size; NaN are the least and the largest of any.
+    if all(bool(end.isfinite()) for end in tensor.aminmax()):
         return
-    bad = (~finite).sum(dim=0)
+    bad = (~tensor.isfinite()).sum(dim=0)
     first = int(bad.nonzero()[0, 0])
     raise ValueError(
         f"Input X contains {int(bad.sum())} NaN or inf value(s) in {int((bad > 0).sum())} column(s); the first is "

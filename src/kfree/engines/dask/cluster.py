@@ -93,7 +93,8 @@ class Cluster:
         one; a task that waits for ``after`` is in no queue.
         """
         chosen = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        return self.client.submit(returned, function, *args, after=after, key=key, pure=False, **chosen)
+        settings = {"after": after, "version": _version(), "key": key, "pure": False}
+        return self.client.submit(returned, function, *args, **settings, **chosen)
 
     def results(self, name: str, futures: Sequence[Any], taken: int, listener: Any = None) -> list[Any]:
         """The results of futures, when all are done; they are cancelled if that fails or is interrupted.
@@ -162,11 +163,22 @@ def token() -> str:
     return uuid4().hex
 
 
-def returned(function: Callable[..., Any], *args: Any, after: Any = None) -> Returned:
-    """Runs on a worker, when the task ``after`` is done."""
+def returned(function: Callable[..., Any], *args: Any, after: Any = None, version: str | None = None) -> Returned:
+    """Runs on a worker, when the task ``after`` is done; ``version`` is that of kfree where the fit runs."""
+    worker = import_module("distributed").get_worker().address
+    if version not in (None, _version()):
+        raise ClusterError(
+            f"the worker {worker} has kfree {_version()}, and this fit runs with kfree {version}; their results may "
+            f"differ. Install one version everywhere, and restart the workers. {_GOES_ON}"
+        )
     bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
     value = function(*bare)
-    return Returned(value, import_module("distributed").get_worker().address, n_bytes(value))
+    return Returned(value, worker, n_bytes(value))
+
+
+def _version() -> str:
+    version: str = import_module("kfree").__version__
+    return version
 
 
 def _worker_states(dask_scheduler: Any) -> dict[str, WorkerState]:

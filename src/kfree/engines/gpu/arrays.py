@@ -60,6 +60,9 @@ class TorchArrays:
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         return array.clone()
 
+    def take(self, table: NDArray[Any], labels: torch.Tensor) -> torch.Tensor:
+        return self.of(table)[labels]
+
     def arange(self, size: int) -> torch.Tensor:
         return torch.arange(size, device=self.device)
 

@@ -14,7 +14,7 @@ from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Stats, first_row_that_counts
+from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
 from kfree.engines.contract import MemoryRows, centred_frame
 from kfree.engines.gpu import canonical, sums
 from kfree.engines.gpu.arrays import TorchArrays
@@ -83,6 +83,12 @@ class GpuRows(MemoryRows):
         labels, _ = nearest(self._rows, centres)
         sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
         return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
+
+    def nearest_labels(self, sites: Sites, numbers: Labels) -> torch.Tensor:
+        """They stay where the rows are."""
+        labels, _ = nearest(self._rows, self.arrays.of(sites.centres))
+        self.n_distances += self.n_rows * len(sites.centres)
+        return self.arrays.take(numbers, labels)
 
     def sums_of(self, labels: torch.Tensor, sq_dist: torch.Tensor, n_clusters: int) -> Sums:
         return self._sums.of(labels, sq_dist, n_clusters)

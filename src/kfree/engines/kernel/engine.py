@@ -27,8 +27,6 @@ from kfree.engines.sums import Sums
 
 # A squared distance below minus this share of the largest κ_ii is not due to rounding.
 NEGATIVE = 1e-6
-# Differences of squared distances below this share of it are.
-ROUNDING = 1e-14
 # Rows of a block of summation, for draws.
 BLOCK = 1024
 # Squared distances are differences of kernel values: they are known up to this share of the largest of those.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from kfree.core.blocks import blocks, row_blocks
 from kfree.core.frame import Frame
+from kfree.core.marks import Renamed
 from kfree.core.memory import available_bytes
 from kfree.core.sparse import ArrayOrCSR, dense, require_structure
 from kfree.core.stats import Floats, Index
@@ -36,7 +37,7 @@ class Kernel:
 
     name: str | Callable[[Floats, Floats], float]
     params: dict[str, Any] = field(default_factory=dict)
-    frame: Frame | None = None
+    frame: Annotated[Frame | None, Renamed({"d": "f"})] = None
 
     @property
     def precomputed(self) -> bool:

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.fields import Count, PerCoordinate
 from kfree.core.frame import Frame
+from kfree.core.marks import FINITE, AtLeast, Rising, Shape, Size, require
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.native import _core
 from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
 
@@ -22,6 +26,47 @@ from kfree.native.processor import chosen_instruction_set
 _VALUES_AT_ONCE = 1 << 18
 # When no row has joined a cluster for so many half-lives, it has lost all but a thousandth of its weight.
 _HALF_LIVES_OF_A_CLUSTER = 10
+# As many clusters as a stream without a limit may have.
+_NO_LIMIT = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class StreamRecord:
+    """The state of a stream of c clusters, whichever implementation runs it; boxes (b, d) only with ``split``."""
+
+    engine: str
+    n_features: Annotated[int, Size("d")]
+    anchor: PerCoordinate | None
+    split: bool
+    max_clusters: int | None
+    growth_per_row: Annotated[float, FINITE]
+    lifetime: float
+    lam: Annotated[float, FINITE]
+    growth: Annotated[float, FINITE]
+    n_rows: Count
+    n_counted: Count
+    next_id: Count
+    ids: Annotated[Index, Shape("c"), Rising(), AtLeast(0)]
+    last: Annotated[Index, Shape("c"), AtLeast(0)]
+    weights: Annotated[Floats, Shape("c"), AtLeast(0.0)]
+    centres: Annotated[Floats, Shape("c", "d"), FINITE]
+    low: Annotated[Floats, Shape("boxes", "d"), FINITE]
+    high: Annotated[Floats, Shape("boxes", "d"), FINITE]
+
+    @classmethod
+    def of(cls, engine: str, anchor: Floats | None, state: tuple[Any, ...]) -> StreamRecord:
+        """From the state of an implementation, as it is pickled."""
+        (split, most, *rates), counters, *arrays, n_features = state
+        return cls(engine, n_features, anchor, split, None if most == _NO_LIMIT else most, *rates, *counters, *arrays)
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """The state of an implementation, as it is pickled."""
+        most = _NO_LIMIT if self.max_clusters is None else self.max_clusters
+        settings = self.split, most, self.growth_per_row, self.lifetime
+        counters = self.lam, self.growth, self.n_rows, self.n_counted, self.next_id
+        arrays = self.ids, self.last, self.weights, self.centres, self.low, self.high
+        return settings, counters, *arrays, self.n_features
 
 
 class RowStream:
@@ -39,6 +84,21 @@ class RowStream:
         lifetime = np.inf if half_life is None else _HALF_LIVES_OF_A_CLUSTER * half_life
         stream = implementation(name, "stream").Stream
         self._stream: Any = stream(n_features, lam, split, max_clusters, growth_per_row, lifetime)
+
+    def to_record(self) -> StreamRecord:
+        return StreamRecord.of(self._name, self._anchor, self._stream.__getstate__())
+
+    @classmethod
+    def from_record(cls, record: StreamRecord) -> RowStream:
+        """The same stream again; compiled code checks its state."""
+        require(record.anchor is not None or record.n_counted == 0, "a stream", "has rows and no anchor")
+        _core.Stream.__new__(_core.Stream).__setstate__(record.state)  # checks everything that passes rely on
+        new = cls.__new__(cls)
+        new._name, new._n_features, new._anchor = record.engine, record.n_features, record.anchor
+        stream = implementation(record.engine, "stream").Stream
+        new._stream = stream.__new__(stream)
+        new._stream.__setstate__(record.state)
+        return new
 
     def copy(self) -> RowStream:
         new = copy.copy(self)

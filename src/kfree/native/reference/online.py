@@ -32,6 +32,20 @@ class Stream:
     def copy(self):
         return copy.deepcopy(self)
 
+    def __getstate__(self):
+        """The state that the compiled stream has: settings, counters, clusters, boxes if they split, columns."""
+        most = np.iinfo(np.int64).max if self._max_clusters == np.inf else self._max_clusters
+        settings = self._split, most, self._growth_per_row, self._lifetime
+        counters = self.lam, self.growth, self.n_rows, self._n_counted, self.next_id
+        boxes = (self._low, self._high) if self._split else (self._low[:0], self._high[:0])
+        return settings, counters, self.ids, self._last, self.weights, self.centres, *boxes, self.centres.shape[1]
+
+    def __setstate__(self, state):
+        settings, counters, self.ids, self._last, self.weights, self.centres, low, high, _ = state
+        self._split, self._max_clusters, self._growth_per_row, self._lifetime = settings
+        self.lam, self.growth, self.n_rows, self._n_counted, self.next_id = counters
+        self._low, self._high = (low, high) if self._split else (self.centres.copy(), self.centres.copy())
+
     def advance(self, rows, joined):
         """out joined (n,): the id of the cluster that each row joined. Returns events (m, 4): row, kind, id, other."""
         self._events = []

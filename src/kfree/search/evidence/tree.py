@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from kfree.core.cached import cached
+from kfree.core.fields import Count
+from kfree.core.marks import Shape
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.cost_rules.contract import CostRuleEngine
@@ -27,8 +29,8 @@ class Tree:
     """
 
     merges: Merges
-    free_energies: Floats
-    n_pairs: int
+    free_energies: Annotated[Floats, Shape("n")]
+    n_pairs: Count
 
     @property
     def deltas(self) -> Floats:

@@ -37,6 +37,7 @@ _N_SURROGATES = 3
 # Scores by view and number of clusters.
 Curves: TypeAlias = dict[str, tuple[Index, Scores]]
 
+ROWS_GRAPH, WHITENED_GRAPH = "graph of rows", "graph of whitened rows"
 ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 
@@ -117,6 +118,7 @@ class Judge:
         self.nulls = [self._graph_null(view) for view in range(len(self.views.rows))]
         self.gate = UNIT_GATE if unit else TABLE_GATE
         self.centres_null: Null | None = None
+        self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
 
     def _graph_null(self, view: int) -> Null:
         some = _null_numbers(self.numbers)
@@ -140,7 +142,7 @@ class Judge:
         for view, null in enumerate(self.nulls):
             measured = self.views.in_graph(view, self.numbers, self.rng)
             scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
-            curves[f"graph of {'whitened rows' if view else 'rows'}"] = measured.numbers, scores
+            curves[WHITENED_GRAPH if view else ROWS_GRAPH] = measured.numbers, scores
             at = int(scores.score.argmax())
             here = _candidate(SHAPES, measured, scores, at, view)
             best = here if best is None or here.score > best.score else best
@@ -149,7 +151,7 @@ class Judge:
 
     def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
         """Clusters of unit rows are round: spherical k-means says how many."""
-        measured, scores = self.by_centres()
+        measured, scores = self.by_centres(curves)
         curves["k-means"] = measured.numbers, scores
         chosen = _candidate(ROUND, measured, scores, int(scores.score.argmax()), 0)
         if not chosen.score:
@@ -159,13 +161,23 @@ class Judge:
             rest = (replace(graph, why_not="clusters of unit rows are round"),)
         return Judgement(chosen, (chosen, *rest), graph.score, self.gate, curves)
 
-    def by_centres(self) -> tuple[Measured, Scores]:
-        """K-means to n / 8 clusters: its links, and as clarity the silhouette of held-out rows."""
+    def by_centres(self, curves: Curves) -> tuple[Measured, Scores]:
+        """K-means to n / 8 clusters: its links, and the clarity of held-out rows times that of the graph at this k.
+
+        The graph has 50 clusters at most; beyond, its clarity counts as that of the last.
+        """
         numbers = numbers_of(self.n_rows, _MOST)
+        self.centres_null = self._k_means_null(0, _null_numbers(numbers), held_out=True)
+        k, scores = curves[ROWS_GRAPH]
+        self.graph_clarity = k, scores.clarity
         held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, repeats=2)
         measured = Measured.of(numbers, self.views.by_k_means(0, numbers, self.unit), held.tolist(), self.views.near)
-        self.centres_null = self._k_means_null(0, _null_numbers(numbers), held_out=True)
-        return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
+        return measured, self._of_centres(measured, self.centres_null)
+
+    def _of_centres(self, measured: Measured, null: Null) -> Scores:
+        scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+        k, clarity = self.graph_clarity
+        return replace(scores, clarity=scores.clarity * np.interp(np.log(measured.numbers), np.log(k), clarity))
 
     def _k_means_null(self, view: int, numbers: Sequence[int], held_out: bool = False) -> Null:
         found = []
@@ -197,7 +209,7 @@ class Judge:
             numbers = numbers_of(len(rows), _MOST)
             held = held_out_silhouettes(part.rows[0], numbers, self.unit, self.rng)
             measured = Measured.of(numbers, part.by_k_means(0, numbers, self.unit), held.tolist(), part.near)
-            return measured, Scores.of(measured, self.centres_null, _FEWEST_PER_CLUSTER)
+            return measured, self._of_centres(measured, self.centres_null)
         null = self.nulls[view]
         measured = part.in_graph(0, numbers_of(len(rows), _MOST_IN_GRAPH), self.rng)
         here = Null(null.numbers, null.cut[:, [view]], null.silhouette)

@@ -40,7 +40,8 @@ def judged_steps(rows: Floats, unit: bool, rng: np.random.Generator) -> JudgedSt
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
     judge = Judge(rows, unit, rng)
-    if judge.best_graph()[0].score < judge.gate:
+    graph, curves = judge.best_graph()
+    if graph.score < judge.gate:
         return JudgedSteps({})
-    measured, scores = judge.by_centres()
+    measured, scores = judge.by_centres(curves)
     return JudgedSteps(dict(zip(measured.numbers.tolist(), scores.score.tolist(), strict=True)))

@@ -76,12 +76,14 @@ class BestByK:
 
     def centres(self, k: int) -> Floats:
         """Centres of the best clustering into k, in the coordinates of the rows that the engine was given."""
-        if k in self._best:
-            state = self._best[k]
-            centres = self._objective.centres(state.stats, previous=state.sites.centres)
-        else:
-            centres = self._after_merging(k)
-        return self._engine.frame.outward(centres)
+        state = self._best[k]
+        return self._engine.frame.outward(self._objective.centres(state.stats, previous=state.sites.centres))
+
+    def cheapest_centres(self, k: int) -> Floats:
+        """The same for the clustering that ``costs`` is of, which may be that of merging."""
+        if k in self._best and self._best[k].inertia <= self.merges.costs_by_k()[k - 1]:
+            return self.centres(k)
+        return self._engine.frame.outward(self._after_merging(k))
 
     def _try(self, sites: Sites) -> None:
         """Keep the clustering that k-means finds from these sites if it is the best with so many."""

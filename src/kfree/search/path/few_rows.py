@@ -56,4 +56,4 @@ def _sites_of_path(engine: MemoryRows, objective: PenalisedPathObjective) -> Sit
     reach = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     cost = best_by_k.costs(reach + reach // 3)
     k = int(np.argmin(cost + objective.lam * np.arange(1, len(cost) + 1))) + 1
-    return Sites.of(micro.outward(best_by_k.centres(k)))
+    return Sites.of(micro.outward(best_by_k.cheapest_centres(k)))

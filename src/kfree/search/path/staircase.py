@@ -8,7 +8,7 @@ import numpy as np
 
 from kfree.core.stats import Floats
 from kfree.search.path.density_dips import DensityDips
-from kfree.search.path.steps import Step, Steps, penalties_of
+from kfree.search.path.steps import PerStep, Step, Steps, penalties_of
 from kfree.search.path.verdicts import Verdicts
 
 
@@ -57,6 +57,12 @@ class Staircase(Steps):
     >>> path.suggest().k, path.at(k=2).k, path.at(lam=path.suggest().lam).k
     (3, 2, 3)
     """
+
+    density_dips: PerStep
+    weakest: PerStep
+    unimodal: PerStep
+    k_beyond: int | None
+    _verdicts: Verdicts | None
 
     def __init__(
         self,

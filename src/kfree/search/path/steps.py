@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.marks import Shape, require
 from kfree.core.stats import Floats, Index
 from kfree.search.path.density_dips import REFUTED
 from kfree.search.path.verdicts import NO_DOUBT
+
+# An array over the steps; NaN and infinities have a meaning in most.
+PerStep = Annotated[Floats, Shape("steps")]
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,16 @@ class Steps(ABC):
     scale = "log"  # of penalties, in pictures
     # The share of density dips below which a step is seldom correct.
     MOST = 0.9
-    evidence: Floats
-    width: Floats
-    score: Floats
+    k: Annotated[Index, Shape("steps")]
+    cost: PerStep
+    complete: bool
+    lam_low: PerStep
+    lam_high: PerStep
+    lam: PerStep
+    n_outliers: int
+    evidence: PerStep
+    width: PerStep
+    score: PerStep
 
     def __init__(self, k: Index, cost: Floats, penalties: Floats, ends: tuple[float, float], complete: bool):
         self.k, self.cost, self.complete = k, cost, complete
@@ -59,6 +70,10 @@ class Steps(ABC):
         self.lam_low = np.append(penalties, ends[0])[: len(cost)]
         self.lam = self._middles(self.lam_low, self.lam_high)
         self.n_outliers = 0
+
+    def _restored(self) -> None:
+        consecutive = len(self.k) > 0 and self.k[0] > 0 and bool((np.diff(self.k) == 1).all())
+        require(consecutive, "the k of a path", "are no consecutive numbers of clusters")
 
     @property
     def is_sure(self) -> bool:

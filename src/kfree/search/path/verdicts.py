@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.marks import Shape
 from kfree.core.stats import Floats
 from kfree.search.path.density_dips import ENOUGH, ENOUGH_IF_WIDE, DensityDips
 
@@ -28,11 +30,11 @@ class Verdicts:
     ``refuted`` are steps with a pair that has no dip, or with a cluster of too few rows for the test.
     """
 
-    share: Floats
-    evidence: Floats
-    weakest: Floats
-    unimodal: Floats
-    refuted: NDArray[np.bool_]
+    share: Annotated[Floats, Shape("steps")]
+    evidence: Annotated[Floats, Shape("steps")]
+    weakest: Annotated[Floats, Shape("steps")]
+    unimodal: Annotated[Floats, Shape("steps")]
+    refuted: Annotated[NDArray[np.bool_], Shape("steps")]
 
     @classmethod
     def of(cls, judged: dict[int, DensityDips], n_steps: int) -> Verdicts:

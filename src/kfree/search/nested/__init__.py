@@ -1,0 +1,1 @@
+"""Search for clusters of clusters (Maurer 2015, §4)."""

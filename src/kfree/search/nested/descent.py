@@ -1,0 +1,163 @@
+"""The exact search for clusters of clusters: moves at every level, until none lowers J.
+
+The levels above the finest are the same problem on fewer rows: clusters are rows of weight h at their means. So the
+search of a level calls itself for the levels above, on the clusters alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats, Labels, Stats, totals
+from kfree.engines.contract import MemoryRows
+from kfree.engines.registry import open_local
+from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
+from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.refine import Exchange as ExchangeRows
+from kfree.search.centres.split_merge import Budget, split_merge
+from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.nested.moves import (
+    Birth,
+    Exchange,
+    MergeClusters,
+    Reassign,
+    Regroup,
+    SplitClusters,
+    flat_objective,
+)
+from kfree.search.nested.state import NestedState, assigned, planned
+from kfree.search.path.best_by_k import BestByK
+
+# Moves that a search of the levels above tries, on few points.
+_MOST_MOVES = 300
+# A number of nodes to keep, or None where the penalty decides; finest first.
+Counts = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Whether a search may go on, and who is told of its moves."""
+
+    max_iter: int = _MOST_MOVES
+    may_go_on: Clock = always
+    report: Callable[[Descent[Any]], None] | None = None
+
+
+def nested_descent(
+    state: NestedState,
+    rows: MemoryRows,
+    objective: NestedObjective,
+    counts: Counts,
+    watch: Watch,
+    *,
+    by_passes: bool = False,
+) -> Descent[NestedState]:
+    """Descend from ``state``. ``by_passes`` says that rows are streamed, so that moves of single rows are left out."""
+    regroup = Regroup(lambda rows, state, objective: _regrouped(rows, state, objective, counts[1:]))
+    moves: list[Any] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
+    if counts[0] is None:
+        moves.append(MergeClusters())
+    if not by_passes:
+        moves.append(Exchange())
+    if counts[0] is None and not by_passes:
+        moves += [SplitClusters(), Birth()]
+    moves = [_keeping(move, counts) for move in moves]
+    return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
+
+
+def _keeping(move: Any, counts: Counts) -> Any:
+    """The move, unless it changes the number of nodes of a level whose number is to stay."""
+
+    def kept(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+        new: NestedState = move(state, rows, objective)
+        numbers = zip(counts, state.numbers, new.numbers, strict=True)
+        return state if any(count and before != after for count, before, after in numbers) else new
+
+    return kept
+
+
+def no_gain(old: NestedState, new: NestedState) -> bool:
+    """Whether the second state costs less than the first by no more than rounding."""
+    return not old.cost - new.cost > 1e-12 * old.cost
+
+
+def parents_of(points: MemoryRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
+    """Groups of weighted points, and the groups above these: from ``start``, or from the best groups of points."""
+    first = _flat(points, objective, counts[0], start[0] if start else None)
+    if objective.n_levels == 1:
+        return (first,)
+    n, mean = _gathered(points, first)
+    above = opened_points(points, objective, n, mean)
+    same = bool(start) and np.array_equal(first, start[0])
+    parents = parents_of(above, objective.above, counts[1:], start[1:] if same else ())
+    scatter = _scatter(points, first, mean)
+    state = assigned(points, objective, planned(Sites.of(mean), n, mean, scatter, parents, objective))
+    state = nested_descent(state, points, objective, counts, Watch()).state
+    return points.labels(state.assignment), *state.tree.parents
+
+
+def opened_points(rows: MemoryRows, objective: NestedObjective, n: Floats, mean: Floats) -> MemoryRows:
+    """Clusters as weighted rows of the level above."""
+    points, weight = objective.as_points(n, mean)
+    return open_local(rows.few_rows_name, points, weight=weight, unit=objective.of_directions)
+
+
+def best_groups(points: MemoryRows, objective: NestedObjective, k: int) -> Labels:
+    """The best k groups of points that rising and falling numbers of groups find."""
+    flat = flat_objective(objective, 0.0)
+    best = BestByK(points, flat)
+    best.climb(k)
+    sites = Sites.of(points.frame.placed(best.centres(k)))
+    labels: Labels = points.labels(points.nearest(sites).assignment)
+    return labels
+
+
+def _regrouped(rows: MemoryRows, state: NestedState, objective: NestedObjective, counts: Counts) -> Parents:
+    points = opened_points(rows, objective, state.stats.n, state.mean)
+    return parents_of(points, objective.above, counts, state.tree.parents)
+
+
+def _flat(points: MemoryRows, objective: NestedObjective, count: int | None, start: Labels | None) -> Labels:
+    """Groups of points without the levels above: a number that stays, or as many as pay their penalty."""
+    flat = flat_objective(objective, 0.0 if count else objective.lam)
+    if start is None and count:
+        return _compact(best_groups(points, objective, count))
+    sites = None
+    if start is not None:
+        n, mean = _gathered(points, start)
+        sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
+    if count:
+        assert sites is not None  # as above
+        moves: list[Any] = [Lloyd(), ExchangeRows()]
+        state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
+    else:
+        budget = Budget(np.random.RandomState(0))
+        state = split_merge(points, flat, sites, _MOST_MOVES, None, budget).state
+    return _compact(points.labels(state.assignment))
+
+
+def _compact(labels: Labels) -> Labels:
+    """Groups numbered without gaps, in their order."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int32).reshape(-1)
+
+
+def _gathered(points: MemoryRows, labels: Labels) -> tuple[Floats, Floats]:
+    """Weight and mean of each group of points."""
+    rows, weight = _rows(points)
+    n = totals(labels, weight)
+    return n, summed(weight[:, None] * rows, labels, len(n)) / n[:, None]
+
+
+def _scatter(points: MemoryRows, labels: Labels, mean: Floats) -> Floats:
+    rows, weight = _rows(points)
+    return totals(labels, weight * sq_gaps(rows, mean[labels]), len(mean))
+
+
+def _rows(points: MemoryRows) -> tuple[Floats, Floats]:
+    assert points.weight is not None  # as it is opened
+    return points.rows(np.arange(points.n_rows)), points.weight

@@ -1,0 +1,191 @@
+"""Random tables through every reader, every writer, saving, loading and predict: ``python -m tests.roundtrip``.
+
+A case is a table with numbers, text, dates, gaps and awkward names and cells. It is written in some format, clustered
+by the command line, written again in another, and predicted by the saved model. Rows are counted, and every row must
+come out with its own cells and the label that DPMeans gives it in Python.
+"""
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import tempfile
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.ipc
+import pyarrow.parquet
+
+import kfree
+from kfree.cli import main as run
+
+READERS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "stream.arrow", "npy", "folder"]
+WRITERS = ["csv", "parquet", "jsonl"]
+_NAMES = ["x", "größe", "a b", "a,b", 'q"uote', "line\nend", "=sum", "cluster", "名", "x\x1b[1m", "a;b", "'"]
+_CELLS = [
+    "plain",
+    '5" pipe',
+    'two ""',
+    "semi;colon",
+    "comma, here",
+    "line\nend",
+    "tab\there",
+    "=1+1",
+    "Köln",
+    "'",
+    "x\r\ny",
+]
+
+
+class Case:
+    """A random table: ``X`` are its columns of numbers, ``text`` the others by name."""
+
+    def __init__(self, seed):
+        self.rng, self.seed = random.Random(seed), seed
+        draw = np.random.default_rng(seed)
+        self.n_rows, n_columns = self.rng.choice([1, 2, 7, 40, 300]), self.rng.randint(1, 4)
+        centres = draw.normal(scale=50, size=(3, n_columns))
+        self.X = (centres[draw.integers(3, size=self.n_rows)] + draw.normal(size=(self.n_rows, n_columns))).round(3)
+        names = self.rng.sample(_NAMES, n_columns + 2)
+        self.names, self.text = names[:n_columns], {}
+        for name in names[n_columns:]:
+            cells = [self.rng.choice(_CELLS) for _ in range(self.n_rows)]
+            cells[0] = "word"
+            self.text[name] = cells
+        self.reader, self.writer = self.rng.choice(READERS), self.rng.choice(WRITERS)
+        self.is_text = self.reader in ("csv", "tsv", "csv.gz")
+        self.delimiter = "\t" if self.reader == "tsv" else self.rng.choice(",;|") if self.is_text else ","
+
+    def columns(self):
+        """All columns by name, in the order of the file."""
+        return {name: self.X[:, j].tolist() for j, name in enumerate(self.names)} | self.text
+
+    def write_input(self, folder):
+        """The path of the table in the format of the reader."""
+        path, columns = folder / f"input.{self.reader}", self.columns()
+        table = pa.table(columns)
+        if self.reader == "npy":
+            np.save(path, self.X)
+        elif self.reader == "parquet":
+            pa.parquet.write_table(table, path, row_group_size=self.rng.randint(1, 50))
+        elif self.reader == "arrow":
+            pa.feather.write_feather(table, path, compression=self.rng.choice(["lz4", "uncompressed"]), chunksize=16)
+        elif self.reader == "stream.arrow":
+            with pa.ipc.new_stream(path, table.schema) as writer:
+                writer.write_table(table, max_chunksize=self.rng.randint(1, 50))
+        elif self.reader == "folder":
+            path.mkdir()
+            cut = self.rng.randint(0, self.n_rows)
+            for number, part in enumerate([table.slice(0, cut), table.slice(cut)]):
+                pa.parquet.write_table(part, path / f"{number}.parquet")
+        else:
+            self._write_text(path, columns)
+        return path
+
+    def _write_text(self, path, columns):
+        ending = self.rng.choice(["\n", "\r\n"])
+        rows = [list(columns), *zip(*columns.values(), strict=True)]
+        records = [self.delimiter.join(self._cell(str(cell)) for cell in row) for row in rows]
+        blank = ["" if self.rng.random() > 0.05 else ending for _ in records]  # empty lines are no rows
+        text = ending.join(map("".join, zip(records, blank, strict=True))) + self.rng.choice(["", ending])
+        content = text.encode(self.rng.choice(["utf-8", "utf-8-sig", "utf-16"]))
+        path.write_bytes(gzip.compress(content) if self.reader == "csv.gz" else content)
+
+    def _cell(self, cell):
+        """A cell as people write it: quoted where it must be, and at times where it need not."""
+        must = cell.startswith('"') or any(sign in cell for sign in (self.delimiter, "\n", "\r"))
+        return '"' + cell.replace('"', '""') + '"' if must or self.rng.random() < 0.1 else cell
+
+
+def read_output(path, case):
+    """The rows of an output as lists, names first."""
+    if case.writer == "parquet":
+        table = pa.parquet.read_table(path)
+        return [table.column_names, *(list(row.values()) for row in table.to_pylist())]
+    if case.writer == "jsonl":
+        rows = [json.loads(line) for line in path.read_text().split("\n") if line]
+        return [list(rows[0]), *(list(row.values()) for row in rows)]
+    content = path.read_bytes()
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    lines = io.StringIO(content.decode(encoding), newline="")
+    return [row for row in csv.reader(lines, delimiter=case.delimiter) if row]
+
+
+def command(*arguments):
+    """Run the command line; an error is an AssertionError with its message."""
+    said = io.StringIO()
+    with redirect_stderr(said), redirect_stdout(said):
+        try:
+            status = run(list(map(str, arguments)))
+        except SystemExit as error:
+            status = error.code
+    assert not status, said.getvalue()
+
+
+def expected_labels(case, lam):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return kfree.DPMeans(lam).fit(case.X).labels_.tolist()
+
+
+def check(seed, folder):
+    """One case; an AssertionError says what differs."""
+    case, lam = Case(seed), 200.0
+    path, model = case.write_input(folder), folder / "m.kfree"
+    output, again = folder / f"out.{case.writer}", folder / f"again.{case.writer}"
+    text = ["--header", "yes", "--delimiter", case.delimiter] if case.is_text else []
+    command("cluster", path, *text, "--lam", lam, "-o", output, "--save", model, "--quiet")
+    command("predict", model, path, *text, "-o", again, "--quiet")
+    labels = expected_labels(case, lam)
+    for written in (output, again):
+        heading, *rows = read_output(written, case)
+        assert len(rows) == case.n_rows, (len(rows), case.n_rows)
+        assert [int(row[-1]) for row in rows] == labels
+        expected = {"row": list(range(1, case.n_rows + 1))} if case.reader == "npy" else case.columns()
+        assert heading == [*expected, "kfree_cluster" if "cluster" in expected else "cluster"]
+        for j, (name, cells) in enumerate(expected.items()):
+            found = [row[j] if isinstance(cells[0], str) else type(cells[0])(row[j]) for row in rows]
+            assert found == cells, (name, found[:5], cells[:5])
+
+
+def checked(seed):
+    """Run one case in a folder of its own; None, or what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(seed, Path(folder))
+        except Exception as error:
+            case = Case(seed)
+            return f"seed {seed}, {case.reader} to {case.writer}: {type(error).__name__}: {str(error)[:300]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", type=int, nargs="?", default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    options, n_failed = parser.parse_args(), 0
+    from multiprocessing import get_context
+
+    with get_context("spawn").Pool(options.processes) as pool:
+        seeds = range(options.seed, options.seed + options.cases)
+        for number, fault in enumerate(pool.imap_unordered(checked, seeds, chunksize=20), start=1):
+            if fault:
+                n_failed += 1
+                print(fault, flush=True)
+            if number % 1000 == 0:
+                print(f"{number} cases, {n_failed} failed", flush=True)
+    print(f"{options.cases} cases, {n_failed} failed")
+    raise SystemExit(n_failed > 0)
+
+
+if __name__ == "__main__":
+    main()
