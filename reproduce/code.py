@@ -23,6 +23,8 @@ OWN, LIBRARY = "reproduce", "kfree"
 DIGITS = 12
 # Parts of kfree that draw, describe or keep what was computed, and change no number.
 WITHOUT_NUMBERS = tuple(f"{LIBRARY}.{part}" for part in ("cli", "explain", "plot", "report", "saving"))
+# What numbers are written down in.
+HOLDERS = {f"{OWN}.table.Line", f"{OWN}.result.Result"}
 # Numbers that were kept before they carried a hash.
 UNKNOWN = "unknown"
 
@@ -58,7 +60,7 @@ def _follow_named(thing, pieces):
     package = (thing.__module__ or "").split(".")[0]
     if package == LIBRARY:
         _follow_module(thing.__module__, pieces)
-    elif package == OWN and _name(thing) not in pieces:
+    elif package == OWN and _name(thing) not in HOLDERS | pieces.keys():
         pieces[_name(thing)] = _source_of(thing)
         module = sys.modules[thing.__module__]
         _follow_global(f"{_name(thing)} defaults", getattr(thing, "__defaults__", None) or (), pieces)

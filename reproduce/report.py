@@ -24,14 +24,15 @@ python -m reproduce data          # which public data are needed, their sizes an
 python -m reproduce report        # this page alone, from the results that were kept
 ```
 
-*Sizes.* "full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be one of
-size. "part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so, and those
-without any say "not run". *Verdicts.* "WORSE" means worse than the paper's number at its digits; "worse, within chance"
-that Welch's t-test finds no difference at the level 0.05 (a number that is printed without ± is taken as exact). What ±
-means is said under each table. *Code.* Every kept number carries a hash of the code that made it
-(`reproduce/code.py`): kfree's modules, the C++ sources, and the experiment. The line under a table says when, at which
-commit and on which machine it was made, and whether that code has changed since. "by earlier code" in a note means that
-cells were kept from another version of the code. *Seconds* of a paper were measured on another machine.
+*Sizes.* "full" means the sizes of the paper, "quick" smaller ones or fewer repetitions: then a difference may be
+one of size. "part" is a full run that was limited in time: lines with fewer repetitions than the paper's say so,
+and those without any say "not run". *Verdicts.* "WORSE" means worse than the paper's number at its digits; "worse,
+within chance" that Welch's t-test finds no difference at the level 0.05 (a number that is printed without ± is
+taken as exact); "worse, not tested" that there is one repetition only. What ± means is said under each table.
+*Code.* Every kept number carries a hash of the code that made it (`reproduce/code.py`): kfree's modules, the C++
+sources, and the experiment. The line under a table says when, at which commit and on which machine it was made, and
+whether that code has changed since. "by earlier code" in a note means that cells were kept from another version of
+the code. *Seconds* of a paper were measured on another machine.
 
 That both samplers draw from their posteriors is shown in [Baselines](baselines.md), what the papers print wrong in
 [Errata](theory/errata.md), and where each equation is computed in [the map](theory/map.md). The data come from

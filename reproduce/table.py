@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scipy import stats
 
 NOT_RUN = "not run"
-WORSE, WITHIN_CHANCE = "WORSE", "worse, within chance"
+WORSE, WITHIN_CHANCE, UNTESTED = "WORSE", "worse, within chance", "worse, not tested"
 # Of the test that tells them apart.
 LEVEL = 0.05
 # Why a line has no number: what --minutes left out.
@@ -52,6 +52,8 @@ class Line:
         """Empty, unless ours is worse at the paper's digits; then also whether by more than chance."""
         if None in (self.paper, self.ours, self.goal) or self._shortfall(self._as_printed()) <= 0:
             return ""
+        if self.n == 1:  # of several repetitions, one was made
+            return UNTESTED
         return WORSE if self.p_value < LEVEL else WITHIN_CHANCE
 
     @property

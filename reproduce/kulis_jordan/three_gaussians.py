@@ -86,12 +86,12 @@ def agreement(y, labels):
 
 def _chain_lines(name, model, nmi, paper):
     case, good, last = f"{len(nmi)} sweeps", np.flatnonzero(nmi > GOOD), slice(len(nmi) // 2, None)
-    first = int(good[0]) + 1 if len(good) else None
+    first = int(good[0]) + 1 if len(good) else np.inf
     note = "about, from the text of the paper" if paper else ""
     k = model.trace_["n_clusters"][last]
     spread = {"n": None, "spread_is": "deviation", "goal": None}
     return [
-        Line(case, name, f"sweeps until NMI > {GOOD}", paper, first, note=note if first else "never", goal=None),
+        Line(case, name, f"sweeps until NMI > {GOOD}", paper, first, note=note if len(good) else "never", goal=None),
         Line(case, name, "NMI, second half", None, nmi[last].mean(), spread=nmi[last].std(), **spread),
         Line(case, name, "clusters, second half", None, k.mean(), spread=k.std(), **spread),
     ]

@@ -64,7 +64,7 @@ def cost_line(name, algorithm, lam, made):
         paper_n=N_ORDERS,
         ours=cost.mean() if runs else None,
         spread=half_width(cost),
-        n=len(cost),
+        n=None if algorithm == DEFAULT else len(cost),
         paper_seconds=published.seconds,
         seconds=float(np.mean([done["seconds"] for done in runs])) if runs else None,
         note=_clusters(runs) + (f", {note}" if note else "") if runs else OUT_OF_TIME,

@@ -10,7 +10,7 @@ from reproduce import __main__ as runner
 from reproduce.experiments import EXPERIMENTS
 from reproduce.kurihara_welling import newsgroups
 from reproduce.result import Experiment, Result
-from reproduce.table import WITHIN_CHANCE, WORSE, Line, as_text, half_width
+from reproduce.table import UNTESTED, WITHIN_CHANCE, WORSE, Line, as_text, half_width
 
 
 def made_up():
@@ -53,6 +53,11 @@ def test_chance_is_judged_by_the_t_test_of_the_values(kind, paper_n, n, rng):
     line = Line("a", "b", "c", ours=ours.mean(), spread=spread_of(ours), n=n, paper_n=paper_n, spread_is=kind, **paper)
     test = stats.ttest_1samp(ours, 1.2) if theirs is None else stats.ttest_ind(ours, theirs, equal_var=False)
     assert line.p_value == pytest.approx(test.pvalue)
+
+
+def test_one_repetition_of_several_is_not_tested():
+    assert Line("a", "b", "NMI", paper=0.9, ours=0.8, n=1, goal="highest").verdict == UNTESTED
+    assert Line("a", "b", "NMI", paper=0.9, ours=0.8, goal="highest").verdict == WORSE
 
 
 def test_a_table_shows_both_numbers_and_says_where_ours_is_worse():
