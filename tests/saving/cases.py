@@ -128,7 +128,7 @@ CASES = {
     ),
     "bayesian": (
         lambda: kfree.BayesianKMeans().fit(X),
-        lambda m: [m.predict(NEW), m.predict_proba(NEW), m.prior_["B0"]],
+        lambda m: [m.predict(NEW), m.predict_proba(NEW), m.prior_.get("B0")],
     ),
     "bayesian, dirichlet process": (
         lambda: kfree.BayesianKMeans(mixture="dirichlet-process", prior="uninformative").fit(X),

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.fields import Number, NumberOfCoordinates
+from kfree.core.fields import NumberOfCoordinates
 from kfree.core.frame import differences_overflow
 from kfree.core.limits import warn_penalty_rose
 from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
@@ -159,8 +159,8 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     ([0, 0, 1], [0, 2])
     """
 
-    inertia_: Annotated[Number, OPTIONAL]
-    cost_: Annotated[Number, OPTIONAL]
+    inertia_: Annotated[float, OPTIONAL]
+    cost_: Annotated[float, OPTIONAL]
     n_features_in_: NumberOfCoordinates
     _stream_: Annotated[RowStream | MicroStream, OneOf(STREAMS)]
     _log_: EventLog

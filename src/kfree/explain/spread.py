@@ -11,7 +11,7 @@ from scipy.stats import gamma
 from kfree.core.arrays import NUMPY, Array, Arrays
 from kfree.core.blocks import row_blocks
 from kfree.core.fields import SpreadPerCluster
-from kfree.core.marks import AtLeast, Below, Shape, Size
+from kfree.core.marks import AtLeast, Below, Shape, Size, require
 from kfree.explain.view import Blocks, Floats, Labels, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
@@ -99,6 +99,11 @@ class SpreadSample:
     dist: Annotated[Floats, Shape("sample"), AtLeast(0.0)]
     n_clusters: Annotated[int, Size("k")]
     sizes: Annotated[NDArray[np.int64] | None, Shape("sized"), AtLeast(0)] = None
+
+    def _restored(self) -> None:
+        counts = np.zeros(0) if self.sizes is None else self.sizes
+        ok = bool((self.labels >= 0).any()) and len(counts) <= self.n_clusters and counts.sum(dtype=np.float64) < 2**53
+        require(ok, "sample", "has no rows of a cluster, or sizes that are none of these clusters")
 
     def spreads(self, shapes: Shapes | None = None) -> Spreads:
         """The spreads of the clusters; ``shapes`` compare clusters where distances are relative to the cluster."""

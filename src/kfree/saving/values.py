@@ -163,7 +163,8 @@ class Unpacker:
             stated = record_type(cls)
             made = stated.__new__(stated)
             made.__dict__.update(self._fields(packed, stated, where, sizes))
-            made = made if stated is cls else cls.from_record(made)
+            self._checks.add_made(made)
+            return made if stated is cls else cls.from_record(made)
         self._checks.add_made(made)
         return made
 
@@ -257,8 +258,8 @@ def _with_hints(items: Any, hint: Any, where: str) -> list[tuple[Any, Any]]:
 
 
 def _typed(value: Any, kind: type, where: str) -> Any:
-    """A value of exactly this type; whole numbers have at most 64 bits."""
-    ok = type(value) is kind and (kind is not int or -(2**63) <= value < 2**63)
+    """A value of exactly this type; whole numbers leave room in 64 bits to count on."""
+    ok = type(value) is kind and (kind is not int or abs(value) < 2**62)
     require(ok, where, f"is a {type(value).__name__} instead of a {kind.__name__} that it may be")
     return value
 
