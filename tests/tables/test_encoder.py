@@ -328,3 +328,55 @@ def test_missing_values_can_be_means():
     encoder = TableEncoder(transforms="identity", scale="none", missing="mean")
     np.testing.assert_array_equal(encoder.fit_transform(X), [[1.0, 5.0], [3.5, 9.0], [6.0, 7.0]])
     np.testing.assert_array_equal(encoder.transform([[np.nan, 2.0]]), [[3.5, 2.0]])
+
+
+def test_weights_multiply_distances_and_come_back():
+    frame = pd.DataFrame(table())
+    plain, weighted = TableEncoder(), TableEncoder(weights={"height": 2.0, "colour": 0.5})
+    X, Y = plain.fit_transform(frame), weighted.fit_transform(frame)
+    names = plain.get_feature_names_out().tolist()
+    factor = [2.0 if name == "height" else 0.5 if name.startswith("colour") else 1.0 for name in names]
+    assert set(factor) == {0.5, 1.0, 2.0}
+    np.testing.assert_allclose(Y, X * factor, rtol=1e-12)
+    pd.testing.assert_frame_equal(weighted.inverse_transform(Y), plain.inverse_transform(X))
+    np.testing.assert_allclose(weighted.in_units(Y), plain.in_units(X))
+    assert "height: " in weighted.describe()
+    assert ", times 2" in weighted.describe()
+
+
+def test_levels_that_look_alike_are_named_or_folded():
+    frame = pd.DataFrame({"channel": ["App", "app", "App ", "App", "Web", "web"], "x": range(6)})
+    with pytest.warns(DataAdvice, match=r"'channel' has levels that look alike: 'App', 'App ', 'app', 'Web', 'web'"):
+        assert len(TableEncoder().fit(frame).encoders_[0].levels) == 5
+    encoder = TableEncoder(fold=True).fit(frame)
+    assert encoder.encoders_[0].levels == ("App", "Web")
+    rows = encoder.transform(pd.DataFrame({"channel": ["APP", " web"], "x": [0, 0]}))
+    assert rows[:, 0].tolist() == [0.0, 1.0]
+
+
+def test_rows_with_unseen_levels():
+    frame = pd.DataFrame({"plan": ["a", "b", "c", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
+    encoder = TableEncoder(unseen="missing").fit(frame)
+    new = pd.DataFrame({"plan": ["a", "z", None], "x": [1.0, 2.0, 3.0]})
+    assert encoder.has_unseen(new).tolist() == [False, True, False]
+    assert np.isfinite(encoder.transform(new)).all()
+
+
+def test_all_columns_of_text_are_named_at_once():
+    frame = pd.DataFrame({name: [f"{name} {i}" for i in range(60)] for name in ("note", "name")} | {"x": range(60)})
+    with pytest.raises(ValueError, match=r"column 'note' holds text.*column 'name' holds text") as error:
+        TableEncoder().fit(frame)
+    assert error.value.columns == ("note", "name")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_skewed_dates_are_transformed_and_later_ones_accepted(sign):
+    days = sign * np.exp(np.linspace(0, 8, 200))
+    dates = np.datetime64("2020-01-01T00:00:00", "us") + (days * 86_400e6).astype("timedelta64[us]")
+    encoder = TableEncoder().fit(pd.DataFrame({"day": dates, "x": range(200)}))
+    assert "symlog" in encoder.describe()
+    later = pd.DataFrame({"day": dates[[0, 100]] + np.array([-sign, 9000], "timedelta64[D]"), "x": [1, 2]})
+    back = encoder.inverse_transform(encoder.transform(later))
+    assert (np.abs(back["day"] - later["day"]) < pd.Timedelta(seconds=1)).all()
+    even = np.datetime64("2020-01-01", "us") + np.arange(200).astype("timedelta64[D]")
+    assert "symlog" not in TableEncoder().fit(pd.DataFrame({"day": even})).describe()

@@ -31,7 +31,7 @@ REFUSED = {
     "numbers as text": (frame(price=[f"{j}.5" for j in range(30)]), "'price' holds text.*pandas.to_numeric"),
     "too many levels": (
         pd.DataFrame({"code": [f"c{j % 60}" for j in range(600)]}),
-        r"column 'code' holds text.*60 distinct values in 600 rows.*list it in categories",
+        r"column 'code' holds text.*60 distinct values in 600 rows.*list them in categories",
     ),
     "text in polars": (pl.DataFrame({"note": TEXTS}), "column 'note' holds text"),
     "text in pyarrow": (pa.table({"note": TEXTS}), "column 'note' holds text"),

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import typing
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 from kfree.core.marks import Mark, Optional, Sizes
 
+# Aliases of Python 3.12 and later; None before.
+_ALIAS: Any = getattr(typing, "TypeAliasType", None)
 # Set by scikit-learn's ``set_output``.
 _OUTPUT = "_sklearn_output_config"
 
 
 def unmarked(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """A declared type without its marks, and the marks."""
-    return (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
+    hint = _resolved(hint)
+    return (_resolved(hint.__origin__), hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
+
+
+def _resolved(hint: Any) -> Any:
+    """The type that an alias stands for: from NumPy 2.5 on, NDArray is an alias with a parameter."""
+    while _ALIAS is not None and isinstance(get_origin(hint) or hint, _ALIAS):
+        alias = get_origin(hint)
+        hint = hint.__value__ if alias is None else alias.__value__[get_args(hint)]
+    return hint
 
 
 def mark(marks: tuple[Any, ...], kind: type) -> Any:

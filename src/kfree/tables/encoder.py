@@ -12,13 +12,25 @@ from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import CONTAINERS, columns_of, container_of
 from kfree.tables.containers import as_container, as_table
-from kfree.tables.fitting import Encoder, LeftOut, Options, encoded, fitted_encoder
+from kfree.tables.fitting import (
+    Encoder,
+    LeftOut,
+    Options,
+    TextColumnsError,
+    encoded,
+    fitted_encoder,
+    has_unseen,
+    look_alikes,
+)
 from kfree.tables.gaps import NearestDonor, require_values
 from kfree.tables.transforms import FUNCTIONS
 from kfree.validation.frames import require_distinct_names
-from kfree.validation.parameters import require, require_choice, require_count
+from kfree.validation.parameters import is_positive_number, require, require_choice, require_count
 
 MISSING, UNSEEN, SCALES = ["nearest", "mean", "error"], ["error", "missing"], ["difference", "deviation", "none"]
+
+# Warnings about look-alike levels.
+_MOST_NAMED = 5
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -32,8 +44,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     transforms : {"auto", "identity"} or dict, default="auto"
         f for columns of numbers. ``"auto"``: for numbers ≥ 0 skewed to the right log, or sqrt or log1p where there are
-        zeros; asinh for heavy tails on both sides. A dict has names of columns and "identity", "sqrt", "log", "log1p"
-        or "asinh"; other columns are as with ``"auto"``.
+        zeros; asinh for heavy tails on both sides. A dict has names of columns and "identity", "sqrt", "log", "log1p",
+        "symlog" or "asinh"; other columns are as with ``"auto"``.
     ordinal : dict or None, default=None
         Names of columns whose levels have an order, with their levels, lowest first. Ordered categoricals of pandas
         and pyarrow and enums of polars are known without.
@@ -52,6 +64,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     scale : {"difference", "deviation", "none"}, default="difference"
         What numbers, dates and ranks are divided by: the median difference between two rows that differ, the standard
         deviation (about the mean), or nothing.
+
+    weights : dict or None, default=None
+        Names of columns and positive numbers: differences in such a column count so many times as much as in others.
+    fold : bool, default=False
+        Whether levels that differ in case or spaces only ("App", "app", "App ") are one level, called as most rows
+        call it. If not, ``fit`` warns about them.
 
     Attributes
     ----------
@@ -103,6 +121,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         unseen="error",
         max_levels=50,
         scale="difference",
+        weights=None,
+        fold=False,
     ):
         self.transforms = transforms
         self.ordinal = ordinal
@@ -111,6 +131,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.unseen = unseen
         self.max_levels = max_levels
         self.scale = scale
+        self.weights = weights
+        self.fold = fold
 
     def fit(self, X, y=None):
         """Learn scales, transforms and levels.
@@ -130,7 +152,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = _names(checked)
         options = self._options(names)
         columns = columns_of(X, names)
-        encoders = [fitted_encoder(column, options) for column in columns]
+        encoders = _fitted(columns, options)
         left_out = {encoder.name: encoder.reason for encoder in encoders if isinstance(encoder, LeftOut)}
         if len(left_out) == len(encoders):
             raise ValueError(
@@ -138,10 +160,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
         blocks = [encoded(*pair, options) for pair in zip(columns, encoders, strict=True)]
         require_values(blocks, encoders, self.missing)
-        rows = np.hstack(blocks)
-        donors = (
-            NearestDonor.of(np.nanmean(rows, axis=0, keepdims=True)) if self.missing == "mean" else NearestDonor(rows)
-        )
+        rows = self._weighted(blocks, encoders)
+        donors = NearestDonor(np.nanmean(rows, axis=0, keepdims=True)) if self.missing == "mean" else NearestDonor(rows)
         if left_out:
             warn(f"TableEncoder leaves out {_listed(left_out)}.", DataAdvice)
         validate_data(self, X, skip_check_array=True, reset=True)
@@ -170,7 +190,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pairs = zip(columns_of(X, names), self.encoders_, strict=True)
         blocks = [encoded(column, encoder, options) for column, encoder in pairs]
         require_values(blocks, self.encoders_, self.missing)
-        return self._donors_.filled(np.hstack(blocks))
+        return self._donors_.filled(self._weighted(blocks, self.encoders_))
+
+    def has_unseen(self, X):
+        """Which rows have a level that was not in the rows of ``fit``.
+
+        Parameters
+        ----------
+        X : a table with the columns of the one that was fitted
+
+        Returns
+        -------
+        unseen : ndarray of shape (n_samples,), bool
+        """
+        check_is_fitted(self)
+        X, names = as_table(X), _names(self)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        options, found = self._options(names), np.zeros(X.shape[0], dtype=bool)
+        for column, encoder in zip(columns_of(X, names), self.encoders_, strict=True):
+            found |= has_unseen(column, encoder, options)
+        return found
+
+    def _weighted(self, blocks, encoders):
+        """Coordinates side by side, times the weight of their column."""
+        weights = self.weights or {}
+        pairs = zip(blocks, encoders, strict=True)
+        return np.hstack([block * weights.get(encoder.name, 1.0) for block, encoder in pairs])
 
     def inverse_transform(self, X):
         """The table that corresponds to rows, such as centres: numbers, dates, the nearest levels.
@@ -210,7 +255,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ends = np.cumsum(self._width_)
         if rows.shape[1] != ends[-1]:
             raise ValueError(f"X has {rows.shape[1]} columns; give the {ends[-1]} columns that transform returns.")
-        return zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
+        weights = self.weights or {}
+        blocks = zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
+        return [(encoder, block / weights.get(encoder.name, 1.0)) for encoder, block in blocks]
 
     def save(self, path):
         """Write this encoder to one file, which :func:`kfree.load` reads.
@@ -258,7 +305,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        return "\n".join(map(printable, self.encoders_))
+        weights = self.weights or {}
+        times = {name: f", times {weight:g}" for name, weight in weights.items()}
+        return "\n".join(printable(f"{encoder}{times.get(encoder.name, '')}") for encoder in self.encoders_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -280,14 +329,45 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         require_choice("unseen", self.unseen, UNSEEN)
         require_count("max_levels", self.max_levels, least=2)
         require_choice("scale", self.scale, SCALES)
+        require(isinstance(self.fold, bool), "fold", self.fold, "True or False")
+        require(self.weights is None or isinstance(self.weights, dict), "weights", self.weights, "a dict or None")
+        for name, weight in (self.weights or {}).items():
+            require(is_positive_number(weight), f"weights[{name!r}]", weight, "a positive number")
 
     def _options(self, names):
         ordinal, categories = self.ordinal or {}, tuple(self.categories or ())
         transforms = self.transforms if isinstance(self.transforms, dict) else {}
-        for parameter, given in {"transforms": transforms, "ordinal": ordinal, "categories": categories}.items():
+        given_by = {
+            "transforms": transforms,
+            "ordinal": ordinal,
+            "categories": categories,
+            "weights": self.weights or {},
+        }
+        for parameter, given in given_by.items():
             for name in given:
                 require(name in names, parameter, name, f"names of columns of X: {_shortened(names)}")
-        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen, self.scale)
+        return Options(self.transforms, ordinal, categories, self.max_levels, self.unseen, self.scale, self.fold)
+
+
+def _fitted(columns, options):
+    """The encoder of each column; an error names all columns that hold text, not the first one only."""
+    encoders, texts, alike = [], {}, {}
+    for column in columns:
+        try:
+            encoders.append(fitted_encoder(column, options))
+        except TextColumnsError as error:
+            texts[column.name] = str(error)
+        if not options.fold and (levels := look_alikes(column)):
+            alike[column.name] = levels
+    if texts:
+        raise TextColumnsError.of(texts)
+    for name, levels in list(alike.items())[:_MOST_NAMED]:
+        warn(
+            f"column {name!r} has levels that look alike: {', '.join(map(repr, levels[:6]))}. Correct them, or give "
+            "fold=True to make them one.",
+            DataAdvice,
+        )
+    return encoders
 
 
 def _names(fitted):

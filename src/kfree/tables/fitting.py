@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from kfree.core.marks import OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
-from kfree.tables.transforms import FUNCTIONS, Transform, chosen_transform, named_transform
+from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
+_REMEDY = (
+    "Drop such columns, turn text into numbers with sklearn's TfidfVectorizer in a ColumnTransformer, or list them in "
+    "categories if their values are categories."
+)
 # With fewer rows than this, strings are not tested for being text.
 _FEW_ROWS = 20
 
@@ -68,6 +73,20 @@ class Options:
     max_levels: int
     unseen: str
     scale: str = "difference"
+    fold: bool = False
+
+
+class TextColumnsError(ValueError):
+    """Columns of text, or of names of rows; ``columns`` are their names."""
+
+    columns: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, messages: dict[Any, str]) -> TextColumnsError:
+        """One error about several columns, each with its message."""
+        error = cls(" ".join([*messages.values(), _REMEDY]))
+        error.columns = tuple(messages)
+        return error
 
 
 def fitted_encoder(column: Column, options: Options) -> Encoder:
@@ -84,7 +103,7 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     if column.kind == BOOLEAN:
         return YesNo(column.name, (False, True))
     if column.kind == DATE:
-        return Dates.fitted(column.name, x, Transform("identity"), options.scale)
+        return Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
     kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
     return kind.fitted(column.name, x, _transform_of(column.name, x, options.transforms), options.scale)
 
@@ -103,11 +122,43 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
             "that it had."
         )
     if encoder.family == LEVELS:
-        return encoder.encoded(_known_places(column, encoder.levels, options.unseen))
+        return encoder.encoded(_known_places(column, encoder.levels, options.unseen, options.fold))
     _require_finite(column)
     if isinstance(encoder, Numeric):
         _require_domain(column.name, encoder.transform.name, column.values[present])
     return encoder.encoded(column.values)
+
+
+def has_unseen(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
+    """Which rows have a level that the encoder does not know, (n,)."""
+    column = _as_told(column, options)
+    if isinstance(encoder, LeftOut) or column.family != LEVELS or encoder.family != LEVELS:
+        return np.zeros(len(column.values), dtype=bool)
+    place, _ = places(_folded(column.values, encoder.levels, options.fold), encoder.levels)
+    return np.isnan(place) & np.array([value is not None for value in column.values.tolist()])
+
+
+def look_alikes(column: Column) -> list[Any]:
+    """Levels that differ from another one in case or spaces only."""
+    if column.kind not in (TEXT, CATEGORY):
+        return []
+    by_key: dict[str, set[str]] = {}
+    for value in {value for value in column.values.tolist() if isinstance(value, str)}:
+        by_key.setdefault(_key(value), set()).add(value)
+    return [level for levels in by_key.values() if len(levels) > 1 for level in sorted(levels)]
+
+
+def _key(level: str) -> str:
+    return " ".join(level.split()).casefold()
+
+
+def _folded(values: np.ndarray, levels: tuple[Any, ...], fold: bool) -> np.ndarray:
+    """Values with the levels that they look like in place of them."""
+    if not fold:
+        return values
+    known = {_key(level): level for level in levels if isinstance(level, str)}
+    same = [known.get(_key(value), value) if isinstance(value, str) else value for value in values.tolist()]
+    return np.array(same, dtype=object)
 
 
 def _as_told(column: Column, options: Options) -> Column:
@@ -120,6 +171,10 @@ def _as_told(column: Column, options: Options) -> Column:
 
 
 def _of_levels(column: Column, options: Options) -> Encoder:
+    if options.fold and column.kind != ORDINAL:
+        common = [value for value, _ in Counter(column.values.tolist()).most_common() if value is not None]
+        levels = tuple({_key(level): level for level in reversed(common) if isinstance(level, str)}.values())
+        column = replace(column, values=_folded(column.values, levels, True), levels=None)
     present = [value for value in column.values.tolist() if value is not None]
     seen = set(present)
     if len(seen) < 2:
@@ -133,9 +188,9 @@ def _of_levels(column: Column, options: Options) -> Encoder:
     return Binary(column.name, levels) if len(levels) == 2 else Categories(column.name, levels)
 
 
-def _known_places(column: Column, levels: tuple[Any, ...], unseen: str) -> np.ndarray:
+def _known_places(column: Column, levels: tuple[Any, ...], unseen: str, fold: bool = False) -> np.ndarray:
     """Places among the levels, NaN where missing; unknown levels raise, or are missing too."""
-    place, unknown = places(column.values, levels)
+    place, unknown = places(_folded(column.values, levels, fold), levels)
     if unknown and unseen == "error":
         listed = ", ".join(map(repr, levels[:10])) + (", …" if len(levels) > 10 else "")
         remedy = "list all levels in ordinal, lowest first" if column.kind == ORDINAL else "fit with such rows"
@@ -151,11 +206,10 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
     if len(seen) <= max_levels and (len(present) < _FEW_ROWS or 2 * len(seen) <= len(present)):
         return
     example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
-    numeric = "convert it with pandas.to_numeric if its values are numbers, " if _look_numeric(seen) else ""
-    raise ValueError(
+    numeric = ", which look like numbers: convert them with pandas.to_numeric" if _look_numeric(seen) else ""
+    raise TextColumnsError(
         f"column {name!r} holds text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such "
-        f"as {example!r}. Drop it, {numeric}turn text into numbers with sklearn's TfidfVectorizer in a "
-        "ColumnTransformer, or list it in categories if its values are categories."
+        f"as {example!r}{numeric}."
     )
 
 

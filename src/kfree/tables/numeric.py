@@ -67,8 +67,11 @@ class Dates(Numeric):
         return 1970 + super().in_units(block) / _MICROSECONDS_A_YEAR
 
     def __str__(self) -> str:
-        since, days = np.datetime64(int(self.centre), "us").astype("datetime64[s]"), self.scale / 86_400e6
-        return f"{self.name}: ({self.name} − {since}) / {days:.4g} days"
+        if self.transform.name != "identity":
+            since, days = _moment(self.transform.shift), self.transform.unit / 86_400e6
+            inner = f"{self.transform.name}(({self.name} − {since}) / {days:.4g} days)"
+            return f"{self.name}: ({inner} − {self.centre:.4g}) / {self.scale:.4g}"
+        return f"{self.name}: ({self.name} − {_moment(self.centre)}) / {self.scale / 86_400e6:.4g} days"
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,10 @@ class Ordinal(Numeric):
     def __str__(self) -> str:
         order = " < ".join(map(str, self.levels))
         return f"{self.name}: (rank − {self.centre:.4g}) / {self.scale:.4g} in {order}"
+
+
+def _moment(microseconds: float) -> np.datetime64:
+    return np.datetime64(int(microseconds), "us").astype("datetime64[s]")
 
 
 def time_of_day(seconds: float) -> datetime.time:

@@ -69,14 +69,20 @@ FUNCTIONS = {
     "sqrt": Function(np.sqrt, lambda z: np.square(np.maximum(z, 0.0)), "numbers ≥ 0", lambda x: x.min() >= 0),
     "log": Function(np.log, np.exp, "numbers > 0", lambda x: x.min() > 0),
     "log1p": Function(np.log1p, np.expm1, "numbers ≥ 0", lambda x: x.min() >= 0),
+    "symlog": Function(
+        lambda x: np.sign(x) * np.log1p(np.abs(x)),
+        lambda z: np.sign(z) * np.expm1(np.abs(z)),
+        "numbers",
+        lambda x: True,
+    ),
     "asinh": Function(np.arcsinh, np.sinh, "numbers", lambda x: True),
 }
 
 
 def named_transform(name: str, x: Values) -> Transform:
     """The transform of that name for a column of numbers; log1p and asinh in units estimated from the column."""
-    if name == "log1p":
-        return Transform(name, unit=float(np.quantile(x[x > 0], 0.25)) if (x > 0).any() else 1.0)
+    if name in ("log1p", "symlog"):
+        return Transform(name, unit=float(np.quantile(np.abs(x[x != 0]), 0.25)) if (x != 0).any() else 1.0)
     if name == "asinh":
         low, middle, high = np.quantile(x, [0.25, 0.5, 0.75])
         return Transform(name, float(middle), float(high - low) / 2 if high > low else 1.0)
@@ -98,6 +104,22 @@ def chosen_transform(x: Values) -> Transform:
         if best is not None and left[best] <= _SHARE_LEFT * skewness:
             return best
     return named_transform("asinh" if _tail_ratio(x) > HEAVY_TAILED else "identity", x)
+
+
+def chosen_date_transform(x: Values) -> Transform:
+    """The transform for points in time: the identity unless they are skewed.
+
+    Skewed dates take the logarithm of the time since the first of them, or before the last; symlog also takes dates
+    beyond these, which are to come.
+    """
+    skewness = octile_skewness(x)
+    if abs(skewness) < SKEWED:
+        return Transform("identity")
+    shift = float(x.min() if skewness > 0 else x.max())
+    away = np.abs(x - shift)
+    transform = Transform("symlog", shift, float(np.quantile(away[away > 0], 0.25)))
+    left = abs(octile_skewness(transform.forward(x)))
+    return transform if left <= _SHARE_LEFT * abs(skewness) and transform.tells_apart(x) else Transform("identity")
 
 
 def octile_skewness(x: Values) -> float:
