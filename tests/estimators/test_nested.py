@@ -191,7 +191,7 @@ def test_it_is_saved_and_loaded(fitted, tmp_path):
 
 
 def test_a_summary_compares_siblings(fitted):
-    model, X, groups, _ = fitted
+    model, X, _, _ = fitted
     top, finest = model.summary(X, level=0), model.summary(X)
     assert [node.size for node in top.clusters] == np.bincount(model.level_labels_[0]).tolist()
     node = model.tree_.at_level(np.array([0]), 0)[0]

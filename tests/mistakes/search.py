@@ -1,6 +1,78 @@
 """Mistakes in searches and objectives."""
 
 MISTAKES = {
+    "a light cluster counts for its group as much as a heavy one": (
+        "objectives/nested.py",
+        "        return mean, n * p / (n + p)\n",
+        "        return mean, p\n",
+        ["search/test_nested.py", "least_cost_is_that"],
+    ),
+    "the pull of groups is relative to rows though clusters are what is pulled": (
+        "objectives/nested.py",
+        "unit = self.taus[0] / (1.0 + self.taus[0]) if self.by_rows else 1.0",
+        "unit = 1.0",
+        ["search/test_nested.py", "least_cost_is_that"],
+    ),
+    "a row that opens a cluster never opens a group": (
+        "objectives/nested.py",
+        "np.minimum(h * sq_dists[0], self.above.opening_cost(h, sq_dists[1:]))",
+        "h * sq_dists[0]",
+        ["search/test_nested.py", "serial_loop or gibbs"],
+    ),
+    "directions of groups are not refined": (
+        "objectives/nested.py",
+        "            if agreement - before <= _LEAST_GAIN * abs(agreement):\n",
+        "            if True:\n",
+        ["search/test_nested.py", "best_directions"],
+    ),
+    "a merge forgets the pull": (
+        "objectives/nested.py",
+        "apart + self.node_costs(both, joined, parent) - alone - alone[a] - self.lam",
+        "apart - self.lam",
+        ["search/test_nested.py", "merge_deltas"],
+    ),
+    "later rows of a sweep do not see a new cluster": (
+        "search/nested/sweep.py",
+        "            sq_dist[begin:] = np.minimum(new, sq_dist[begin:])\n",
+        "",
+        ["search/test_nested.py", "serial_loop"],
+    ),
+    "clusters stay in their groups": (
+        "search/nested/descent.py",
+        "    return parents_of(points, objective.above, counts, state.tree.parents)\n",
+        "    return state.tree.parents\n",
+        ["search/test_nested.py", "move_between"],
+    ),
+    "every set of clusters has groups": (
+        "search/nested/judge.py",
+        "        return self.evidence >= ENOUGH\n",
+        "        return True\n",
+        ["estimators/test_nested.py", "without_groups"],
+    ),
+    "tau does not grow with repeats of rows": (
+        "search/nested/levels.py",
+        "share if self.by_rows else share * float(n.mean())",
+        "share",
+        ["estimators/test_nested.py", "repeats"],
+    ),
+    "tau depends on the scale of the rows": (
+        "search/nested/levels.py",
+        "scatter / n.sum() / between if between > 0 else 1.0",
+        "scatter / n.sum()",
+        ["estimators/test_nested.py", "scale_of_the_data"],
+    ),
+    "numbers that are asked for are lost": (
+        "search/nested/exact_number.py",
+        "        state = with_number(self.target_k, descent.state, rows, self.family(lam))\n",
+        "        state = descent.state\n",
+        ["estimators/test_nested.py", "asked_for"],
+    ),
+    "a summary compares a cluster with all others": (
+        "explain/features.py",
+        "        rows = np.flatnonzero(np.isin(labels, siblings))\n",
+        "        rows = np.arange(len(labels))\n",
+        ["estimators/test_nested.py", "siblings"],
+    ),
     "a path does not look beyond its end": (
         "search/path/lam_path.py",
         "k_beyond=widest if widest > len(path) else None",
