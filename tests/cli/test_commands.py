@@ -152,6 +152,22 @@ def test_graph_takes_weights_and_numbers(here, capsys):
     assert "--columns FROM,TO" in err
 
 
+def test_levels_are_written_drawn_and_told(blobs_csv, capsys, here):
+    X, _ = blobs_csv
+    model = kfree.NestedDPMeans((2, 3)).fit(X)
+    facts = told(["levels", "data.csv", "--levels", "2,3", "--report", "page.html", "--tree", "tree.nwk"], capsys)
+    assert facts["levels"] == [2, 3]
+    rows = rows_of("data.clusters.csv")
+    assert [int(row["cluster"]) for row in rows] == model.labels_.tolist()
+    assert [int(row["group_0"]) for row in rows] == model.level_labels_[0].tolist()
+    assert (here / "tree.nwk").read_text().strip() == facts["tree"] == model.tree_.to_newick()
+    assert "Open a group" in (here / "page.html").read_text()
+    assert "one level, no groups of clusters: 3 cluster(s)" in outcome(["levels", "data.csv"], capsys)[1]
+    status, _, err = outcome(["levels", "data.csv", "--levels", "3,2"], capsys)
+    assert status == 1
+    assert "coarsest level first" in err
+
+
 def test_tree_is_drawn_and_cut(blobs_csv, capsys, here):
     X, y = blobs_csv
     facts = told(["tree", "data.csv", "--plot", "tree.png", "--names", "shop"], capsys)

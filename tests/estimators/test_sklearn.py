@@ -12,6 +12,7 @@ from kfree import (
     HardHDP,
     KernelDPMeans,
     KMeans,
+    NestedDPMeans,
     OnlineDPMeans,
     SpectralDPMeans,
 )
@@ -30,6 +31,9 @@ ESTIMATORS = [
     HardHDP(1.0, 2.0, search="sweep"),
     KMeans(),
     KernelDPMeans(lam=0.5),
+    NestedDPMeans(),
+    NestedDPMeans(lam=3.0, lam_group=1.0, tau=1.0, search="sweep"),
+    NestedDPMeans((2, 4), group_weight="rows"),
     SpectralDPMeans(),
     SpectralDPMeans(affinity="nearest_neighbors"),
     OnlineDPMeans(lam=10.0),
@@ -58,6 +62,8 @@ def expected_failures(estimator):
         return {"check_clustering": "it clusters the rows of a table, which are no graph"}
     if isinstance(estimator, SpectralDPMeans) and estimator.affinity == "nearest_neighbors":
         return dict.fromkeys(WEIGHT_CHECKS, "equal rows would be neighbours of each other only, so weights are refused")
+    if isinstance(estimator, NestedDPMeans) and estimator.levels is None and estimator.lam == "auto":
+        return {}  # as for DPMeans
     if isinstance(estimator, DPMeans) and estimator.lam == "auto":
         return {}  # few rows are one cluster, whatever they weigh
     if isinstance(estimator, BayesianKMeans | SpectralDPMeans):

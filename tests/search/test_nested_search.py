@@ -10,11 +10,12 @@ from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.objectives.nested import CosineNestedObjective, NestedObjective, sq_gaps
 from kfree.search.monitor import Monitor
+from kfree.search.nested.descent import Watch, nested_descent
 from kfree.search.nested.judge import ENOUGH, judged
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.moves import _paying_pairs, _with_pull
-from kfree.search.nested.search import NestedSearch
-from kfree.search.nested.state import NestedState, recentred
+from kfree.search.nested.search import NestedSearch, _plan
+from kfree.search.nested.state import NestedState, assigned, recentred
 from kfree.search.penalised import PenalisedSearch
 
 TOWER = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4]), (np.array([0, 0, 1, 1, 2]), np.array([0, 1, 1]))
@@ -208,6 +209,22 @@ def test_no_pair_is_left_that_pays_to_merge():
     left = NestedState(state.sites, state.assignment, state.stats, result.tree, state.cost)
     assert not _paying_pairs(left, result.objective)
     assert _with_pull(left, recentred(left, result.objective), result.objective).n.min() > 2.0
+
+
+def test_clusters_move_between_groups_and_groups_open_and_close():
+    rng = np.random.default_rng(10)
+    centres = np.repeat(200.0 * np.eye(3), 3, axis=0) + 15.0 * rng.normal(size=(9, 3))
+    Z = np.repeat(centres, 20, axis=0) + rng.normal(size=(180, 3))
+    rows = open_engine("auto", Z, n_threads=1)
+    objective = NestedObjective((100.0, 500.0), (0.1,))
+    found = PenalisedSearch("DPMeans", OBJECTIVES["euclidean"], 100.0)(rows, Monitor())
+    truth = np.arange(180)[[np.flatnonzero(found.labels == c)[0] for c in range(9)]] // 60
+    for parents in (np.zeros(9), np.arange(9), (truth + np.eye(9)[0]) % 3):
+        numbered = np.unique(parents, return_inverse=True)[1].astype(np.int32)
+        start = assigned(rows, objective, _plan(found, (numbered,), objective))
+        ended = nested_descent(start, rows, objective, (None, None), Watch()).state
+        assert ended.cost < start.cost
+        assert len(np.unique(np.column_stack([ended.tree.parents[0], truth]), axis=0)) == 3
 
 
 def judge(points):
