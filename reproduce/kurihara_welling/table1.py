@@ -2,7 +2,7 @@
 
 The paper: "we sampled K centroids and stds. such that no two clusters are closer than τ × (the sum of two stds.)/2".
 How they were sampled is not said. Here the closest pair is exactly τ·√D mean deviations apart, and deviations differ
-by a factor of five at most: of the readings in ``generators.py`` the one whose numbers are nearest to the paper's.
+by a factor of five at most: one of several readings in ``generators.py`` that come about equally near to the paper.
 Uniform centres that are only drawn again if they are too close ignore τ in many columns (``well_separated.py``).
 """
 
