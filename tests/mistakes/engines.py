@@ -37,11 +37,11 @@ MISTAKES = {
         "return self._pass(sums.total(), DeferredLabels.of(sites)), rows, found.is_all",
         ["engines/test_engines.py", "seven_uneven and float64 and 2"],
     ),
-    "siblings are not joined in a stream": (
+    "nodes that are no siblings are joined": (
         "engines/sums.py",
         "left[1] % 2 == 0 and ",
         "",
-        ["files/test_stream.py", "bits_of_memory and float64 and 2048"],
+        ["workers/test_dask_engine.py", "arrays_have and uneven"],
     ),
     "a chunk does not meet clusters of earlier chunks": (
         "engines/questions.py",
