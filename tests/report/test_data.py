@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from kfree import DPMeans, lambda_path
+from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.report import embedded, page, steps, write_report
 from kfree.report.data import INFINITE, number, packed, report_data
 from kfree.report.steps import colours, slider_steps
@@ -50,8 +50,8 @@ def test_standardised_columns_are_shown_in_their_units(fitted):
     _, X = fitted
     from kfree.cli.preparation import Preparation
 
-    plan = Preparation(list("abcd"), centre=X.mean(axis=0), scale=X.std(axis=0))
-    scaled = (X - plan.centre) / plan.scale
+    encoder = TableEncoder(transforms="identity", scale="deviation").fit(X)
+    plan, scaled = Preparation(list("abcd"), encoder=encoder), encoder.transform(X)
     data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, plan=plan)
     axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "x0")
     np.testing.assert_allclose(axis["values"], X[:, 0], rtol=1e-3, atol=1e-3)

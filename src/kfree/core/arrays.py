@@ -1,4 +1,4 @@
-"""The few array operations that parts need and that NumPy and torch name differently.
+"""The few array operations that rows need and that NumPy and torch name differently.
 
 Labels, lists of rows and distances of rows are arrays where the rows are: of NumPy in memory, of torch on a GPU. Code
 that works on both takes an ``Arrays``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from kfree.core.hashing import fingerprints, hashed
 from kfree.core.stats import Floats
 
-# An array of the kind that the part works on.
+# An array of the kind that rows work on.
 Array = Any
 
 
@@ -26,59 +26,12 @@ def namespace_of(array: Array) -> ModuleType:
     return sys.modules["torch"] if type(array).__module__ == "torch" else np
 
 
-class Arrays(Protocol):
-    """Operations on arrays of one kind. ``of`` takes an array of NumPy there, ``to_numpy`` takes one back.
+class Arrays:
+    """Operations on arrays of NumPy; a subclass has those of another kind.
 
-    ``rows_at_once`` is the size of blocks that bound the memory of what is computed for each row and not kept.
+    ``of`` takes an array of NumPy there, ``to_numpy`` takes one back. ``rows_at_once`` is the size of blocks that bound
+    the memory of what is computed for each row and not kept.
     """
-
-    rows_at_once: int
-
-    def of(self, array: NDArray[Any]) -> Array: ...
-
-    def to_numpy(self, array: Array) -> NDArray[Any]: ...
-
-    def copy(self, array: Array) -> Array: ...
-
-    def take(self, table: NDArray[Any], labels: Array) -> Array:
-        """The value that a table of NumPy has for each label."""
-
-    def arange(self, size: int) -> Array: ...
-
-    def full(self, size: int, value: float, dtype: DTypeLike) -> Array: ...
-
-    def flatnonzero(self, mask: Array) -> Array: ...
-
-    def argsort(self, values: Array) -> Array:
-        """Places in ascending order of the values; equal values keep their order."""
-
-    def largest(self, values: Array, size: int) -> Array:
-        """Places of the ``size`` largest values, the largest first; equal values keep their order."""
-
-    def argmax(self, values: Array) -> int:
-        """The first place of the largest value."""
-
-    def count_below(self, ascending: Array, limit: int) -> int:
-        """How many of the values, which ascend, are below the limit."""
-
-    def first_of_each(self, values: Array) -> Array:
-        """The first place of every value, ascending."""
-
-    def counts(self, labels: Array, size: int) -> Floats:
-        """How often each label occurs."""
-
-    def counts_of_pairs(self, first: Array, second: Array, size: int) -> sp.csr_array:
-        """(size, size): how often each pair of labels occurs."""
-
-    def smallest_hashes(self, rows: Array, begin: int, end: int, seed: int, size: int) -> tuple[Array, Array]:
-        """Of ``rows``, counted from ``begin``, the ``size`` with the smallest hashes, and these, ascending (uint64)."""
-
-    def fingerprints(self, labels: Array, begin: int, size: int) -> NDArray[np.uint64]:
-        """Per label the sum of a hash of its rows' numbers, which are counted from ``begin``."""
-
-
-class NumpyArrays:
-    """Arrays of this process."""
 
     rows_at_once = 1 << 17
 
@@ -92,6 +45,7 @@ class NumpyArrays:
         return array.copy()
 
     def take(self, table: NDArray[Any], labels: Array) -> Array:
+        """The value that a table of NumPy has for each label."""
         return table.take(labels)  # a fifth of the time of indexing
 
     def arange(self, size: int) -> Array:
@@ -104,9 +58,11 @@ class NumpyArrays:
         return mask.nonzero()[0]
 
     def argsort(self, values: Array) -> Array:
+        """Places in ascending order of the values; equal values keep their order."""
         return np.argsort(values, kind="stable")
 
     def largest(self, values: Array, size: int) -> Array:
+        """Places of the ``size`` largest values, the largest first; equal values keep their order."""
         if 0 < size < len(values):
             # Only values that are among the largest are sorted.
             places = np.flatnonzero(values >= np.partition(values, len(values) - size)[len(values) - size])
@@ -115,21 +71,23 @@ class NumpyArrays:
         return places[np.argsort(-values[places], kind="stable")[:size]]
 
     def argmax(self, values: Array) -> int:
+        """The first place of the largest value."""
         return int(np.argmax(values))
 
-    def count_below(self, ascending: Array, limit: int) -> int:
-        return int(np.searchsorted(ascending, limit))
-
     def first_of_each(self, values: Array) -> Array:
+        """The first place of every value, ascending."""
         return np.sort(np.unique(values, return_index=True)[1])
 
     def counts(self, labels: Array, size: int) -> Floats:
+        """How often each label occurs."""
         return np.bincount(labels, minlength=size).astype(np.float64)
 
     def counts_of_pairs(self, first: Array, second: Array, size: int) -> sp.csr_array:
+        """(size, size): how often each pair of labels occurs."""
         return sp.csr_array((np.ones(len(first), dtype=np.int32), (first, second)), shape=(size, size))
 
     def smallest_hashes(self, rows: Array, begin: int, end: int, seed: int, size: int) -> tuple[Array, Array]:
+        """Of ``rows``, counted from ``begin``, the ``size`` with the smallest hashes, and these, ascending (uint64)."""
         keys = hashed(begin, end, seed)[rows]
         if len(rows) > size:
             smallest = np.argpartition(keys, size)[:size]
@@ -138,7 +96,8 @@ class NumpyArrays:
         return rows[order], keys[order]
 
     def fingerprints(self, labels: Array, begin: int, size: int) -> NDArray[np.uint64]:
+        """Per label the sum of a hash of its rows' numbers, which are counted from ``begin``."""
         return fingerprints(labels, begin, size)
 
 
-NUMPY = NumpyArrays()
+NUMPY = Arrays()

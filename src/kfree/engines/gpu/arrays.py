@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
+from kfree.core.arrays import Arrays
 from kfree.core.stats import Floats
 
 _DTYPES: dict[Any, torch.dtype] = {
@@ -26,7 +27,7 @@ _GOLDEN, _FIRST, _SECOND = (value - (1 << 64) for value in (0x9E3779B97F4A7C15, 
 _MOST_LOCKED = 1 << 24
 
 
-class TorchArrays:
+class TorchArrays(Arrays):
     """Arrays on one device."""
 
     rows_at_once = 1 << 24
@@ -80,9 +81,6 @@ class TorchArrays:
 
     def argmax(self, values: torch.Tensor) -> int:
         return int(torch.nonzero(values == values.max())[0, 0])
-
-    def count_below(self, ascending: torch.Tensor, limit: int) -> int:
-        return int(torch.searchsorted(ascending, limit))
 
     def first_of_each(self, values: torch.Tensor) -> torch.Tensor:
         ascending, order = torch.sort(values, stable=True)
