@@ -29,7 +29,8 @@ def table(here):
 
 
 def options(path):
-    return SimpleNamespace(input=path, path=path, header="yes", encoding=None, delimiter=",", decimal=None)
+    given = {"header": "yes", "encoding": None, "delimiter": ",", "decimal": None, "thousands": None, "na": []}
+    return SimpleNamespace(input=path, path=path, **given)
 
 
 def chosen(table, columns=None, drop=(), encode=False):

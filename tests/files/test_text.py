@@ -217,3 +217,30 @@ def test_the_first_bytes_say_what_a_file_is(tmp_path, rng):
 def test_binary_files_that_are_something_else_are_refused(name, tmp_path):
     with pytest.raises(ValueError, match=rf"{name} cannot be read"):
         table_of(b"\x89PNG\r\n not a table", tmp_path, name)
+
+
+def test_dates_by_day_and_month_are_read_where_the_column_decides_it(tmp_path):
+    text = "d,m,both,time\n13.02.2024,2/13/2024,1/2/2024,31.12.2023 10:30\n,02/28/2024,3/4/2024,1.1.2024 00:00\n"
+    with pytest.warns(DataAdvice, match="column 'both' holds dates, and no value decides which number is the day"):
+        found = table_of(text, tmp_path)
+    assert [value and value.isoformat() for value in found["d"]] == ["2024-02-13T00:00:00", None]
+    assert [value.isoformat() for value in found["m"]] == ["2024-02-13T00:00:00", "2024-02-28T00:00:00"]
+    assert [value.isoformat() for value in found["time"]] == ["2023-12-31T10:30:00", "2024-01-01T00:00:00"]
+    assert found["both"] == ["1/2/2024", "3/4/2024"]
+
+
+def test_a_date_that_is_none_far_down_makes_the_column_text(tmp_path):
+    text = "d,x\n" + "13.02.2024,1\n" * 60_000 + "soon,1\n"
+    assert table_of(text, tmp_path)["d"][::60_000] == ["13.02.2024", "soon"]
+
+
+def test_marks_between_thousands_and_further_cells_for_missing_values(tmp_path):
+    text = 'a,b,c\n"1,234.5","12,345",?\n7,"1,000",5\n'
+    assert table_of(text, tmp_path)["a"] == ["1,234.5", "7"]
+    found = table_of(text, tmp_path, thousands=",", missing=("?",))
+    assert found == {"a": [1234.5, 7.0], "b": [12345.0, 1000.0], "c": [None, 5]}
+    assert table_of("a;b\n1.234,5;x\n7;y\n", tmp_path, thousands=".")["a"] == [1234.5, 7.0]
+    rows = open_rows(tmp_path / "t.csv", ["a"], thousands=".")
+    assert next(rows.chunks(0, 2, 2)).X.tolist() == [[1234.5], [7.0]]
+    with pytest.raises(ValueError, match="thousands='x' is not allowed; give one of"):
+        open_rows(tmp_path / "t.csv", thousands="x")

@@ -50,6 +50,8 @@ def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .npy, a folder,
     reading.add_argument("--delimiter", type=delimiter, help="one character or 'tab' (found if not given)")
     reading.add_argument("--encoding", help="for example utf-8 or latin-1 (found if not given)")
     reading.add_argument("--decimal", choices=[".", ","], help="the decimal mark (found if not given)")
+    reading.add_argument("--thousands", metavar="MARK", help="the mark between thousands, such as , or .")
+    reading.add_argument("--na", type=names, default=[], metavar="A,B", help="cells that stand for missing values, too")
     reading.add_argument("--header", choices=["yes", "no"], help="whether the first line holds names (found)")
 
 

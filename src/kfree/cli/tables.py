@@ -65,7 +65,9 @@ class InputTable:
 def text_options(options):
     """What was said about how text is read."""
     header = None if options.header is None else options.header == "yes"
-    return TextOptions(options.encoding, options.delimiter, header, options.decimal)
+    return TextOptions(
+        options.encoding, options.delimiter, header, options.decimal, options.thousands, tuple(options.na)
+    )
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from itertools import islice, zip_longest
 DELIMITERS = [",", ";", "\t", "|", " "]
 # Cells that stand for a missing value.
 MISSING = frozenset(["", "#N/A", "#N/A N/A", "#NA", "N/A", "n/a", "NA", "NULL", "null", "NaN", "nan", "-NaN", "-nan"])
+# Decimal marks, and further marks between thousands.
+_MARKS = (".", ",", " ", "'", "_")
 FALLBACK_ENCODING = "cp1252"
 _RECORDS = 200
 _BYTE_ORDER_MARKS = {
@@ -35,6 +37,8 @@ class Dialect:
     delimiter: str = ","
     header: bool = True
     decimal: str = "."
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,15 @@ class TextOptions:
     delimiter: str | None = None
     header: bool | None = None
     decimal: str | None = None
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, *_MARKS[:2]):
+            raise ValueError(f"decimal={self.decimal!r} is not allowed; give '.' or ','.")
+        if self.thousands not in (None, *_MARKS) or (self.thousands and self.thousands == self.decimal):
+            allowed = "one of . , ' _ or a space, and not the decimal mark"
+            raise ValueError(f"thousands={self.thousands!r} is not allowed; give {allowed}.")
 
 
 def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -> Dialect:
@@ -58,9 +71,10 @@ def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -
         rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error as error:
         raise ValueError(f"{name} cannot be read as a table: {error}. Does a quoted cell have no end?") from None
-    decimal = options.decimal or ("," if delimiter != "," and _has_decimal_commas(rows) else ".")
+    is_comma = options.thousands == "." or (options.thousands != "," and delimiter != "," and _has_decimal_commas(rows))
+    decimal = options.decimal or ("," if is_comma else ".")
     header = found_header(rows, decimal) if options.header is None else options.header
-    return Dialect(encoding, delimiter, header, decimal)
+    return Dialect(encoding, delimiter, header, decimal, options.thousands, options.missing)
 
 
 def _found_encoding(name: str, sample: bytes) -> str:

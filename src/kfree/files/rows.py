@@ -150,6 +150,8 @@ def open_rows(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    thousands: str | None = None,
+    na: Sequence[str] = (),
 ) -> FileRows:
     """Describe the rows of files, for ``fit`` and ``predict`` of :class:`kfree.DPMeans` and :class:`kfree.KMeans`.
 
@@ -168,6 +170,10 @@ def open_rows(
         How text is written; None infers it from the first megabyte of each file.
     header : bool, default=None
         Whether the first line of text holds names; None infers it. Columns without names are called "column 1", ….
+    thousands : str, default=None
+        The mark between thousands in numbers of text, such as "," or ".".
+    na : list of str, default=()
+        Further cells of text that stand for a missing value.
 
     Returns
     -------
@@ -195,9 +201,7 @@ def open_rows(
     >>> DPMeans(lam=5.0).fit(rows).n_clusters_
     2
     """
-    if decimal not in (None, ".", ","):
-        raise ValueError(f"decimal={decimal!r} is not allowed; give '.' or ','.")
-    table, described = open_table(paths, TextOptions(encoding, delimiter, header, decimal))
+    table, described = open_table(paths, TextOptions(encoding, delimiter, header, decimal, thousands, tuple(na)))
     if columns is None:
         require_same_columns(table, described)
     names = _chosen(table, columns, weight)

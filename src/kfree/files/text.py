@@ -20,6 +20,7 @@ import numpy as np
 from kfree.core.printing import printable
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
+from kfree.files.cells import Guess, converted, type_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.places import arrow, opened
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
@@ -36,6 +37,8 @@ class TextTable:
     dialect: Dialect
     names: tuple[str, ...]
     types: tuple[Any, ...] = ()
+    # How the text of a column becomes its type, where pyarrow's parser does not know; see kfree.files.cells.
+    rules: tuple[str | None, ...] = ()
 
     def blocks(self) -> Iterator[bytes]:
         """The rows as UTF-8, in blocks of whole records without the header."""
@@ -53,18 +56,24 @@ class TextTable:
         pc, content = arrow("csv"), arrow("").allocate_buffer(len(block))
         # A copy: a thread of pyarrow that drops a Python object while the interpreter ends would abort it.
         np.frombuffer(content, np.uint8)[:] = np.frombuffer(block, np.uint8)
-        return pc.read_csv(
+        known = dict(zip(self.names, self.types, strict=True)) if self.types else {}
+        rules = {name: rule for name, rule in zip(self.names, self.rules, strict=bool(self.rules)) if rule}
+        parsed = pc.read_csv(
             arrow("").BufferReader(content),
             pc.ReadOptions(column_names=self.names, block_size=len(block) + 1),
             pc.ParseOptions(delimiter=self.dialect.delimiter, newlines_in_values=b'"' in block),
             pc.ConvertOptions(
-                column_types=dict(zip(self.names, self.types, strict=True)) if self.types else None,
+                column_types={name: arrow("").string() if name in rules else kind for name, kind in known.items()},
                 include_columns=None if columns is None else list(columns),
                 decimal_point=self.dialect.decimal,
-                null_values=sorted(MISSING),
+                null_values=sorted(MISSING | {*self.dialect.missing}),
                 strings_can_be_null=True,
             ),
         )
+        for name in rules.keys() & set(parsed.column_names):
+            column = converted(parsed.column(name), rules[name], self.dialect)
+            parsed = parsed.set_column(parsed.column_names.index(name), name, column)
+        return parsed
 
 
 def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
@@ -96,6 +105,7 @@ def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
 def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
     table = TextTable(path, dialect, _column_names(path, dialect))
     n_rows, types = 0, [arrow("").null()] * len(table.names)
+    guesses = [Guess(dialect) for _ in table.names]
     try:
         for block in table.blocks():
             try:
@@ -103,12 +113,16 @@ def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
             except arrow("").ArrowInvalid as error:
                 raise _diagnosed(table, n_rows, block, error) from error
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
+            for guess, column in zip(guesses, parsed.columns, strict=True):
+                guess.look_at(column)
             n_rows += parsed.num_rows
     except EndlessCellError as error:
         raise ValueError(
             f"{printable(path)}, line {error}: a quoted cell begins here or below, and has no end. Close its quotes."
         ) from None
-    return n_rows, replace(table, types=tuple(types))
+    rules = [guess.rule(printable(path), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
+    types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
+    return n_rows, replace(table, types=tuple(types), rules=tuple(rules))
 
 
 def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:

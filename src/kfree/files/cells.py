@@ -1,0 +1,82 @@
+"""Cells that pyarrow's parser takes for words: dates by day and month, and numbers with marks between thousands."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kfree.core.warning import warn
+from kfree.exceptions import DataAdvice
+from kfree.files.dialect import Dialect
+from kfree.files.places import arrow
+
+_NUMBER = "number"
+_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
+
+
+class Guess:
+    """The rule by which all cells of a column can be read, found block by block."""
+
+    def __init__(self, dialect: Dialect):
+        self._dialect = dialect
+        self._rules: list[str] | None = None  # those that fit all blocks so far; None before the first cell
+
+    def look_at(self, column: Any) -> None:
+        """Keep the rules that all cells of a block fit."""
+        present = column.drop_null()
+        if not len(present) or self._rules == []:
+            return
+        if not arrow("types").is_string(column.type):
+            is_number = arrow("types").is_integer(column.type) or arrow("types").is_floating(column.type)
+            rules = [_NUMBER] if is_number and self._dialect.thousands else []
+            self._rules = [rule for rule in rules if self._rules is None or rule in self._rules]
+            return
+        rules = self._rules if self._rules is not None else _rules_of(present[0].as_py(), self._dialect)
+        self._rules = [rule for rule in rules if _fits(present, rule, self._dialect)]
+
+    def rule(self, path: str, name: str, kind: Any) -> str | None:
+        """The rule for a column of text, None if it stays what it is."""
+        if not self._rules or not arrow("types").is_string(kind):
+            return None
+        if len(self._rules) > 1:
+            warn(
+                f"{path}: column {name!r} holds dates, and no value decides which number is the day and which the "
+                "month; it is read as text. Write such dates as 2024-12-31.",
+                DataAdvice,
+            )
+            return None
+        return self._rules[0]
+
+
+def converted(column: Any, rule: str, dialect: Dialect) -> Any:
+    """A column of text as what its rule says."""
+    pc = arrow("compute")
+    if rule != _NUMBER:
+        return pc.strptime(column, format=rule, unit="s")
+    column = pc.replace_substring(column, dialect.thousands, "")
+    return (pc.replace_substring(column, ",", ".") if dialect.decimal == "," else column).cast("float64")
+
+
+def type_of(rule: str) -> Any:
+    """The Arrow type of a column that is read by a rule."""
+    return arrow("").float64() if rule == _NUMBER else arrow("").timestamp("s")
+
+
+def _rules_of(cell: str, dialect: Dialect) -> list[str]:
+    """The rules that may fit a column which has this cell."""
+    if found := _DATE.fullmatch(cell):
+        mark, glue, seconds = found.groups()
+        time = "" if glue is None else f"{glue}%H:%M" + (":%S" if seconds else "")
+        days = [f"%d{mark}%m{mark}%Y{time}", f"%m{mark}%d{mark}%Y{time}"]
+        return days[:1] if mark == "." else days
+    return [_NUMBER] if dialect.thousands else []
+
+
+def _fits(present: Any, rule: str, dialect: Dialect) -> bool:
+    """Whether all cells, of which none is missing, can be read by a rule."""
+    pc = arrow("compute")
+    if rule != _NUMBER:
+        return int(pc.strptime(present, format=rule, unit="s", error_is_null=True).null_count) == 0
+    decimal, mark = re.escape(dialect.decimal), re.escape(dialect.thousands or "")
+    pattern = rf"^[+-]?(\d{{1,3}}({mark}\d{{3}})+|\d+)({decimal}\d*)?([eE][+-]?\d+)?$"
+    return bool(pc.all(pc.match_substring_regex(present, pattern)).as_py())
