@@ -72,7 +72,7 @@ CASES = {
     ),
     "online, fit": (
         lambda: kfree.OnlineDPMeans(4.0).fit(X),
-        lambda m: [m.labels_, m.cost_, m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.events_],
+        lambda m: [m.labels_, getattr(m, "cost_", None), m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.events_],
     ),
     "online, published": (
         lambda: kfree.OnlineDPMeans(4.0, search="published", half_life=50.0).partial_fit(X),
