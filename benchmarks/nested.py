@@ -4,7 +4,7 @@ A planted node has children whose centres are drawn from a Gaussian and scaled. 
 as far apart as the widest child is wide. Its width is the standard deviation of its rows by column, times d^(1/4), the
 scale at which distances tell clusters of d columns apart. Sizes of clusters differ by factors up to e².
 
-Usage: ``python benchmarks/nested.py planted | flat | pull | real | time``. Real sets need KFREE_DATA.
+Usage: ``python benchmarks/nested.py planted | flat | pull | judge | real | time``. Real sets need KFREE_DATA.
 """
 
 import os
@@ -117,6 +117,32 @@ def run_pull(n_sets):
                 print(f"| {share} | {d} | {group_weight} | {found} |", flush=True)
 
 
+def run_judge(n_sets):
+    """Evidence for groups of 6 to 60 points without groups, and of 9 to 25 with groups: shares above thresholds."""
+    from kfree.engines.registry import open_local
+    from kfree.objectives.dp_means import DPMeansObjective
+    from kfree.search.nested.judge import judged
+
+    def evidence(points):
+        opened = open_local("native", points, weight=np.ones(len(points)))
+        return judged(opened, DPMeansObjective(0.0), np.random.RandomState(0)).evidence
+
+    def drawn(kind, d, rng):
+        if kind == "one Gaussian":
+            return rng.standard_normal((rng.randint(6, 61), d))
+        if kind == "one Gaussian, apart":
+            return centres(rng.randint(6, 61), d, 5.0, rng)
+        X, (_, y) = planted([(3, 5), (3, 5)], d, 5, rng, rows=20)
+        return np.array([X[y == c].mean(axis=0) for c in np.unique(y)])
+
+    print("| points | columns | above 2 | above 2.5 | above 3 |\n|---|---|---|---|---|")
+    for kind in ("one Gaussian", "one Gaussian, apart", "groups"):
+        for d in COLUMNS:
+            found = np.array([evidence(drawn(kind, d, np.random.RandomState(seed))) for seed in range(n_sets)])
+            shares = " | ".join(f"{np.mean(found > limit):.0%}" for limit in (2, 2.5, 3))
+            print(f"| {kind} | {d} | {shares} |", flush=True)
+
+
 def real_sets():
     """Name: rows, metric, labels by level (None where there are none), numbers of nodes by level."""
     folder = os.path.join(os.environ["KFREE_DATA"], "real")
@@ -223,4 +249,4 @@ if __name__ == "__main__":
     elif part == "time":
         run_time(n_sets if len(sys.argv) > 2 else 10**6)
     else:
-        {"planted": run_planted, "flat": run_flat, "pull": run_pull}[part](n_sets)
+        {"planted": run_planted, "flat": run_flat, "pull": run_pull, "judge": run_judge}[part](n_sets)

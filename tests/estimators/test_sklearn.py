@@ -88,7 +88,7 @@ def weights_are_not_repeats(estimator):
 @pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
     "ignore::kfree.exceptions.DataAdvice",  # the checks have few rows
-    "ignore:DPMeans (chose|found)",
+    "ignore:(Nested)?DPMeans (chose|found)",
     "ignore:the covariance of X is singular",
     "ignore:max_clusters=.* was reached",
 )

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -54,6 +54,8 @@ class PenalisedSearch:
     max_clusters: int | None = None
     random_state: Any = None
     init: Floats | None = None
+    # The parameter of the estimator that sets the number of clusters, for warnings.
+    number: ClassVar[str] = "target_k"
 
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """Choose the penalty and search. Where the path kept some rows only, these alone are searched."""
@@ -127,7 +129,7 @@ class PenalisedSearch:
     def _penalty_for(self, k: int, path: Staircase) -> float:
         if k > len(path):
             end = f"{len(path)} distinct rows of X" if path.complete else f"{len(path)} that are found on a sample"
-            raise ValueError(f"target_k={k} is more than the {end}; give at most that many, or lam as a number.")
+            raise ValueError(f"{self.number}={k} is more than the {end}; give at most that many, or lam as a number.")
         return path.at(k=k).lam
 
     def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
@@ -154,7 +156,7 @@ class PenalisedSearch:
         if n_found != step.k and budget.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
-                f"clusterings of lower cost than the path found. Give target_k={step.k} for that number.",
+                f"clusterings of lower cost than the path found. Give {self.number}={step.k} for that number.",
                 UserWarning,
             )
         return lam, descent
@@ -207,7 +209,7 @@ class PenalisedSearch:
         warn(
             f"{self.estimator} chose {found['k']} clusters with lam='auto', but held-out rows do not agree: there "
             f"is a density dip between {found['share']:.0%} of neighbouring clusters, and {weakest}.{second} "
-            "path_ shows all. Give lam or target_k to set the number of clusters.",
+            f"path_ shows all. Give lam or {self.number} to set the number of clusters.",
             UserWarning,
         )
 

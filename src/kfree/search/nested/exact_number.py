@@ -19,6 +19,8 @@ from kfree.search.summary.micro import SummaryObjective
 class ExactNumberSearch(PenalisedSearch):
     """From the number of clusters nearest to ``target_k``, clusters are merged or split until there are so many."""
 
+    number = "levels"
+
     def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
         assert self.target_k is not None  # the caller has looked
         lam, descent = self._nearest_to(self.target_k, rows, lam, budget)

@@ -16,8 +16,9 @@ from kfree.search.nested.moves import flat_objective
 from kfree.search.path.gram_merges import merge_all
 from kfree.search.path.staircase import Staircase
 
-# tau="auto": what the pulls of a level add to J, as a share of the scatter inside the nodes below, about. Chosen by
-# ``benchmarks/nested.py``. No node is pulled by more than this share of its weight, or by less than the second number.
+# tau="auto": what the pulls of a level add to J, as a share of the scatter inside the nodes below, about. Between 0.001
+# and 1 it changes neither numbers nor labels (``benchmarks/nested.py pull``); a small share keeps centres near the
+# means of their rows. The ratio of variances that it multiplies is at least the second number.
 PULL, _LEAST = 0.01, 1e-6
 
 
