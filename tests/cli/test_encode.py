@@ -113,4 +113,4 @@ def test_a_column_of_names_is_left_out_by_an_option(here, rng, capsys):
     status, _, err = outcome(["cluster", "t.csv", "--encode"], capsys)
     assert status == 1
     assert "column 'name' holds text" in err
-    assert "On the command line: --drop name." in err
+    assert "Leave such columns out with --drop-text (or --drop name), or give --categories name" in err

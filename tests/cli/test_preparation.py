@@ -38,9 +38,13 @@ def chosen(table, columns=None, drop=(), encode=False):
     return chosen_columns(table, columns, list(drop), [], encode, said.append), said
 
 
-def prepare(table, names, missing="error", standardize=False, encode=False):
-    X, kept, plan = prepared(table, Preparation(names, missing), encoder_for(encode, standardize, missing), print)
-    return X, kept, plan
+def encoder_of(encode=False, standardize=False, missing="error"):
+    given = {"weights": {}, "categories": None, "fold_levels": False}
+    return encoder_for(SimpleNamespace(encode=encode, standardize=standardize, **given), missing)
+
+
+def prepare(table, names, missing="error", standardize=False):
+    return prepared(table, Preparation(names, missing), encoder_of(False, standardize, missing), False, print)
 
 
 def test_text_is_left_out_and_named(table):
@@ -147,7 +151,7 @@ def test_columns_of_a_model_that_are_not_there_are_named(table, capsys):
 
 @pytest.fixture
 def large(here, rng):
-    """large.parquet: rows of three clusters that do not fit in 3 MB, with a rare level and a rare number."""
+    """large.parquet: rows of three clusters that do not fit in 4 MB, with a rare level and a rare number."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -164,12 +168,12 @@ def large(here, rng):
 def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
     import pyarrow.parquet
 
-    line = "cluster large.parquet --lam 200000 --columns x,y --memory 3MB --report r.html --save m.kfree"
+    line = "cluster large.parquet --lam 200000 --columns x,y --memory 4MB --report r.html --save m.kfree"
     facts = told(line.split(), capsys)
     assert sum(cluster["size"] for cluster in facts["clusters"]) == facts["n_rows"] == 60_000
     table = pyarrow.parquet.read_table("large.clusters.parquet")
     assert table.column_names == ["x", "y", "level", "cluster"]
-    expected = kfree.DPMeans(200000.0, memory="3MB").fit(kfree.open_rows("large.parquet", ["x", "y"]))
+    expected = kfree.DPMeans(200000.0, memory="4MB").fit(kfree.open_rows("large.parquet", ["x", "y"]))
     labels = table["cluster"].to_numpy()
     np.testing.assert_array_equal(labels, expected.predict(kfree.open_rows("large.parquet", ["x", "y"])))
     assert [cluster["size"] for cluster in facts["clusters"]] == np.bincount(labels).tolist()
@@ -182,8 +186,8 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
 def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, monkeypatch):
     monkeypatch.setattr("kfree.cli.preparation.SAMPLE_ROWS", 1000)
     table = InputTable(options("large.parquet"))
-    plan, encoder = Preparation(["x", "y", "level"], "nearest"), encoder_for(True, False, "nearest")
-    rows, X, numbers, plan = streamed(table, plan, encoder)
+    plan, encoder = Preparation(["x", "y", "level"], "nearest"), encoder_of(True, False, "nearest")
+    rows, X, numbers, plan = streamed(table, plan, encoder, None, False, print)
     assert len(X) == len(numbers) == 1000
     assert set(plan.encoder.encoders_[2].levels) == {"x", "y", "z", "rare"}
     (chunk,) = rows.chunks(0, 60_000, 60_000)

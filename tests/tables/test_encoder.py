@@ -366,7 +366,7 @@ def test_all_columns_of_text_are_named_at_once():
     frame = pd.DataFrame({name: [f"{name} {i}" for i in range(60)] for name in ("note", "name")} | {"x": range(60)})
     with pytest.raises(ValueError, match=r"column 'note' holds text.*column 'name' holds text") as error:
         TableEncoder().fit(frame)
-    assert error.value.columns == ("note", "name")
+    assert list(error.value.faults) == ["note", "name"]
 
 
 @pytest.mark.parametrize("sign", [1, -1])

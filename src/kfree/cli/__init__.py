@@ -2,9 +2,11 @@
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from contextlib import nullcontext
+from difflib import get_close_matches
 from importlib import import_module
 
 import kfree
@@ -51,6 +53,25 @@ def main(arguments=None):
             parser.exit(1, f"kfree: {console.clean(str(error))}\n")
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors suggest what may have been meant."""
+
+    def error(self, message):
+        """Print an error and end with status 2."""
+        given = re.findall(r"--[\w-]+|(?<=invalid choice: ')[\w-]+", message)
+        meant = [near[0] for word in given if (near := get_close_matches(word, self.words() - {word}, 1, 0.7))]
+        super().error(message + (f"; did you mean {' '.join(meant)}?" if meant else ""))
+
+    def words(self):
+        """Options and commands."""
+        found = {option for action in self._actions for option in action.option_strings if option.startswith("--")}
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found |= set(action.choices)
+                found = found.union(*(parser.words() for parser in action.choices.values()))
+        return found
+
+
 def _input_of(options, console):
     """What makes the input readable more than once, where a command reads a table."""
     if not hasattr(options, "input") or options.run.__module__.endswith(".stream"):
@@ -61,7 +82,7 @@ def _input_of(options, console):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="kfree",
         description="Clustering when k is unknown.",
         epilog=_EXAMPLES,

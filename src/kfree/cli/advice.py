@@ -9,11 +9,26 @@ _OPTIONS = {
     "give lam or target_k, or more rows": "give --lam or --k, or more rows",
     "Give lam or target_k to set": "Give --lam or --k to set",
     "; path_ shows all": "; kfree path shows all",
+    "give fold=True to make them one": "give --fold-levels to make them one",
+    "; give encoding if": "; give --encoding if",
+}
+# The same for errors.
+_ERRORS = {
+    "or give unseen='missing'": "or give --unseen missing or --unseen new",
+    "drop them, for example with pandas' dropna(how='all')": "remove them, or use --missing drop",
+    "weights=": "--weights: ",
 }
 
 
 # The same where --encode was given.
 _AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": "Leave such columns out with --drop"}
+
+
+def in_options(message):
+    """The text of an error with options in place of parameters."""
+    for python, option in _ERRORS.items():
+        message = message.replace(python, option)
+    return message
 
 
 def in_terms_of_the_table(message, columns, encoded=False):

@@ -23,6 +23,12 @@ def names(text):
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
+def weights(text):
+    """Names of columns with positive numbers."""
+    pairs = [pair.rpartition("=") for pair in names(text)]
+    return {name.strip(): positive(number) for name, _, number in pairs}
+
+
 def delimiter(text):
     """One character, or the word tab."""
     known = {"tab": "\t", r"\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -62,6 +68,10 @@ def add_columns(parser):
     columns.add_argument("--drop", type=names, default=[], metavar="A,B", help="leave these columns out")
     columns.add_argument("--standardize", action="store_true", help="scale every column to mean 0 and deviation 1")
     columns.add_argument("--encode", action="store_true", help="encode columns of text as numbers")
+    columns.add_argument("--drop-text", action="store_true", help="with --encode: leave out text and names of rows")
+    columns.add_argument("--categories", type=names, metavar="A,B", help="with --encode: columns that are categories")
+    columns.add_argument("--fold-levels", action="store_true", help="with --encode: App, app and 'App ' are one level")
+    columns.add_argument("--weights", type=weights, default={}, metavar="A=2,B=.5", help="how much columns count")
     columns.add_argument(
         "--missing",
         choices=["error", "drop", "mean", "nearest"],
@@ -75,6 +85,7 @@ def add_output(parser, what="the input with a column 'cluster'"):
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
     output.add_argument("--format", choices=["csv", "parquet", "jsonl"], help="of the output (default: by its ending)")
+    output.add_argument("--scores", action="store_true", help="write confidence and outlier_score of rows, too")
     output.add_argument(
         "--safe-cells", action="store_true", help="put ' before cells that a spreadsheet would take for formulas"
     )

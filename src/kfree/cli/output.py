@@ -127,6 +127,13 @@ def labels_on_disk(model, rows):
     return labels
 
 
+def scores_of(model, X):
+    """How certain the label of each row is, and how far it is out, as columns."""
+    if not hasattr(model, "confidence") or not hasattr(model, "outlier_score"):
+        raise UsageError(f"--scores is not available for a {type(model).__name__}")
+    return {"confidence": model.confidence(X), "outlier_score": model.outlier_score(X)}
+
+
 def plain(values):
     """Values as Python objects."""
     return values.to_pylist() if hasattr(values, "to_pylist") else list(values.tolist())

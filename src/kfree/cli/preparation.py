@@ -1,11 +1,11 @@
 """From a table to rows of numbers: the choice of columns, and a TableEncoder where one is needed."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.cli.advice import in_options
 from kfree.cli.console import LIKE_IDENTIFIERS
 from kfree.cli.errors import CommandError, UsageError
 from kfree.core.marks import OneOf
@@ -14,6 +14,7 @@ from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
 from kfree.files.rows import rows_of
 from kfree.files.table import mistake_in
+from kfree.tables.fitting import TextColumnsError
 
 # Fewer rows than this are all different in many columns that are no identifiers.
 _FEWEST_TO_IDENTIFY = 20
@@ -43,18 +44,32 @@ class Preparation:
     group: str | None = None
     encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
 
+    @property
+    def needed(self):
+        """The columns that a further table must have: those that were left out for being constant are not."""
+        left_out = {} if self.encoder is None else self.encoder.left_out_
+        return [name for name in self.columns if name not in left_out]
+
     def matrix(self, title, batch, first_row=0):
         """The rows of a batch that can be used, as numbers, and a mask of these rows."""
         if self.encoder is None:
             X = np.column_stack([as_numbers(batch[name]) for name in self.columns])
             kept = _complete(title, self, np.isnan(X), first_row)
             return X[kept], kept
-        frame = _frame(batch, self.columns, self.encoder)
-        kept = _complete(title, self, _gaps(frame), first_row)
-        frame = frame.filter(kept)
+        frame = self.frame(batch)
+        kept = _complete(title, replace(self, columns=self.needed), _gaps(frame.select(self.needed)), first_row)
         if not kept.any():
             return np.empty((0, len(self.encoder.get_feature_names_out()))), kept
-        return np.asarray(self.encoder.transform(frame)), kept
+        try:
+            return np.asarray(self.encoder.transform(frame.filter(kept))), kept
+        except ValueError as error:
+            raise CommandError(f"{title}: {in_options(str(error))}") from error
+
+    def frame(self, batch):
+        """The columns of a batch as a table of pyarrow; those that are not needed may be absent."""
+        n_rows = len(batch[self.needed[0]])
+        absent = arrow("").nulls(n_rows)
+        return arrow("").table({name: batch.get(name, absent) for name in self.columns})
 
     def in_units(self, X):
         """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""
@@ -84,20 +99,20 @@ def chosen_columns(table, columns, drop, other_uses, encode, say):
     return names
 
 
-def encoder_for(encode, standardize, missing):
+def encoder_for(options, missing):
     """The encoder that options ask for, not yet fitted; None if columns of numbers stay as they are."""
     from kfree import TableEncoder
 
-    missing = "error" if missing == "drop" else missing
-    if encode:
-        return TableEncoder(missing=missing)
-    if standardize or missing == "mean":
-        scale = "deviation" if standardize else "none"
-        return TableEncoder(transforms="identity", scale=scale, missing=missing)
+    shared = {"missing": "error" if missing == "drop" else missing, "weights": options.weights or None}
+    if options.encode:
+        return TableEncoder(categories=options.categories, fold=options.fold_levels, **shared)
+    if options.standardize or missing == "mean" or options.weights:
+        scale = "deviation" if options.standardize else "none"
+        return TableEncoder(transforms="identity", scale=scale, **shared)
     return None
 
 
-def prepared(table, plan, encoder, say):
+def prepared(table, plan, encoder, drop_text, say):
     """All rows in memory, a mask of those that can be used, and the preparation with its fitted encoder."""
     if encoder is None:
         rows = rows_of(table.table, [table.columns[name] for name in plan.columns])
@@ -105,47 +120,59 @@ def prepared(table, plan, encoder, say):
         gaps = np.isnan(chunk.X) if np.isnan(chunk.X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
         kept = _complete(table.title, plan, gaps)
         return chunk.X if kept.all() else chunk.X[kept], kept, plan
-    frame = _frame(table.read(plan.columns), plan.columns, encoder)
+    frame = table.read(plan.columns)
     gaps = _gaps(frame)
     kept = _complete(table.title, plan, gaps)
-    if gaps.any() and kept.all():
+    plan, frame = with_encoder(table, plan, encoder, frame.filter(kept), drop_text, say)
+    gaps = _gaps(frame.select(plan.needed))
+    if gaps.any():
         where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
         say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
-    frame = frame.filter(kept)
-    plan = with_encoder(table, plan, encoder, frame)
     return np.asarray(plan.encoder.transform(frame)), kept, plan
 
 
-def with_encoder(table, plan, encoder, frame):
-    """The preparation with its encoder, fitted to a table of pyarrow."""
+def with_encoder(table, plan, encoder, frame, drop_text, say):
+    """The preparation with its encoder, fitted to a table of pyarrow; and this table, perhaps without text."""
     try:
-        return Preparation(plan.columns, plan.missing, plan.group, encoder.fit(frame))
+        return replace(plan, encoder=encoder.fit(frame)), frame
+    except TextColumnsError as error:
+        text, rest = list(error.faults), [name for name in plan.columns if name not in error.faults]
+        if not drop_text or not rest:
+            named = ",".join(text)
+            raise CommandError(
+                f"{table.title}: {' '.join(error.faults.values())} Leave such columns out with --drop-text (or --drop "
+                f"{named}), or give --categories {named} if their values are categories."
+            ) from error
+        say(f"left out {len(text)} column(s) of text, or of names of rows: {quoted(text)}")
+        return with_encoder(table, replace(plan, columns=rest), encoder, frame.select(rest), drop_text, say)
     except ValueError as error:
-        text = re.match(r"column '(.*)' holds text", str(error))
-        hint = f" On the command line: --drop {text[1]}." if text else ""
-        raise CommandError(f"{table.title}: {error}{hint}") from error
+        raise CommandError(f"{table.title}: {in_options(str(error))}") from error
 
 
-def streamed(table, plan, encoder):
+def streamed(table, plan, encoder, weight, drop_text, say):
     """The rows as a stream, some of them in memory, the numbers of these, and the preparation."""
     if plan.missing == "drop":
         raise UsageError("--missing drop takes all rows in memory; give more --memory, or another --missing")
     frame, numbers = _sample(table, plan.columns, encoder)
     if encoder is not None:
-        plan = with_encoder(table, plan, encoder, frame)
-    rows = rows_of(table.table, [table.columns[name] for name in plan.columns], encoder=plan.encoder)
+        plan, frame = with_encoder(table, plan, encoder, frame, drop_text, say)
+    rows = rows_of(table.table, [table.columns[name] for name in plan.columns], weight, plan.encoder)
     spread = np.flatnonzero(numbers % _step(table) == 0)
     frame = frame.take(spread)
     X, kept = plan.matrix(table.title, {name: frame.column(name).combine_chunks() for name in plan.columns})
     return rows, X, numbers[spread][kept], plan
 
 
-def warn_about_identifiers(table, names, X, say):
-    """Name columns of whole numbers that differ in every row."""
-    if len(X) < _FEWEST_TO_IDENTIFY:
-        return
-    whole = [j for j, name in enumerate(names) if table.type(name).is_whole]
-    alike = [names[j] for j in whole if len(np.unique(X[:, j])) == len(X)]
+def warn_about_codes(table, plan, names, X, say):
+    """Name columns of whole numbers that differ in every row or have leading zeros; ``names`` are those of X."""
+    codes = [name for name in plan.columns if name in table.codes and name in names]
+    if codes:
+        say(
+            f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
+            f"by size; leave them out with --drop {','.join(codes)}, or give --encode --categories {','.join(codes)}"
+        )
+    whole = [name for name in plan.columns if table.type(name).is_whole and name in names]
+    alike = [name for name in whole if len(np.unique(X[:, names.index(name)])) == len(X) >= _FEWEST_TO_IDENTIFY]
     if alike:
         say(
             f"warning: column(s) {quoted(alike)} hold {LIKE_IDENTIFIERS}, like identifiers; leave "
@@ -163,8 +190,7 @@ def _sample(table, columns, encoder):
         for name, known in seen.items():
             picked |= known.new_in(batch[name])
         rows = sorted(picked)
-        frame = _frame(batch, columns, encoder)
-        parts.append(frame.take(rows))
+        parts.append(arrow("").table(batch).take(rows))
         numbers += [begin + row for row in rows]
         begin += n_rows
     return arrow("").concat_tables(parts, promote_options="permissive").unify_dictionaries(), np.array(numbers)
@@ -200,16 +226,6 @@ class _Seen:
 
 def _step(table):
     return max(1, -(-table.n_rows // SAMPLE_ROWS))
-
-
-def _frame(columns, names, encoder):
-    """Columns as a table of pyarrow; yes and no are numbers unless levels are encoded."""
-    frame = arrow("").table({name: columns[name] for name in names})
-    if encoder is not None and encoder.transforms == "identity":
-        for j, kind in enumerate(frame.schema.types):
-            if arrow("types").is_boolean(kind):
-                frame = frame.set_column(j, names[j], frame.column(j).cast("int8"))
-    return frame
 
 
 def _gaps(frame):

@@ -28,6 +28,11 @@ class InputTable:
             raise CommandError(f"{self.title} has no rows; give a table with at least one.")
 
     @property
+    def codes(self):
+        """Columns of whole numbers with leading zeros."""
+        return {name for file in self.table.files if file.text for name in file.text.codes}
+
+    @property
     def names(self):
         return list(self.columns)
 

@@ -5,19 +5,21 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from kfree.cli.errors import UsageError
-from kfree.cli.output import output_of, reported, save_model, with_gaps, write_beside
+from kfree.cli.errors import CommandError, UsageError
+from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside
 from kfree.cli.preparation import (
     Preparation,
     chosen_columns,
     encoder_for,
     prepared,
     streamed,
-    warn_about_identifiers,
+    warn_about_codes,
 )
 from kfree.cli.tables import InputTable, files_of, require_apart
 from kfree.core.memory import memory_bytes
 from kfree.search.summary.plan import bytes_to_search
+
+_ROWS_AT_ONCE = 65536
 
 
 class Work:
@@ -28,26 +30,31 @@ class Work:
     """
 
     def __init__(self, options, console, group=None):
-        self.options, self.console = options, console
+        self.options, self.console, self._faults = options, console, []
         missing = options.missing or ("nearest" if options.encode else "error")
         if missing == "nearest" and not options.encode:
             raise UsageError("--missing nearest needs --encode")
         if options.encode and options.standardize:
             raise UsageError("--encode scales columns itself; leave --standardize out")
+        if not options.encode and (options.drop_text or options.categories or options.fold_levels):
+            raise UsageError("--drop-text, --categories and --fold-levels need --encode")
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
         outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
         require_apart(files_of(options.input), {"--output": self.output, **outputs})
-        self.others = [name for name in (group, getattr(options, "names", None)) if name]
+        self.weight = getattr(options, "weight", None)
+        self.others = [name for name in (group, getattr(options, "names", None), self.weight) if name]
         self.table = InputTable(options)
-        self.table.require(self.others, "--group or --names")
+        self.table.require(self.others, "--group, --names or --weight")
+        self.table.require([*(options.categories or []), *options.weights], "--categories or --weights")
         columns = chosen_columns(self.table, options.columns, options.drop, self.others, options.encode, console.say)
-        plan, encoder = Preparation(columns, missing, group), encoder_for(options.encode, options.standardize, missing)
+        plan, encoder = Preparation(columns, missing, group), encoder_for(options, missing)
         if self._is_large(len(columns)):
-            self.rows, self.X, self.row_numbers, self.plan = streamed(self.table, plan, encoder)
+            found = streamed(self.table, plan, encoder, self.weight, options.drop_text, console.say)
+            self.rows, self.X, self.row_numbers, self.plan = found
             self.kept = None
         else:
-            self.X, self.kept, self.plan = prepared(self.table, plan, encoder, console.say)
+            self.X, self.kept, self.plan = prepared(self.table, plan, encoder, options.drop_text, console.say)
             self.rows, self.row_numbers = self.X, np.flatnonzero(self.kept)
         self._remark()
 
@@ -62,8 +69,7 @@ class Work:
             self.console.say(f"{what} those of {len(self.X)} of {self.table.n_rows} rows, spread evenly over the table")
         elif not self.kept.all():
             self.console.say(f"left out {int((~self.kept).sum())} of {len(self.kept)} rows with missing values")
-        if self.plan.encoder is None:
-            warn_about_identifiers(self.table, self.plan.columns, self.X, self.console.say)
+        warn_about_codes(self.table, self.plan, self.feature_names, self.X, self.console.say)
 
     def other(self, name):
         """The values of a column that is not clustered, of the rows that are."""
@@ -82,6 +88,28 @@ class Work:
 
         return model.labels_ if self.kept is not None else labels_on_disk(model, self.rows)
 
+    def scores(self, model):
+        """Columns for --scores."""
+        if not self.options.scores:
+            return {}
+        if self.kept is not None:
+            return scores_of(model, self.X)
+        parts = [scores_of(model, chunk.X) for chunk in self.rows.chunks(0, self.rows.n_rows, _ROWS_AT_ONCE)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def finish(self, **steps):
+        """Do these steps; one that fails leaves the others, and its error ends the command when all are done."""
+        for what, step in steps.items():
+            try:
+                step()
+            except (CommandError, OSError, ValueError, TypeError) as error:
+                self._faults.append(f"the {what} was not written: {error}")
+
+    def end(self):
+        """Raise what failed in the steps."""
+        if self._faults:
+            raise CommandError("; ".join(self._faults))
+
     def write(self, **columns):
         """Write the input with these columns more."""
         gapped = {
@@ -96,7 +124,9 @@ class Work:
             save_model(model, self.options.save)
 
     def report(self, model):
-        """Write the page of --report."""
+        """Write the page of --report, if there is one."""
+        if not self.options.report:
+            return
         from kfree.report import write_report
 
         title = self.table.title

@@ -39,6 +39,8 @@ class TextTable:
     types: tuple[Any, ...] = ()
     # How the text of a column becomes its type, where pyarrow's parser does not know; see kfree.files.cells.
     rules: tuple[str | None, ...] = ()
+    # Columns of whole numbers that begin with zeros in the first block.
+    codes: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[bytes]:
         """The rows as UTF-8, in blocks of whole records without the header."""
@@ -106,12 +108,14 @@ def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
     table = TextTable(path, dialect, _column_names(path, dialect))
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     guesses = [Guess(dialect) for _ in table.names]
+    codes: tuple[str, ...] = ()
     try:
         for block in table.blocks():
             try:
                 parsed = table.parsed(block)
             except arrow("").ArrowInvalid as error:
                 raise _diagnosed(table, n_rows, block, error) from error
+            codes = codes if n_rows else _codes(table, block, parsed.schema)
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
@@ -122,7 +126,15 @@ def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
         ) from None
     rules = [guess.rule(printable(path), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
     types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
-    return n_rows, replace(table, types=tuple(types), rules=tuple(rules))
+    return n_rows, replace(table, types=tuple(types), rules=tuple(rules), codes=codes)
+
+
+def _codes(table: TextTable, block: bytes, schema: Any) -> tuple[str, ...]:
+    """The columns of whole numbers of which some begin with a zero."""
+    pa, pc = arrow(""), arrow("compute")
+    whole = [field.name for field in schema if arrow("types").is_integer(field.type)]
+    text = replace(table, types=(pa.string(),) * len(table.names)).parsed(block, whole) if whole else pa.table({})
+    return tuple(name for name in whole if pc.any(pc.match_substring_regex(text.column(name), "^0[0-9]")).as_py())
 
 
 def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:

@@ -63,7 +63,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         raises.
     scale : {"difference", "deviation", "none"}, default="difference"
         What numbers, dates and ranks are divided by: the median difference between two rows that differ, the standard
-        deviation (about the mean), or nothing.
+        deviation (about the mean), or nothing. With the last two, yes and no are numbers, too.
 
     weights : dict or None, default=None
         Names of columns and positive numbers: differences in such a column count so many times as much as in others.

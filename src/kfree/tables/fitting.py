@@ -12,7 +12,7 @@ import numpy as np
 from kfree.core.fields import Name
 from kfree.core.marks import OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
-from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, ORDINAL, TEXT, TIME, Column
+from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, NUMBER, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
@@ -77,15 +77,15 @@ class Options:
 
 
 class TextColumnsError(ValueError):
-    """Columns of text, or of names of rows; ``columns`` are their names."""
+    """Columns of text, or of names of rows; ``faults`` are what is wrong with each, by name."""
 
-    columns: tuple[Any, ...] = ()
+    faults: dict[Any, str]
 
     @classmethod
-    def of(cls, messages: dict[Any, str]) -> TextColumnsError:
-        """One error about several columns, each with its message."""
-        error = cls(" ".join([*messages.values(), _REMEDY]))
-        error.columns = tuple(messages)
+    def of(cls, faults: dict[Any, str]) -> TextColumnsError:
+        """One error about several columns."""
+        error = cls(" ".join([*faults.values(), _REMEDY]))
+        error.faults = faults
         return error
 
 
@@ -162,7 +162,9 @@ def _folded(values: np.ndarray, levels: tuple[Any, ...], fold: bool) -> np.ndarr
 
 
 def _as_told(column: Column, options: Options) -> Column:
-    """The column as a category or ordinal, if the parameters list it."""
+    """The column as a category or ordinal if the parameters list it; yes and no as numbers if these are scaled."""
+    if column.kind == BOOLEAN and options.scale != "difference":
+        column = replace(column, kind=NUMBER)
     if column.name not in options.ordinal and column.name not in options.categories:
         return column
     kind = ORDINAL if column.name in options.ordinal else CATEGORY

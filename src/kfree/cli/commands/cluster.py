@@ -11,6 +11,7 @@ def add_options(parser):
     parser.add_argument("--k", type=shared.whole, help="the number of clusters, where it is known")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
     parser.add_argument("--memory", type=shared.memory, metavar="SIZE", help="such as 500MB; more rows are streamed")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many times a row counts")
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)
@@ -26,23 +27,27 @@ def run(options, console):
     if options.lam is not None and options.k is not None:
         raise UsageError("--lam and --k both set the number of clusters; give one of them")
     work = Work(options, console)
-    model = fitted(options, work.rows)
+    model = fitted(options, work)
     labels = work.labels(model)
-    work.write(cluster=labels)
-    work.save(model)
+    work.write(cluster=labels, **work.scores(model))
+    summary = work.summary(model, labels)
+    work.finish(
+        model=lambda: work.save(model), page=lambda: work.report(model), picture=lambda: _draw(options, work, model)
+    )
+    penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
+    lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]
+    console.report("\n".join([*lines, work.places()]), work.facts(model, summary))
+    work.end()
+
+
+def _draw(options, work, model):
     if options.plot:
         from kfree.cli.pictures import draw_clusters
 
         draw_clusters(model, work.X, work.feature_names, options.plot)
-    if options.report:
-        work.report(model)
-    summary = work.summary(model, labels)
-    penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
-    lines = [work.headline(), f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})", "", str(summary), ""]
-    console.report("\n".join([*lines, work.places()]), work.facts(model, summary))
 
 
-def fitted(options, rows):
+def fitted(options, work):
     """The fitted estimator for the options."""
     from kfree import DPMeans
 
@@ -55,4 +60,5 @@ def fitted(options, rows):
         n_threads=options.threads,
         random_state=options.seed,
     )
-    return model.fit(rows)
+    weight = work.other(options.weight) if options.weight and work.kept is not None else None
+    return model.fit(work.rows, sample_weight=weight)

@@ -29,11 +29,9 @@ def run(options, console):
         n_threads=options.threads,
         random_state=options.seed,
     ).fit(work.X, groups=_names(groups))
-    work.write(cluster=model.labels_, local_cluster=model.local_labels_)
-    work.save(model)
-    if options.report:
-        work.report(model)
+    work.write(cluster=model.labels_, local_cluster=model.local_labels_, **work.scores(model))
     summary = work.summary(model, model.labels_)
+    work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
     used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
     lines = [
         f"{work.headline()}, {len(used)} group(s)",
@@ -47,6 +45,7 @@ def run(options, console):
     ]
     facts = {"lam_local": model.lam_local_, "lam_global": model.lam_global_, "clusters_of_groups": used}
     console.report("\n".join(lines), work.facts(model, summary) | facts)
+    work.end()
 
 
 def _names(groups):

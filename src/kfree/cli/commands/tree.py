@@ -33,10 +33,8 @@ def run(options, console):
         )
     model = AgglomerativeBayes(options.model, n_threads=options.threads, random_state=options.seed).fit(work.X)
     labels = model.labels_ if options.k is None else model.cut(options.k)
-    work.write(cluster=labels)
-    work.save(model)
-    if options.report:
-        work.report(model)
+    work.write(cluster=labels, **work.scores(model))
+    work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
     if options.plot:
         from kfree.cli.pictures import draw_tree
 
@@ -51,3 +49,4 @@ def run(options, console):
     facts = {"input": work.table.title, "output": work.output, "n_clusters": len(sizes), "sizes": sizes}
     facts |= {"suggested": model.n_clusters_, "free_energy": model.free_energy_path_.tolist()}
     console.report("\n".join([*lines, work.places()]), facts)
+    work.end()

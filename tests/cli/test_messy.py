@@ -1,0 +1,130 @@
+"""Messy files at the first attempt: options for reading and preparing, tomorrow's file, and suggestions."""
+
+import json
+
+import numpy as np
+import pytest
+
+import kfree
+from tests.cli.conftest import outcome, rows_of, told
+
+
+@pytest.fixture
+def messy(here, rng):
+    """messy.csv: two kinds of customers with text, codes, dates, marks between thousands and levels that look alike."""
+    kind = np.arange(80) % 2
+    lines = ["name,note,zip,channel,since,income,visits,constant"]
+    for i, k in enumerate(kind):
+        channel = ["App", "app", "App "][i % 3] if k else "Shop"
+        since = f"{13 + i % 15}.0{1 + i % 9}.20{10 + 9 * k}"
+        income = f'"{1 + 50 * k},{100 + i}"'
+        lines.append(f"person {i},remark {i},0{1000 + i % 7},{channel},{since},{income},{'?' if i == 5 else i % 4},x")
+    (here / "messy.csv").write_text("\n".join(lines) + "\n")
+    return kind
+
+
+def test_all_text_is_named_at_once_or_left_out(messy, capsys):
+    line = ["cluster", "messy.csv", "--encode", "--thousands", ",", "--na", "?", "--lam", "20"]
+    status, _, err = outcome(line, capsys)
+    assert status == 1
+    assert "column 'name' holds text" in err
+    assert "column 'note' holds text" in err
+    assert "--drop-text (or --drop name,note), or give --categories name,note" in err
+    assert "TfidfVectorizer" not in err
+    facts = told([*line, "--drop-text", "--fold-levels", "--save", "m.kfree"], capsys)
+    assert facts["columns"] == ["zip", "channel", "since", "income", "visits", "constant"]
+    labels = [int(row["cluster"]) for row in rows_of("messy.clusters.csv")]
+    assert len(set(zip(labels, messy.tolist(), strict=True))) == len(set(labels))  # no cluster has both kinds
+    said = " ".join(facts["remarks"])
+    assert "left out 2 column(s) of text, or of names of rows: 'name', 'note'" in said
+    assert "'zip' hold whole numbers with leading zeros" in said
+    assert "took 1 missing values of 1 rows from the nearest rows" in said
+    encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").preparation_.encoder.encoders_}
+    assert encoders["channel"].levels == ("App", "Shop")
+    assert type(encoders["since"]).__name__ == "Dates"
+
+
+def test_look_alike_levels_are_named_with_the_option(messy, capsys):
+    err = outcome(
+        ["cluster", "messy.csv", "--encode", "--drop-text", "--lam", "20", "--columns", "channel,zip"], capsys
+    )[2]
+    assert "column 'channel' has levels that look alike: 'App', 'App ', 'app'" in err
+    assert "--fold-levels" in err
+
+
+def test_columns_that_are_categories_and_weights(blobs_csv, here, capsys):
+    X, _ = blobs_csv
+    facts = told(["cluster", "data.csv", "--lam", "60", "--weights", "a=3,b=.5", "--save", "m.kfree"], capsys)
+    expected = kfree.DPMeans(60.0).fit(X * [3, 0.5, 1])
+    np.testing.assert_array_equal(kfree.load("m.kfree").labels_, expected.labels_)
+    # Means are those of the file.
+    mean = {feature["name"]: feature["mean"] for feature in facts["clusters"][0]["features"]}
+    assert mean["a"] == pytest.approx(X[expected.labels_ == 0, 0].mean())
+    assert outcome(["cluster", "data.csv", "--weights", "a=0"], capsys)[0] == 2
+    assert outcome(["cluster", "data.csv", "--weights", "a"], capsys)[0] == 2
+    assert "no column 'z'" in outcome(["cluster", "data.csv", "--weights", "z=2"], capsys)[2]
+    assert outcome(["cluster", "data.csv", "--fold-levels"], capsys)[0] == 2
+
+
+def test_a_column_says_how_often_a_row_counts(here, rng, capsys):
+    X, weight = rng.normal(size=(60, 2)), rng.integers(1, 5, 60)
+    lines = [f"{a},{b},{w}" for (a, b), w in zip(X, weight, strict=True)]
+    (here / "t.csv").write_text("\n".join(["a,b,count", *lines]) + "\n")
+    facts = told(["cluster", "t.csv", "--lam", "9", "--weight", "count"], capsys)
+    assert facts["columns"] == ["a", "b"]
+    assert facts["cost"] == kfree.DPMeans(9.0).fit(X, sample_weight=weight).cost_
+
+
+def test_scores_are_written_by_cluster_and_predict(blobs_csv, capsys):
+    X, _ = blobs_csv
+    told(["cluster", "data.csv", "--lam", "60", "--scores", "--save", "m.kfree"], capsys)
+    model, rows = kfree.DPMeans(60.0).fit(X), rows_of("data.clusters.csv")
+    np.testing.assert_allclose([float(row["confidence"]) for row in rows], model.confidence(X))
+    np.testing.assert_allclose([float(row["outlier_score"]) for row in rows], model.outlier_score(X))
+    told(["predict", "m.kfree", "data.csv", "--scores", "-o", "again.csv"], capsys)
+    assert rows_of("again.csv") == rows
+
+
+def test_tomorrows_file_has_unseen_levels_and_only_needed_columns(messy, here, capsys):
+    line = "cluster messy.csv --encode --drop-text --fold-levels --thousands , --na ? --lam 20 --save m.kfree --quiet"
+    assert outcome(line.split(), capsys)[0] == 0
+    (here / "new.csv").write_text(
+        'zip,channel,since,income,visits\n01001,Fax,14.03.2019,"51,120",2\n01002,Shop,14.03.2010,"1,120",2\n'
+    )
+    predict = ["predict", "m.kfree", "new.csv", "--thousands", ","]
+    status, _, err = outcome(predict, capsys)
+    assert status == 1
+    assert "column 'channel' holds 'Fax'" in err
+    assert "--unseen missing or --unseen new" in err
+    labels = [row["cluster"] for row in rows_of("messy.clusters.csv")]
+    facts = told([*predict, "--unseen", "missing"], capsys)
+    assert [row["cluster"] for row in rows_of("new.clusters.csv")] == [labels[1], labels[0]]
+    assert any("1 row(s) have levels that the rows of the fit did not have" in remark for remark in facts["remarks"])
+    told([*predict, "--unseen", "new"], capsys)
+    assert [row["cluster"] for row in rows_of("new.clusters.csv")] == ["-1", labels[0]]
+    (here / "new.csv").write_text("zip,channel\n01001,Shop\n")
+    assert "has no column 'since', 'income', 'visits' (a column of the model)" in outcome(predict, capsys)[2]
+
+
+def test_what_fails_leaves_the_rest(blobs_csv, here, capsys, monkeypatch):
+    def fail(*_):
+        raise TypeError("it cannot be packed")
+
+    monkeypatch.setattr(kfree.DPMeans, "save", fail)
+    line = ["cluster", "data.csv", "--lam", "60", "--save", "m.kfree", "--report", "r.html", "--json"]
+    status, out, err = outcome(line, capsys)
+    assert status == 1
+    assert "the model was not written: it cannot be packed" in err
+    assert json.loads(out)["n_clusters"] == 3
+    assert len(rows_of("data.clusters.csv")) == 90
+    assert "</html>" in (here / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("cluster t.csv --misssing drop", "--missing"), ("clsuter t.csv", "cluster"), ("cluster t.csv --cutt 3", None)],
+)
+def test_mistyped_options_and_commands_get_a_suggestion(line, meant, here, capsys):
+    status, _, err = outcome(line.split(), capsys)
+    assert status == 2
+    assert (f"did you mean {meant}?" in err) if meant else ("did you mean" in err or "unrecognized" in err)
