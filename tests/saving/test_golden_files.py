@@ -21,7 +21,7 @@ def test_there_is_a_small_file_of_every_case():
 
 @pytest.mark.parametrize(("folder", "name"), [(folder, name) for folder in FOLDERS for name in BITS[folder]])
 def test_a_golden_file_is_read_with_every_bit(folder, name):
-    assert differences(BITS[folder][name], outcome(kfree.load(path_of(name, folder)), name)) == []
+    assert differences(name, BITS[folder][name], outcome(kfree.load(path_of(name, folder)), name), exact=True) == []
 
 
 @pytest.mark.parametrize("name", CASES)
