@@ -49,7 +49,7 @@ def run(options, console):
     if options.report:
         work.report(model)
     lines = [work.headline(), _found(model, options.levels), "", str(model.tree_), ""]
-    facts = {"input": work.table.source.name, "output": work.output, "levels": list(model.levels_)}
+    facts = {"input": work.table.title, "output": work.output, "levels": list(model.levels_)}
     facts |= {"evidence": list(model.evidence_), "tree": model.tree_.to_newick()}
     console.report("\n".join([*lines, work.places()]), facts)
 
