@@ -40,7 +40,7 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     assert "'zip' hold whole numbers with leading zeros" in said
     assert "took 1 missing values of 1 rows from the nearest rows" in said
     encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").preparation_.encoder.encoders_}
-    assert encoders["channel"].levels == ("App", "Shop")
+    assert encoders["channel"].levels == ("Shop", "app")  # as most rows call it
     assert type(encoders["since"]).__name__ == "Dates"
 
 
