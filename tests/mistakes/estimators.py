@@ -20,7 +20,7 @@ MISTAKES = {
         ["files/test_formats.py", "written and csv and one"],
     ),
     "a file that changed is read": (
-        "files/rows.py",
+        "files/table.py",
         "        if now != self.stamp:",
         "        if now.size != self.stamp.size:",
         ["files/test_bad_files.py", "changes"],
