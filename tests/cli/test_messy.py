@@ -40,7 +40,7 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     assert "'zip' hold whole numbers with leading zeros" in said
     assert "took 1 missing values of 1 rows from the nearest rows" in said
     encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").preparation_.encoder.encoders_}
-    assert encoders["channel"].levels == ("App", "Shop")
+    assert encoders["channel"].levels == ("Shop", "app")  # as most rows call it
     assert type(encoders["since"]).__name__ == "Dates"
 
 
@@ -128,3 +128,28 @@ def test_mistyped_options_and_commands_get_a_suggestion(line, meant, here, capsy
     status, _, err = outcome(line.split(), capsys)
     assert status == 2
     assert (f"did you mean {meant}?" in err) if meant else ("did you mean" in err or "unrecognized" in err)
+
+
+def test_weights_and_scores_of_rows_that_are_streamed(here, rng, capsys):
+    n = 60_000
+    kind = rng.integers(2, size=n)
+    np.save("t.npy", np.column_stack([30.0 * kind + rng.normal(size=n), rng.normal(size=n), rng.integers(1, 4, n)]))
+    line = ["cluster", "t.npy", "--lam", "100000", "--weight", "x2", "--memory", "4MB", "--scores"]
+    facts = told(line, capsys)
+    assert facts["columns"] == ["x0", "x1"]
+    rows = kfree.open_rows("t.npy", [0, 1], 2)
+    model = kfree.DPMeans(100000.0, memory="4MB").fit(rows)
+    assert facts["cost"] == model.cost_
+    written = rows_of("t.clusters.csv")
+    assert len(written) == n
+    X = np.load("t.npy")[:, :2]
+    np.testing.assert_allclose([float(row["confidence"]) for row in written], model.confidence(X))
+    assert [int(row["cluster"]) for row in written] == model.predict(X).tolist()
+
+
+def test_the_output_of_a_packed_table_is_text(blobs_csv, here, capsys):
+    import gzip
+
+    (here / "data.csv.gz").write_bytes(gzip.compress((here / "data.csv").read_bytes()))
+    assert outcome(["cluster", "data.csv.gz", "--lam", "60", "--quiet"], capsys)[0] == 0
+    assert len(rows_of("data.clusters.csv")) == 90

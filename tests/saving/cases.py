@@ -86,6 +86,10 @@ CASES = {
         lambda: kfree.OnlineDPMeans(4.0, search="published", split=False, engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_],
     ),
+    "levels": (
+        lambda: kfree.NestedDPMeans(levels=(2, 4)).fit(X),
+        lambda m: [m.predict(NEW), m.predict(NEW, level=0), m.tree_.sizes],
+    ),
     "hdp": (
         lambda: kfree.HardHDP().fit(X, groups=GROUPS),
         lambda m: [m.predict(NEW, groups=GROUPS), m.predict(NEW, groups=["new"] * 40), m.groups_],

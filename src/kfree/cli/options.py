@@ -85,11 +85,15 @@ def add_output(parser, what="the input with a column 'cluster'"):
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
     output.add_argument("--format", choices=["csv", "parquet", "jsonl"], help="of the output (default: by its ending)")
-    output.add_argument("--scores", action="store_true", help="write confidence and outlier_score of rows, too")
     output.add_argument(
         "--safe-cells", action="store_true", help="put ' before cells that a spreadsheet would take for formulas"
     )
     add_printing(output)
+
+
+def add_scores(parser):
+    """How certain labels are."""
+    parser.add_argument("--scores", action="store_true", help="write confidence and outlier_score of rows, too")
 
 
 def add_report(parser):

@@ -31,7 +31,7 @@ def output_of(input_name, output, format_):
     if output is None and input_name == "-":
         output = "-"
     if output is None:
-        path = Path(input_name)
+        path = Path(input_name.removesuffix(".gz"))
         if any(sign in path.name for sign in "*?["):
             raise UsageError("--output is needed where the input is a pattern")
         ending = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}.get(format_)

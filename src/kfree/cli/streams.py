@@ -10,11 +10,11 @@ from kfree.cli.errors import CommandError
 from kfree.cli.tables import STANDARD_INPUT, text_options
 from kfree.core.printing import printable, quoted
 from kfree.files.dialect import MISSING, found_dialect, is_number
-from kfree.files.formats import as_numbers, require_distinct
+from kfree.files.formats import as_numbers
 from kfree.files.places import arrow, opened
 from kfree.files.records import record_blocks, split_records
 from kfree.files.table import naming
-from kfree.files.text import TextTable, cells_of, column_names
+from kfree.files.text import TextTable, cells_of, column_names, require_distinct
 
 # The dialect of a stream is inferred from this many lines.
 _FIRST_LINES = 20

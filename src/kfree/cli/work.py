@@ -50,7 +50,9 @@ class Work:
         columns = chosen_columns(self.table, options.columns, options.drop, self.others, options.encode, console.say)
         plan, encoder = Preparation(columns, missing, group), encoder_for(options, missing)
         if self._is_large(len(columns)):
-            found = streamed(self.table, plan, encoder, self.weight, options.drop_text, console.say)
+            found = streamed(
+                self.table, plan, encoder, self.table.columns.get(self.weight), options.drop_text, console.say
+            )
             self.rows, self.X, self.row_numbers, self.plan = found
             self.kept = None
         else:

@@ -19,7 +19,7 @@ from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
 from kfree.files.ipc import opened_ipc
 from kfree.files.places import arrow, base_name, opened, opened_by_arrow
-from kfree.files.text import TextTable, described_text, read_text, warn_of_encoding
+from kfree.files.text import TextTable, described_text, read_text, require_distinct, warn_of_encoding
 
 Column = str | int
 # Some rows: one array (m,) per column.
@@ -141,14 +141,6 @@ def _types(names: Sequence[str], types: Sequence[Any]) -> dict[Column, ColumnTyp
     """Types by name; an error if two columns have one name, which could not be told apart."""
     require_distinct(names)
     return {name: _column_type(kind) for name, kind in zip(names, types, strict=True)}
-
-
-def require_distinct(names: Sequence[str], title: str = "it") -> None:
-    """Raise if two columns have one name."""
-    places: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        if places.setdefault(name, place) != place:
-            raise ValueError(f"{title} has two columns named {name!r}, number {places[name]} and {place}; rename one")
 
 
 def _column_type(kind: Any) -> ColumnType:

@@ -16,24 +16,27 @@ _LINE = re.compile(rb"[^\r\n]+")
 
 
 class EndlessCellError(ValueError):
-    """A quoted cell has no end; the message is the number of the line in which its record begins."""
+    """A quoted cell has no end; ``begin`` is where its record begins, in bytes of UTF-8."""
+
+    def __init__(self, begin: int):
+        self.begin = begin
 
 
 def record_blocks(blocks: Iterable[bytes], delimiter: str) -> Iterator[bytes]:
     """The bytes of a UTF-8 text in blocks that end where records end."""
-    rest, line = b"", 1
+    rest, begin = b"", 0
     for block in blocks:
         rest += block
         end = _last_end(rest, delimiter)
         if end:
             yield rest[:end]
-            line += _n_lines(rest[:end])
+            begin += end
             rest = rest[end:]
         if len(rest) > _LONGEST:
-            raise EndlessCellError(line)
+            raise EndlessCellError(begin)
     if rest.strip(b"\r\n"):
         if b'"' in rest and any(_is_open(cell) for cell in _quoted(delimiter).finditer(rest)):
-            raise EndlessCellError(line)
+            raise EndlessCellError(begin)
         yield rest
 
 
@@ -76,7 +79,3 @@ def _quoted(delimiter: str) -> re.Pattern[bytes]:
 
 def _is_open(cell: re.Match[bytes]) -> bool:
     return not cell[1]
-
-
-def _n_lines(text: bytes) -> int:
-    return text.count(b"\n") or text.count(b"\r")

@@ -28,8 +28,8 @@ from kfree.files.table import (
     require_same_columns,
 )
 
-# A share of the memory that readers may take beside it.
-_READING_SHARE = 1 / 8
+# What readers may take beside the memory: a share of it, or so many bytes.
+_READING_SHARE, _READING_BYTES = 1 / 8, 10**6
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class FileRows:
         """
         file = max(self.files, key=self._reading_bytes)
         needed = self._reading_bytes(file)
-        left = memory if needed <= _READING_SHARE * memory else memory - needed
+        left = memory if needed <= max(_READING_SHARE * memory, _READING_BYTES) else memory - needed
         if left < least <= memory:
             raise ValueError(
                 f"memory={memory} bytes is not enough for {printable(file.path)}: to read its row groups or record "

@@ -13,6 +13,7 @@ import io
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import IO, Any
 
 import numpy as np
@@ -106,6 +107,7 @@ def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
 
 def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
     table = TextTable(path, dialect, _column_names(path, dialect))
+    require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     guesses = [Guess(dialect) for _ in table.names]
     codes: tuple[str, ...] = ()
@@ -122,7 +124,8 @@ def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
             n_rows += parsed.num_rows
     except EndlessCellError as error:
         raise ValueError(
-            f"{printable(path)}, line {error}: a quoted cell begins here or below, and has no end. Close its quotes."
+            f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "
+            "end. Close its quotes."
         ) from None
     rules = [guess.rule(printable(path), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
     types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
@@ -175,6 +178,14 @@ def column_names(cells: Sequence[str], header: bool) -> tuple[str, ...]:
     return tuple(name or f"column {place}" for place, name in enumerate(given, start=1))
 
 
+def require_distinct(names: Sequence[str], title: str = "it") -> None:
+    """Raise if two columns have one name."""
+    places: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if places.setdefault(name, place) != place:
+            raise ValueError(f"{title} has two columns named {name!r}, number {places[name]} and {place}; rename one")
+
+
 def _column_names(path: str, dialect: Dialect) -> tuple[str, ...]:
     blocks = record_blocks(_utf8_blocks(path, dialect.encoding), dialect.delimiter)
     records = (block[slice(*place)] for block in blocks for place in record_places(block, dialect.delimiter))
@@ -192,18 +203,19 @@ def _body(path: str, dialect: Dialect) -> Iterator[bytes]:
 
 
 def _utf8_blocks(path: str, encoding: str) -> Iterator[bytes]:
-    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    decoder, n_blocks = codecs.getincrementaldecoder(encoding)(), 0
     with _bytes_of(path) as file:
         while True:
             block = file.read(_BLOCK)
             try:
                 text = decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:
-                error.reason = str(line + error.object[: error.start].count(b"\n"))
+                before = sum(block.count(b"\n") for block in islice(_utf8_blocks(path, encoding), n_blocks))
+                error.reason = str(before + error.object[: error.start].count(b"\n") + 1)  # the line
                 raise
-            line += text.count("\n")
             if text:
                 yield text.encode()
+                n_blocks += 1
             if not block:
                 return
 
@@ -240,6 +252,17 @@ def _diagnosed(table: TextTable, n_before: int, block: bytes, error: Exception) 
                 "row, quote cells that contain the delimiter, or give the right delimiter."
             )
     return ValueError(f"{name} cannot be read as a table: {str(error).strip().splitlines()[0][:200]}")
+
+
+def _line_at(table: TextTable, place: int) -> int:
+    """The line of a place in the UTF-8 of a file, counted from 1."""
+    n_lines = 1
+    for block in _utf8_blocks(table.path, table.dialect.encoding):
+        n_lines += block.count(b"\n", 0, place) or block.count(b"\r", 0, place)
+        place -= len(block)
+        if place <= 0:
+            break
+    return n_lines
 
 
 def _line_of(table: TextTable, row: int) -> int:

@@ -15,6 +15,7 @@ def add_options(parser):
     shared.add_computing(parser)
     shared.add_columns(parser)
     shared.add_output(parser)
+    shared.add_scores(parser)
     shared.add_report(parser)
     parser.add_argument("--plot", metavar="PICTURE.png", help="draw the clusters")
     parser.add_argument("--save", metavar="MODEL.kfree", help="write the model, for kfree predict")

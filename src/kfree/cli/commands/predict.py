@@ -16,6 +16,7 @@ def add_options(parser):
         help="levels that the rows of the fit did not have: an error, as if missing, or label such rows −1",
     )
     shared.add_output(parser)
+    shared.add_scores(parser)
 
 
 def run(options, console):
