@@ -218,11 +218,11 @@ def test_rows_with_other_columns_than_those_of_the_fit(table, written):
         model.predict(open_rows(written(table, NAMES), columns=["y", "x"]))
 
 
-def test_a_reader_that_is_no_longer_needed_ends(table, written):
+def test_a_reader_that_is_no_longer_needed_ends(table, written, monkeypatch):
     rows = open_rows(written(np.tile(table, (40, 1)), NAMES))
     before = threading.active_count()
     model = KMeans(2, max_iter=1, memory="8MB")
-    model._summarised = lambda *args: 1 / 0
+    monkeypatch.setattr("kfree.search.lloyd.summarised", lambda *given, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         model.fit(rows)
     assert threading.active_count() == before
