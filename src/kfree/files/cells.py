@@ -23,8 +23,8 @@ class Guess:
 
     def look_at(self, column: Any) -> None:
         """Keep the rules that all cells of a block fit."""
-        present = column.drop_null()
-        if not len(present) or self._rules == []:
+        present = column.slice(0, 0) if self._rules == [] else column.drop_null()
+        if not len(present):
             return
         if not arrow("types").is_string(column.type):
             is_number = arrow("types").is_integer(column.type) or arrow("types").is_floating(column.type)

@@ -35,7 +35,12 @@ _SMALL_PAGES = 0.82
 _UNPACKED_BYTES = 16
 # The type of a file by its first bytes, whatever its name.
 _SIGNATURES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}
-_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
+# What files are that kfree does not read, by their endings.
+_OTHERS = {
+    **dict.fromkeys([".xlsx", ".xls", ".xlsm", ".ods", ".numbers"], "a spreadsheet"),
+    **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
+    **dict.fromkeys([".zip", ".tar", ".7z"], "an archive"),
+}
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,8 @@ class Format:
 def format_of(path: str) -> Format:
     """The format of a file, by its first bytes, else by the end of its name; text if neither is known."""
     name = base_name(path).lower()
-    if name.endswith(_SPREADSHEETS):
-        raise ValueError(f"{printable(path)} is a spreadsheet, which kfree does not read. Save it as CSV or Parquet.")
+    if other := next((what for ending, what in _OTHERS.items() if name.endswith(ending)), None):
+        raise ValueError(f"{printable(path)} is {other}, which kfree does not read. Save it as CSV or Parquet.")
     with opened(path) as file:
         head = file.read(8)
     ending = next((ending for signature, ending in _SIGNATURES.items() if head.startswith(signature)), None)
