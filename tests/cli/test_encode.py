@@ -59,7 +59,7 @@ def test_encode_is_the_table_encoder_of_python(customers, capsys, here):
     outcome(["cluster", "t.csv", "--encode", "--lam", "3", "--save", "m.kfree", "--quiet"], capsys)
     model, table = kfree.load("m.kfree"), pandas.read_csv("t.csv")
     encoder = kfree.TableEncoder()
-    expected = kfree.DPMeans(3.0).fit(encoder.fit_transform(table))
+    expected = kfree.DPMeans(lam=3.0).fit(encoder.fit_transform(table))
     assert model.preparation_.encoder.describe() == encoder.describe()
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)

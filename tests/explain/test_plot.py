@@ -24,7 +24,7 @@ ESTIMATORS = {
     "KMeans": KMeans(3, random_state=0),
     "OnlineDPMeans": OnlineDPMeans(lam=150.0),
     "KernelDPMeans": KernelDPMeans(lam=5.0),
-    "HardHDP": HardHDP(30.0, 30.0),
+    "HardHDP": HardHDP(lam_local=30.0, lam_global=30.0),
     "SpectralDPMeans": SpectralDPMeans(),
     "BayesianKMeans": BayesianKMeans(),
     "AgglomerativeBayes": AgglomerativeBayes(),

@@ -305,7 +305,9 @@ def _error_of(call):
     return error.value
 
 
-@pytest.mark.parametrize(("model", "expected"), [(KMeans(3, memory="8MB"), 1024), (DPMeans(1e5, memory="8MB"), 4096)])
+@pytest.mark.parametrize(
+    ("model", "expected"), [(KMeans(3, memory="8MB"), 1024), (DPMeans(lam=1e5, memory="8MB"), 4096)]
+)
 def test_fewer_micro_clusters_are_made_where_the_number_of_clusters_is_known(monkeypatch, rng, model, expected):
     made, settled = [], micro._settled
 

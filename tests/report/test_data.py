@@ -77,7 +77,7 @@ def test_a_penalty_for_a_sample_gives_the_clusters_of_all_rows(fitted, monkeypat
     path = lambda_path(X)
     for step in slider_steps(model, X, path):
         if step.k <= 3:
-            assert step.k == DPMeans(step.lam).fit(X).n_clusters_
+            assert step.k == DPMeans(lam=step.lam).fit(X).n_clusters_
 
 
 def test_clusters_keep_the_colour_of_their_largest_part():

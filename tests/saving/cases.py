@@ -67,23 +67,23 @@ CASES = {
         lambda m: [m.predict(NEW, allow_new=True), m.n_passes_],
     ),
     "online": (
-        lambda: kfree.OnlineDPMeans(4.0, half_life=50.0).partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.cluster_centers_, m.events_],
     ),
     "online, fit": (
-        lambda: kfree.OnlineDPMeans(4.0).fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0).fit(X),
         lambda m: [m.labels_, getattr(m, "cost_", None), m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.events_],
     ),
     "online, published": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", half_life=50.0).partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_, m.events_],
     ),
     "online, reference": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", engine="reference").partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_],
     ),
     "online, no split": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", split=False, engine="reference").partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", split=False, engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_],
     ),
     "levels": (
@@ -99,12 +99,12 @@ CASES = {
         lambda m: [m.predict(NEW, groups=GROUPS)],
     ),
     "hdp, precomputed": (
-        lambda: kfree.HardHDP(9.0, 9.0, kernel="precomputed").fit(X @ X.T, groups=GROUPS),
+        lambda: kfree.HardHDP(lam_local=9.0, lam_global=9.0, kernel="precomputed").fit(X @ X.T, groups=GROUPS),
         lambda m: [m.predict(NEW @ X.T, groups=GROUPS)],
     ),
     "kernel": (lambda: kfree.KernelDPMeans(kernel="rbf").fit(X), lambda m: [m.predict(X), m.outlier_score(X)]),
     "kernel, precomputed": (
-        lambda: kfree.KernelDPMeans(9.0, kernel="precomputed").fit(X @ X.T),
+        lambda: kfree.KernelDPMeans(lam=9.0, kernel="precomputed").fit(X @ X.T),
         lambda m: [m.predict(NEW @ X.T)],
     ),
     "spectral": (lambda: kfree.SpectralDPMeans().fit(X), lambda m: [m.predict(X), m.certificate_.n_above]),

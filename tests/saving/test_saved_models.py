@@ -326,7 +326,7 @@ def test_an_array_that_claims_to_be_larger_than_its_file(shape, saved):
 @pytest.mark.parametrize("field", ["centres", "ids", "weights", "last", "low"])
 def test_a_stream_whose_shapes_do_not_agree_is_refused(field, engine, tmp_path):
     path = tmp_path / "m"
-    kfree.OnlineDPMeans(4.0, search="published", engine=engine).partial_fit(X).save(path)
+    kfree.OnlineDPMeans(lam=4.0, search="published", engine=engine).partial_fit(X).save(path)
     with pytest.raises(ModelFileError, match="must have shape|has size"):
         kfree.load(rewritten(path, changed_array("stream", field, by=lambda a: a[:-1])))
 

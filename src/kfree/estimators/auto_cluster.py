@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from kfree.core.warning import warn
 from kfree.estimators._auto_models import DIPS, ELLIPSES, METRICS, ONE, Components, RowFrame, fit_on_all
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
@@ -91,6 +92,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
     (3, 'round', True)
     """
 
+    @keyword_only
     def __init__(self, *, metric="auto", time_budget=None, n_threads=None, random_state=0):
         self.metric = metric
         self.time_budget = time_budget

@@ -22,6 +22,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.explain.advice import advise, spread_over
@@ -280,10 +281,11 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     _model_: CentreModel
     _noise_of_: Annotated[str, OPTIONAL]
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         search="auto",
         patience=0,

@@ -14,6 +14,7 @@ from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
 from kfree.estimators._by_centres import history_of
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators.dp_means import PENALISED
 from kfree.explain.advice import warn_out_of_reach
@@ -142,10 +143,11 @@ class KernelDPMeans(ClusterEstimator):
     n_kernel_values_: Count
     _model_: KernelModel
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         kernel="rbf",
         gamma=None,

@@ -16,6 +16,7 @@ from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, RowsOfFit, column_names, require_rows
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
 from kfree.explain.summary import summary_of
@@ -241,6 +242,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     n_features_in_: NumberOfCoordinates
     _model_: CentreModel
 
+    @keyword_only
     def __init__(
         self,
         levels=None,

@@ -17,6 +17,7 @@ from kfree.core.stats import Index, Labels
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, remember
+from kfree.estimators._keywords import keyword_only
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import DPMeansObjective
@@ -154,7 +155,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     ...     stream = stream.partial_fit(chunk)
     >>> stream.n_clusters_, int(stream.weights_.sum())
     (3, 3000)
-    >>> published = OnlineDPMeans(4.0, search="published").partial_fit([[0.0], [1.0], [9.0]])
+    >>> published = OnlineDPMeans(lam=4.0, search="published").partial_fit([[0.0], [1.0], [9.0]])
     >>> published.labels_.tolist(), published.events_["row"].tolist()
     ([0, 0, 1], [0, 2])
     """
@@ -169,10 +170,11 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     _labels_: Annotated[Labels | None, Shape("n"), AtLeast(-1)]
     _settings_: dict[str, Any]
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         search="micro-clusters",
         split=True,
         n_micro=1000,
