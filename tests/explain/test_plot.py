@@ -66,7 +66,7 @@ def test_numbers_of_every_estimator(name, kind, X, ax):
     if kind == "sizes":
         assert [int(text.split()[0]) for text in numbers(ax)] == np.bincount(model.labels_).tolist()
     else:
-        features = {name: d for name, d, _ in model.summary(X).clusters[0].features}
+        features = {feature.name: feature.effect for feature in model.summary(X).clusters[0].features}
         assert numbers(ax)[:3] == [f"{features[name]:+.1f}" for name in ("x0", "x1", "x2")]
 
 

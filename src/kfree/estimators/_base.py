@@ -34,7 +34,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     # How the command line made the rows of a table.
     preparation_: Annotated[Any, OneOf({"columns": "kfree.cli.preparation:Preparation"}), OPTIONAL]
 
-    def summary(self, X=None, feature_names=None):
+    def summary(self, X=None, feature_names=None, encoder=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
 
         Parameters
@@ -42,13 +42,15 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : the rows of ``fit``, or others, which are given to clusters by ``predict``
         feature_names : sequence of str or None, default=None
             Names of the columns; None takes those of X, else x0, x1, ….
+        encoder : a fitted TableEncoder or None, default=None
+            The one that made X, so that columns have their names and means are those of the table, in its units.
 
         Returns
         -------
         summary : kfree.explain.Summary
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
-        return summarize(self, X, feature_names)
+        return summarize(self, X, feature_names, encoder)
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.

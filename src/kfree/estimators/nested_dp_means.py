@@ -348,13 +348,15 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             return labels.map_blocks(self.tree_.at_level, level=level, dtype=np.int32)
         return placed_like(self.tree_.at_level(in_memory(labels), level), X)
 
-    def summary(self, X=None, feature_names=None, *, level=None):
+    def summary(self, X=None, feature_names=None, encoder=None, *, level=None):
         """A table of the nodes of a level: size, spread, nearest node, exemplars, what sets them apart from siblings.
 
         Parameters
         ----------
         X : the rows of ``fit``, or others
         feature_names : sequence of str or None, default=None
+        encoder : a fitted TableEncoder or None, default=None
+            The one that made X, so that columns have their names and means are those of the table, in its units.
         level : int or None, default=None
             0 is the coarsest level; None the finest.
 
@@ -364,7 +366,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             Features compare the rows of a node with those of the other nodes in its group.
         """
         check_is_fitted(self)
-        return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)))
+        return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)), encoder)
 
     def report(self, path, X=None, feature_names=None, **about):
         """Write a page about the levels, on which a group can be opened to show its clusters.
@@ -377,7 +379,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             The rows of ``fit``; may be left out while these are still in memory.
         feature_names : sequence of str or None, default=None
         **about
-            ``title``, ``plan`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
+            ``title``, ``encoder`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
 
         Returns
         -------
