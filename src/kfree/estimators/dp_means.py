@@ -123,8 +123,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         uses the penalty at which a sweep opens about ``target_k`` clusters (:func:`kfree.farthest_first_lambda`).
     target_k : int or None, default=None
         The number of clusters to aim at. With ``lam="auto"``, ``fit`` starts from the penalty that the path has for
-        this number and tries a few more if necessary. It warns if none gives this number. With ``search="sweep"`` it
-        uses the penalty of ``"farthest-first"``.
+        this number and tries a few more if necessary. If no penalty makes this number the best, it keeps the best
+        clustering with so many clusters that it finds, and says so: ``lam_`` is then the penalty at which fewer and
+        more clusters cost the same. With ``search="sweep"`` it uses the penalty of ``"farthest-first"``.
     search : {"auto", "split-merge", "summary", "sweep"}, default="auto"
         ``"split-merge"`` searches all rows in memory. It stops when none of these moves lowers the cost: merging two
         clusters, splitting one by 2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows

@@ -24,10 +24,10 @@ from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
-from kfree.search.nested.exact_number import ExactNumberSearch
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.search import NestedSearch
 from kfree.search.path.staircase import Staircase
+from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
     WATCHING,
@@ -396,13 +396,14 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     def _search(self):
         """The search that the parameters ask for."""
         target_k = None if self.levels is None else int(self.levels[-1])
-        finest = ExactNumberSearch(
+        finest = PenalisedSearch(
             type(self).__name__,
             OBJECTIVES[self.metric],
             self.lam,
             target_k,
             max_iter=self.max_iter,
             random_state=self.random_state,
+            number="levels",
         )
         numbers = None if self.levels is None else [int(n) for n in self.levels[:-1]][::-1]
         lam_group = None if _is_auto(self.lam_group) else _numbers(self.lam_group)[::-1]
