@@ -239,8 +239,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
-    angles, few rows, a path that was too short.
+    columns of very different scale, row numbers, coarse lattices, groups that other columns hide, angles,
+    longitudes on both sides of the date line, few rows, a path that was too short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``. The summary
     of more than 524,288 rows takes at most 1 GB more.
@@ -423,7 +423,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
-        advise(data.source.n_rows, some, names, labels, self.cluster_centers_, self.path_)
+        advise(data.source.n_rows, some, names, labels, self.n_clusters_, self.path_)
 
     def _view(self, X):
         return _by_centres.view_of(self, X)
