@@ -136,8 +136,7 @@ default="auto"
         cluster.
 
         This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
-        least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
-        √lam instead, beyond which a row would open a cluster; ``false_alarms`` is ignored then.
+        least over all clusters.
 
         Parameters
         ----------

@@ -362,9 +362,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             else:
                 result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids
-        radius = np.sqrt(lam) if search.is_given else None
         _by_centres.publish_centres(
-            self, X, data, result, left_out, radius, lam_=lam, path_=result.path, search_=search.name_of(result)
+            self, X, data, result, left_out, lam_=lam, path_=result.path, search_=search.name_of(result)
         )
         self.cluster_ids_ = uids[self._model_.order]
         if result.path is not None and self.metric == "euclidean":

@@ -316,7 +316,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             else:
                 result = self._searched(data, search, monitor)
         search_ = "sweep" if self.search == "sweep" else search.finest.name_of(result.flat)
-        self._publish(X, data, result, None if _is_auto(self.lam) else np.sqrt(self.lam), search_)
+        self._publish(X, data, result, search_)
         return self
 
     def predict(self, X, level=None, allow_new=False, out=None):
@@ -426,15 +426,13 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         found = searched_in_span(search.finest, monitor, in_memory(data.X), data.weight, rows, self.n_threads)
         return search(found, monitor)
 
-    def _publish(self, X, data, result, radius, search):
+    def _publish(self, X, data, result, search):
         """Set all fitted attributes."""
         flat, nested, tree = result.flat, result.objective, result.tree
         # Sizes, numbers and parents level by level, from the finest.
         n, rule = flat.state.stats.n, self.label_order
         found = {"lam_group_": nested.penalties[:0:-1], "tau_": nested.taus[::-1], "evidence_": result.evidence}
-        _by_centres.publish_centres(
-            self, X, data, flat, None, radius, lam_=nested.lam, path_=flat.path, search_=search, **found
-        )
+        _by_centres.publish_centres(self, X, data, flat, lam_=nested.lam, path_=flat.path, search_=search, **found)
         order, place = self._model_.order, flat.rows.frame.outward
         sizes, parents, centres = [n[order]], [], [self.cluster_centers_]
         for parent, upper in zip(tree.parents, tree.upper, strict=True):
