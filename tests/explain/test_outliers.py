@@ -24,6 +24,7 @@ from kfree import (
 )
 from kfree.explain import spread
 from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
+from kfree.search import penalised
 from kfree.search.noise import without_noise
 from kfree.search.stream_sample import StreamSample
 
@@ -342,6 +343,44 @@ def test_noise_warns_if_many_rows_to_leave_out_still_change(n_taking_turns):
     expected = [] if n_taking_turns == 1 else ["2 of the 10 rows to leave out still changed in the last of 10"]
     assert [str(one.message)[11:72] for one in told] == expected
     assert all(issubclass(one.category, ConvergenceWarning) for one in told)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_noise_does_not_move_the_penalty(noise, rng, monkeypatch):
+    """The penalty is that of all rows; it was that of the remaining rows, chosen anew in every round."""
+    X = np.repeat(rng.normal(size=(6, 8)), 60, axis=0) + rng.normal(size=(360, 8))
+    paths = []
+    lam_path = penalised.lam_path
+    monkeypatch.setattr(penalised, "lam_path", lambda *given, **more: paths.append(1) or lam_path(*given, **more))
+    plain, model = DPMeans(random_state=0).fit(X), DPMeans(noise=noise, random_state=0).fit(X)
+    assert len(paths) == 2
+    assert model.lam_ == plain.lam_
+    assert model.n_clusters_ == plain.n_clusters_
+    assert np.count_nonzero(model.labels_ == -1) == int(noise * 360)
+
+
+def path_that_is(sure):
+    return SimpleNamespace(is_doubtful=not sure, is_sure=sure)
+
+
+@pytest.mark.parametrize(
+    ("first", "anew", "expected"), [(True, True, "again"), (False, False, "again"), (False, True, "anew")]
+)
+def test_noise_lets_a_sure_path_replace_a_doubtful_one(first, anew, expected):
+    rows = np.append(np.zeros(50), [90.0, 95.0])[:, None]
+
+    def found(sure, name):
+        labels, path = np.zeros(len(rows), dtype=np.int32), path_that_is(sure)
+        return SimpleNamespace(labels=labels, distances=lambda: [(slice(None), np.abs(rows))], path=path, name=name)
+
+    def search(weight):
+        return found(first, "first") if weight is None else found(anew, "anew")
+
+    def again(result, n_out):
+        return lambda weight: found(result.path.is_sure, "again")
+
+    result, left_out = without_noise(0.04, len(rows), None, search, again)
+    assert (result.name, np.flatnonzero(left_out).tolist()) == (expected, [50, 51])
 
 
 def test_noise_counts_rows_of_weight_only(rng):

@@ -259,7 +259,7 @@ DAMAGE = {
     "no fields": (changed("fitted", to={}), "has no n_features_in"),
     "a list of fields": (changed("fitted", to=[1, 2]), "is a list instead of a dict"),
     "a field more": (changed("fitted", "code", to=1), "does not know: code"),
-    "a parameter more": (changed("parameters", "code", to=1), "unexpected keyword argument 'code'"),
+    "a parameter more": (changed("parameters", "code", to=1), "DPMeans has no parameter code"),
     "an unknown tag": (changed("parameters", "lam", to={"object": "os.system"}), "has the tag 'object'"),
     "an unknown kind": (
         changed("fitted", "model", "objective", "kind", to="os.system"),

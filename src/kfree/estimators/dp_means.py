@@ -173,7 +173,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times;
-        a warning says if more than a tenth of them still changed then.
+        a warning says if more than a tenth of them still changed then. ``lam="auto"`` chooses the number of clusters
+        on all rows; that of the remaining rows replaces it only where all its density dips are clear, and those of all
+        rows are not.
     verbose : {0, 1}, default=0
         1 shows the progress of the lam path and then, while the search runs, the cost, the number of clusters and the
         share of ``max_iter`` done, of the summary first where there is one; it needs rich. With scikit-learn 1.9 or
@@ -357,8 +359,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
                 rows = opened_for_passes(self, data, seed, monitor)
                 result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
             elif self.noise:
+
+                def again(first, n_left_out):
+                    return partial(self._searched, data, search.with_path_of(first, n_left_out), monitor)
+
                 found = partial(self._searched, data, search, monitor)
-                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found)
+                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found, again)
             else:
                 result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -55,6 +55,8 @@ class PenalisedSearch:
     max_clusters: int | None = None
     random_state: Any = None
     init: Floats | None = None
+    # The path that a given penalty was chosen from by an earlier search.
+    path: Staircase | None = None
     # The parameter of the estimator that sets the number of clusters, for warnings.
     number: str = "target_k"
 
@@ -75,12 +77,22 @@ class PenalisedSearch:
         objective = self.family(lam)
         self._warn_of_limits(descent, lam)
         state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
-        return Result(rows, objective, state, descent, path)
+        return Result(rows, objective, state, descent, self.path if path is None else path)
 
     @property
     def is_given(self) -> bool:
         """Whether the penalty is a number."""
         return bool(is_positive_number(self.lam))
+
+    def with_path_of(self, first: Result, n_left_out: int) -> PenalisedSearch:
+        """The search without some rows, at the penalty that all rows have chosen, from the centres found for these.
+
+        It is the same search if there is no path, or if the path has set aside more rows than are left out now.
+        """
+        if first.path is None or first.path.n_outliers > n_left_out:
+            return self
+        centres = first.rows.frame.outward(first.state.sites.centres)
+        return replace(self, lam=first.objective.lam, init=centres, path=first.path)
 
     def name_of(self, result: Result) -> str:
         """Which search gave a result."""
@@ -110,6 +122,8 @@ class PenalisedSearch:
     def _penalty(self, rows: MemoryRows, monitor: Monitor) -> tuple[float, Staircase | None, MemoryRows | None]:
         """The penalty, the path that it was chosen from (or None), and the rows that the path kept (None for all)."""
         if self.is_given:
+            if self.path is not None and self.path.is_doubtful:
+                self._warn_of_doubt(self.path)
             return float(self.lam), None, None
         plain = self.family(0.0)
         if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
