@@ -53,7 +53,7 @@ def nearest(rows: Reals, centres: Reals) -> Index:
 def means(rows: Reals, labels: Index) -> Reals:
     """The mean of each cluster."""
     size = np.bincount(labels)
-    member = sp.csr_matrix((np.ones(len(rows), rows.dtype), (labels, np.arange(len(rows)))), (len(size), len(rows)))
+    member = sp.csc_array((np.ones(len(rows), rows.dtype), labels, np.arange(len(rows) + 1)), (len(size), len(rows)))
     mean: Reals = (member @ rows) / size[:, None].astype(rows.dtype)
     return mean
 
