@@ -31,7 +31,7 @@ from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
-from kfree.search.judge.stability import interval_of, jaccard, refits_on_halves
+from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
 from kfree.search.path.lattice import circles_in, one_hot_groups
 from kfree.search.span import coordinates, first_of_equal
 from kfree.validation.parameters import check, choice, is_positive_number, random_generator, require_share, threads
@@ -53,8 +53,6 @@ _FEW_COLUMNS = 30
 # Random splits into halves that stability is measured on: of tables, of unit rows.
 _N_SPLITS, _N_SPLITS_UNIT = 4, 2
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
-# Clusters with a lower Jaccard index are not stable (Hennig 2007).
-_STABLE = 0.75
 # Other numbers of clusters with this share of the best score are named.
 _CLOSE = 0.9
 # Processor seconds that a judgement takes about: for each row, and for each value.
@@ -279,7 +277,7 @@ def published(frame, choice, fitted, judged):
         "reason_": choice.reason(k, len(judged), len(fitted.labels)),
         "k_interval_": interval,
         "stability_": stability,
-        "is_sure_": interval[0] == interval[1] and bool((stability >= _STABLE).all()),
+        "is_sure_": is_sure(interval, stability),
         "curves_": {
             name: {"k": k, "links": scores.links, "clarity": scores.clarity, "score": scores.score}
             for name, (k, scores) in choice.curves.items()
