@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import weakref
+from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
@@ -217,6 +218,32 @@ def remember(estimator, X):
     """Note the rows of a fit, without keeping them in memory."""
     estimator._rows_of_fit_ = RowsOfFit(X)
     return estimator
+
+
+def report(self, path, X=None, feature_names=None, **about):
+    """Write a page about the clusters.
+
+    Parameters
+    ----------
+    path : str or path
+        The HTML file.
+    X : array of shape (n_samples, n_features)
+        The rows of ``fit``; may be left out while these are still in memory.
+    feature_names : sequence of str or None, default=None
+    **about
+        ``title``, ``encoder`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
+
+    Returns
+    -------
+    self : the estimator
+    """
+    check_is_fitted(self)
+    X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
+    require_rows(X, self)
+    names = column_names(X, self) if feature_names is None else feature_names
+    # Pages are above estimators, and are loaded when one is asked for.
+    import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
+    return self
 
 
 def require_rows(X, estimator):

@@ -16,6 +16,7 @@ from kfree.core.fields import (
     Number,
     NumberOfClusters,
     NumberOfCoordinates,
+    PerCluster,
     RowLabels,
 )
 from kfree.core.marks import OPTIONAL
@@ -25,6 +26,7 @@ from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.models.centres import CentreModel
@@ -232,6 +234,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         differ between instruction sets.
     engine_ : str
         The engine used and, if compiled, its instruction set and the number of threads.
+    k_interval_ : tuple of int
+        The smallest and the largest number of clusters found on halves of the rows; set by :meth:`stability`.
+    stability_ : ndarray of shape (n_clusters_,)
+        For each cluster the mean Jaccard index with the most similar cluster found on halves; set by :meth:`stability`.
+    is_sure_ : bool
+        Whether all halves show the same number of clusters, and all clusters are stable (at least 0.75); set by
+        :meth:`stability`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -283,6 +292,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     n_features_in_: NumberOfCoordinates
     _model_: CentreModel
     _noise_of_: Annotated[str, OPTIONAL]
+    k_interval_: Annotated[tuple[int, int], OPTIONAL]
+    stability_: Annotated[PerCluster, OPTIONAL]
+    is_sure_: Annotated[bool, OPTIONAL]
 
     @keyword_only
     def __init__(
@@ -330,6 +342,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     _constraints = _by_centres.CONSTRAINTS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    stability = stability
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):

@@ -1,7 +1,6 @@
 """NestedDPMeans: clusters of clusters, with a penalty per node of every level (Maurer 2015, §4)."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, RowsOfFit, column_names, require_rows
+from kfree.estimators._base import ClusterEstimator, report
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
@@ -368,30 +367,8 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         check_is_fitted(self)
         return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)), encoder)
 
-    def report(self, path, X=None, feature_names=None, **about):
-        """Write a page about the levels, on which a group can be opened to show its clusters.
-
-        Parameters
-        ----------
-        path : str or path
-            The HTML file.
-        X : array of shape (n_samples, n_features)
-            The rows of ``fit``; may be left out while these are still in memory.
-        feature_names : sequence of str or None, default=None
-        **about
-            ``title``, ``encoder`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
-
-        Returns
-        -------
-        self : NestedDPMeans
-        """
-        check_is_fitted(self)
-        X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
-        require_rows(X, self)
-        names = column_names(X, self) if feature_names is None else feature_names
-        # Pages are above estimators, and are loaded when one is asked for.
-        import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
-        return self
+    # On the page, a group can be opened to show its clusters.
+    report = report
 
     def _search(self):
         """The search that the parameters ask for."""

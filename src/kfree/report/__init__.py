@@ -15,7 +15,7 @@ def write_report(path, model, X=None, feature_names=None, *, title="kfree", enco
     ----------
     path : str or path
         The HTML file; an older one is replaced only when the new one is complete.
-    model : a fitted DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
+    model : a fitted AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
         The page of a DPMeans has the staircase of penalties and a slider along its steps, that of a tree a slider along
         its cuts, and that of a NestedDPMeans a position for each level; the others show one clustering.
     X : array of shape (n_samples, n_features)
@@ -55,6 +55,8 @@ def _data_of(model, X, feature_names, about):
         return report_data(model, X, feature_names, **about)
     if kind == "AgglomerativeBayes":
         return others.tree_data(model, X, feature_names, **about)
+    if kind == "AutoCluster":
+        return others.chosen_data(model, X, feature_names, **about)
     if kind == "HardHDP":
         return others.groups_data(model, X, feature_names, **about)
     if kind == "NestedDPMeans":
@@ -62,8 +64,8 @@ def _data_of(model, X, feature_names, about):
     if kind == "GraphDPMeans":
         return others.graph_data(model, title=about["title"])
     raise TypeError(
-        f"there is no report page for {kind}; give a DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or "
-        "GraphDPMeans."
+        f"there is no report page for {kind}; give an AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP "
+        "or GraphDPMeans."
     )
 
 

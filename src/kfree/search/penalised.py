@@ -189,7 +189,7 @@ class PenalisedSearch:
             return lam, self._split_merge(rows, lam, self._start(rows), budget)
         lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
         n_found = len(descent.state.stats.n)
-        if n_found != step.k and budget.may_go_on():
+        if not path.suggests(n_found) and budget.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
                 f"clusterings of lower cost than the path found. Give {self.number}={step.k} for that number.",
