@@ -16,6 +16,7 @@ from kfree.core.fields import ColumnNames, NumberOfColumns
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.estimators._monitoring import CallbackSupportMixin
 from kfree.explain import summarize
+from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.validation.parameters import require_choice, require_share
 from kfree.validation.tensors import in_memory
@@ -52,6 +53,16 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
         return summarize(self, X, feature_names, encoder)
+
+    def certainty(self):
+        """How many clusters there are and how sure that is, in words: "4 clusters, clear".
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        return in_words(self)
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
