@@ -37,8 +37,8 @@ class BestByK:
         self._alone = single_rows(engine)
         if products_overflow(self._alone):
             raise ValueError(
-                "squares of the rows of X (times sample_weight) overflow float64, so that there is no lam path. Divide X "
-                "by a constant."
+                "squares of the rows of X (times sample_weight) overflow float64, so that there is no lam path. Divide "
+                "X by a constant."
             )
         self.merges = merge_all(self._alone, objective, engine.name)
         self._best: dict[int, State] = {}
