@@ -18,6 +18,7 @@ from kfree.core.fields import (
     NumberOfCoordinates,
     RowLabels,
 )
+from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
@@ -88,6 +89,7 @@ PENALISED = (
 )
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
+    choice("label_order", LABEL_ORDERS),
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
     *PENALISED,
     NOISE,

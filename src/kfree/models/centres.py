@@ -30,6 +30,10 @@ from kfree.validation.tensors import in_memory
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
 
 
+# Roundings of a coordinate on its way out and in; a length adds one per column.
+_ROUNDINGS = 8
+
+
 class Costs(Protocol):
     """The part of an objective that scores rows."""
 
@@ -96,7 +100,18 @@ class CentreModel:
     def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Floats:
         """Squared distances of rows to all centres by public label, (n, k)."""
         opened, centres = self.opened(in_memory(rows), None, _in_process(name), n_threads)
-        return opened.sq_distances(centres[self.order])
+        sq_dist = opened.sq_distances(centres[self.order])
+        return sq_dist if sp.issparse(rows) else self._zero_at_centres(sq_dist, np.asarray(in_memory(rows)))
+
+    def _zero_at_centres(self, sq_dist: Floats, rows: Any) -> Floats:
+        """Zero, in place, where a row is a public centre: its way to these coordinates and back may leave last bits."""
+        frame, public = self.frame, self.public_centres
+        size = np.abs(self.centres[self.order]) + np.abs(frame.shift) + np.abs(frame.anchor)
+        most = ((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2
+        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most.sum(axis=1))):
+            if np.array_equal(rows[row], public[label]):
+                sq_dist[row, label] = 0.0
+        return sq_dist
 
     def distances(self, rows: Any, name: str, n_threads: int | None) -> Iterator[tuple[slice, Floats]]:
         """Distances of rows to all centres by public label, block by block."""

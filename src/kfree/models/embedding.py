@@ -25,7 +25,7 @@ from kfree.explain.spread import NeighbourSpreads, neighbour_spreads
 from kfree.explain.view import Blocks
 from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.lloyd import LloydSearch
+from kfree.search.lloyd import LloydSearch, given
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 from kfree.spectral.affinity import AFFINITIES, Affinity, Given
@@ -153,7 +153,8 @@ def clustered(embedding: Floats, weight: Floats | None, label_order: str) -> tup
 
 
 def _k_means(points: Floats, weight: Floats | None, centres: Floats) -> Result:
-    search = LloydSearch(DPMeansObjective, len(centres), centres, n_init=1, max_iter=1000, tol=0.0, random_state=None)
+    seeds = given(centres)
+    search = LloydSearch(DPMeansObjective, len(centres), seeds, n_init=1, max_iter=1000, tol=0.0, random_state=None)
     found = search(open_engine("auto", points, weight=weight), Monitor())
     search.warn_of_limits(found.descent)
     return found
