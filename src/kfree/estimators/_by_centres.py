@@ -12,7 +12,6 @@ from kfree.estimators._places import lazy_labels
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
-from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.parameters import check, choice, count, require, threads
 from kfree.validation.rows import validated_rows, validated_weights
 from kfree.validation.tensors import in_memory, placed_like
@@ -113,7 +112,6 @@ def _of_passes(data, result):
 
 # What predict, transform and score look at besides the rows.
 CONSTRAINTS = (
-    choice("metric", list(OBJECTIVES)),
     choice("engine", (*ENGINES, "dask")),
     threads,
     count("max_iter"),
@@ -154,7 +152,7 @@ def predict(self, X, allow_new=False, out=None):
 
 
 def transform(self, X):
-    """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
+    """Distances of each row to all centres: √(2 − 2 cos) under ``metric="cosine"``, the root of a divergence.
 
     Parameters
     ----------

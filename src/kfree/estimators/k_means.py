@@ -49,6 +49,7 @@ CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
     choice("search", ["auto", "lloyd", "summary"]),
     count("n_clusters"),
+    choice("metric", list(OBJECTIVES)),
     choice("label_order", ["auto", *LABEL_ORDERS]),
     _n_init,
     NOISE,

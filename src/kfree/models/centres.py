@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
+from kfree.core.divergences import Divergence
 from kfree.core.fields import Centres, NotNegative, Order
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
@@ -22,10 +23,12 @@ from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.objectives.bregman import BREGMAN_OBJECTIVES
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
+_OBJECTIVES = {**OBJECTIVES, **BREGMAN_OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"}
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
 
@@ -51,7 +54,7 @@ class CentreModel:
     frame: Frame
     centres: Centres
     order: Order
-    objective: Annotated[Costs, OneOf({**OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"})]
+    objective: Annotated[Costs, OneOf(_OBJECTIVES)]
     sample: SpreadSample | None = None
     radius: NotNegative | None = None
 
@@ -83,8 +86,21 @@ class CentreModel:
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
-        opened = open_engine(name, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=n_threads)
+        opened = open_engine(
+            name,
+            rows,
+            weight=weight,
+            unit=frame.unit,
+            frame=frame,
+            n_threads=n_threads,
+            divergence=self._divergence,
+        )
         return opened, centres
+
+    @property
+    def _divergence(self) -> Divergence | None:
+        """What takes the place of the squared distance, None for that itself."""
+        return getattr(self.objective, "divergence", None)
 
     def labels(self, rows: Any, name: str, n_threads: int | None) -> Labels:
         """The public label of the nearest centre of each row."""
@@ -120,7 +136,11 @@ class CentreModel:
 
     def view(self, rows: Any, labels: Labels, names: Any, name: str, n_threads: int | None) -> View:
         """Rows beside the clusters, for explanations."""
-        told = {"distance": _DISTANCES[self.frame.unit], "columns": in_memory(rows), "names": names}
+        distance = _DISTANCES[self.frame.unit]
+        if self._divergence is not None:
+            distance = f"√ of the divergence {self._divergence.name!r} to the centre"
+        told = {"distance": distance, "columns": in_memory(rows), "names": names}
+        told |= {"may_be_infinite": self._divergence is not None}
         return view_by_distances(self.distances(rows, name, n_threads), labels, self.public_centres, **told)
 
 
