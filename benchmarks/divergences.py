@@ -14,11 +14,11 @@ from kfree import DPMeans
 N_ROWS, N_CLUSTERS, N_DRAWS = 600, 6, 10
 
 
-def counts(rng, total, d):
-    """Multinomial rows with totals from ``total``/4 to ``total``·4 about shares that clusters draw."""
+def counts(rng, total, d, factor=1):
+    """Multinomial rows about shares that clusters draw; totals are ``total``, at most ``factor`` times more or less."""
     shares = rng.dirichlet(np.full(d, 0.5), size=N_CLUSTERS)
     truth = rng.integers(N_CLUSTERS, size=N_ROWS)
-    totals = np.exp(rng.uniform(np.log(total / 4), np.log(total * 4), size=N_ROWS)).astype(int) + 1
+    totals = np.exp(rng.uniform(np.log(total / factor), np.log(total * factor), size=N_ROWS)).round().astype(int)
     return np.array([rng.multinomial(n, shares[c]) for n, c in zip(totals, truth, strict=True)]).astype(float), truth
 
 
@@ -38,18 +38,20 @@ def shared(X):
     return X / X.sum(axis=1, keepdims=True)
 
 
+# Metric, rows and weights. Counts of a row of total n have the likelihood of shares that count n times.
 CONTESTANTS = {
-    "kl": lambda X: ("kl", X),
-    "kl, shares": lambda X: ("kl", shared(X)),
-    "euclidean": lambda X: ("euclidean", X),
-    "euclidean, standardised": lambda X: ("euclidean", standardised(X)),
-    "cosine": lambda X: ("cosine", X),
-    "cosine, standardised": lambda X: ("cosine", standardised(X)),
+    "kl": lambda X: ("kl", X, None),
+    "kl, shares weighted by totals": lambda X: ("kl", shared(X), X.sum(axis=1)),
+    "euclidean": lambda X: ("euclidean", X, None),
+    "euclidean, standardised": lambda X: ("euclidean", standardised(X), None),
+    "cosine": lambda X: ("cosine", X, None),
+    "cosine, standardised": lambda X: ("cosine", standardised(X), None),
 }
 CASES = {
-    "counts, 15 columns, about 20 a row": lambda rng: counts(rng, 20, 15),
-    "counts, 60 columns, about 20 a row": lambda rng: counts(rng, 20, 60),
-    "counts, 15 columns, about 60 a row": lambda rng: counts(rng, 60, 15),
+    "counts, 15 columns, 20 a row": lambda rng: counts(rng, 20, 15),
+    "counts, 60 columns, 20 a row": lambda rng: counts(rng, 20, 60),
+    "counts, 15 columns, 5 to 80 a row": lambda rng: counts(rng, 20, 15, factor=4),
+    "counts, 60 columns, 5 to 80 a row": lambda rng: counts(rng, 20, 60, factor=4),
     "shares, 15 columns, concentration 10": lambda rng: shares(rng, 10, 15),
     "shares, 15 columns, concentration 30": lambda rng: shares(rng, 30, 15),
     "shares, 60 columns, concentration 30": lambda rng: shares(rng, 30, 60),
@@ -64,10 +66,11 @@ def agreement():
         for seed in range(N_DRAWS):
             X, truth = draw(np.random.default_rng(seed))
             for name, prepared in CONTESTANTS.items():
-                metric, rows = prepared(X)
+                metric, rows, weight = prepared(X)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # where no penalty gives six
-                    labels = DPMeans(target_k=N_CLUSTERS, metric=metric, random_state=0).fit(rows).labels_
+                    model = DPMeans(target_k=N_CLUSTERS, metric=metric, random_state=0)
+                    labels = model.fit(rows, sample_weight=weight).labels_
                 found[name].append(normalized_mutual_info_score(truth, labels))
         means = {name: round(float(np.mean(values)), 3) for name, values in found.items()}
         KEPT.keep("agreement", {"rows": case, **means}, same=("rows",))
