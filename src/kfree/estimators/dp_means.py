@@ -176,8 +176,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     order : {"given", "random"}, default="given"
         The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
         permutation for the whole fit.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors.
+    metric : {"euclidean", "cosine", "kl", "itakura-saito", "logistic"}, default="euclidean"
+        ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors. The
+        other three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
+        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory.
     max_iter : int, default=300
         Maximum number of sweeps, or of moves that split-merge search tries.
     max_clusters : int or None, default=None
