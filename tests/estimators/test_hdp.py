@@ -352,3 +352,58 @@ def test_penalties_that_still_change_are_said(monkeypatch, rng):
     monkeypatch.setattr("kfree.search.groups.penalties._MOST_ROUNDS", 0)
     with pytest.warns(UserWarning, match="after 0 rounds the penalties still changed"):
         HardHDP(random_state=0).fit(X, groups=groups)
+
+
+def penalties_by_the_published_rule(X, group, k_local, k_global, weight):
+    """Kulis & Jordan 2012, §6.1, row by row."""
+    local = []
+    for g in np.unique(group):
+        rows, w = X[group == g], weight[group == g]
+        T, lam = [np.average(rows, axis=0, weights=w)], 0.0
+        for _ in range(k_local):
+            far = [w[i] * min(((x - t) ** 2).sum() for t in T) for i, x in enumerate(rows)]
+            lam = max(far)
+            T.append(rows[int(np.argmax(far))])
+        local.append(lam)
+    T, lam = [np.average(X, axis=0, weights=weight)], 0.0
+    for _ in range(k_global):
+        near = np.array([weight[i] * min(((x - t) ** 2).sum() for t in T) for i, x in enumerate(X)])
+        sums = [near[group == g].sum() for g in np.unique(group)]
+        lam, farthest = max(sums), int(np.argmax(sums))
+        members = np.flatnonzero(group == farthest)
+        T.append(X[members[near[members].argmax()]])
+    return np.mean(local), lam
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_penalties_by_farthest_first_are_those_of_the_paper(weighted, rng):
+    group = np.arange(90) % 6
+    X = rng.normal(size=(4, 2))[rng.integers(4, size=90)] * 8 + rng.normal(size=(90, 2))
+    weight = rng.uniform(0.5, 2.0, size=90) if weighted else np.ones(90)
+    local, global_ = penalties_by_the_published_rule(X, group, 3, 5, weight)
+    names = {"lam_local": "farthest-first", "lam_global": "farthest-first", "target_k": 5, "target_k_local": 3}
+    for search in ("sweep", "split-merge"):
+        model = HardHDP(search=search, **names).fit(X, groups=group, sample_weight=weight if weighted else None)
+        assert (model.lam_local_, model.lam_global_) == pytest.approx((local, global_), rel=1e-9)
+        by_number = HardHDP(model.lam_local_, model.lam_global_, search=search)
+        same = by_number.fit(X, groups=group, sample_weight=weight if weighted else None)
+        np.testing.assert_array_equal(model.labels_, same.labels_)
+    # One penalty by the rule, the other found.
+    mixed = HardHDP("farthest-first", "auto", target_k_local=3).fit(X, groups=group)
+    assert mixed.lam_local_ == pytest.approx(penalties_by_the_published_rule(X, group, 3, 1, np.ones(90))[0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"lam_local": "farthest-first"}, "target_k_local=None is not allowed; give the number of clusters of a group"),
+        ({"target_k_local": 3}, "target_k_local=3 is not allowed; give the number of clusters of a group"),
+        ({"lam_global": "farthest-first"}, "target_k=None is not allowed; give the number of global clusters"),
+        ({"lam_global": "farthest-first", "target_k": 9}, "cannot find 9 global clusters: after 2 round"),
+        ({"lam_local": "farthest"}, "'auto' or 'farthest-first'"),
+    ],
+)
+def test_the_published_rule_needs_numbers(parameters, said):
+    X = np.repeat([[0.0, 0.0], [4.0, 0.0]], 4, axis=0)
+    with pytest.raises(ValueError, match=said):
+        HardHDP(**parameters).fit(X, groups=np.arange(8) % 2)

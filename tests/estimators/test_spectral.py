@@ -232,3 +232,13 @@ def test_lam_above_every_eigenvalue(rng):
 def test_bad_input(options, X, message):
     with pytest.raises(ValueError, match=message):
         SpectralDPMeans(**options).fit(X)
+
+
+def test_rows_of_the_linear_embedding_keep_their_length(rng):
+    """The relaxation of DP-means itself has no such step (Kulis & Jordan 2012, §5.1); that of graphs does."""
+    X = blobs(rng, n=120, d=3, k=3)[0]
+    linear, rbf = SpectralDPMeans(affinity="linear", target_k=2).fit(X), SpectralDPMeans(target_k=2).fit(X)
+    np.testing.assert_array_equal(linear.embedding_, linear.eigenvectors_)
+    assert np.ptp(np.linalg.norm(linear.embedding_, axis=1)) > 0.01
+    np.testing.assert_allclose(np.linalg.norm(rbf.embedding_, axis=1), 1.0)
+    np.testing.assert_array_equal(linear.predict(X), linear.labels_)

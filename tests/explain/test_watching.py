@@ -162,7 +162,9 @@ def test_callbacks_hear_of_every_move_and_can_stop(name, data):
 
 def test_wrong_settings_are_refused(data):
     with pytest.raises(ValueError, match="verbose=3 is not allowed"):
-        KMeans(2, verbose=3).fit(data["rows"])
+        DPMeans(verbose=3).fit(data["rows"])
+    with pytest.raises(ValueError, match="verbose=-1 is not allowed; give a whole number ≥ 0"):
+        KMeans(2, verbose=-1).fit(data["rows"])
     with pytest.raises(ValueError, match="on_interrupt='kep' is not allowed.*did you mean 'keep'"):
         DPMeans(on_interrupt="kep").fit(data["rows"])
 

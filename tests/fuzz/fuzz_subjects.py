@@ -6,12 +6,14 @@ from typing import Any
 
 from kfree import (
     AgglomerativeBayes,
+    AutoCluster,
     BayesianKMeans,
     DPMeans,
     GraphDPMeans,
     HardHDP,
     KernelDPMeans,
     KMeans,
+    NestedDPMeans,
     OnlineDPMeans,
     SpectralDPMeans,
 )
@@ -47,6 +49,9 @@ ESTIMATORS = {
     "DPMeans, sweep": Subject(lambda case: DPMeans(lam=case.penalty, search="sweep")),
     "DPMeans, cosine": Subject(lambda case: DPMeans(lam=10.0 ** (case.log_penalty / 6), metric="cosine")),
     "DPMeans, reference": Subject(lambda case: DPMeans(lam=case.penalty, engine="reference", max_iter=50)),
+    "NestedDPMeans": Subject(lambda case: NestedDPMeans()),
+    "NestedDPMeans, levels": Subject(lambda case: NestedDPMeans(levels=(1, 2))),
+    "AutoCluster": Subject(lambda case: AutoCluster(), all_used=False),
     "KMeans": Subject(lambda case: KMeans(min(3, case.n_rows), random_state=0), all_used=False),
     "OnlineDPMeans": Subject(lambda case: OnlineDPMeans(lam=case.penalty), all_used=False),
     "OnlineDPMeans, split": Subject(
@@ -101,6 +106,7 @@ ESTIMATORS = {
 SUBJECTS = [*ESTIMATORS, *FUNCTIONS]
 # Those that take ten milliseconds a case or more, which are drawn less often.
 DEAR = {
+    "AutoCluster",
     "BayesianKMeans",
     "DPMeans, auto",
     "DPMeans, reference",
@@ -113,6 +119,8 @@ DEAR = {
     "HardHDP, kernel",
     "KernelDPMeans",
     "KernelDPMeans, linear",
+    "NestedDPMeans",
+    "NestedDPMeans, levels",
     "OnlineDPMeans",
     "OnlineDPMeans, forgetting",
     "SpectralDPMeans",

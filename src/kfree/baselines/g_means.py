@@ -146,7 +146,8 @@ class GMeans(ClusterMixin, BaseEstimator):
     def _k_means(self, rows, centres):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return KMeans(len(centres), init=centres, max_iter=_MOST_ITERATIONS, n_threads=self.n_threads).fit(rows)
+            limits = {"max_iter": _MOST_ITERATIONS, "n_threads": self.n_threads}
+            return KMeans(len(centres), init=centres, label_order="size", **limits).fit(rows)
 
 
 def anderson_darling(values):

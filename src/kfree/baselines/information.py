@@ -159,7 +159,7 @@ class KMeansFamily:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # duplicates may leave a cluster empty
             means = (r.T @ rows) / r.sum(axis=0)[:, None]
-            model = KMeans(r.shape[1], init=means, tol=0.0, max_iter=MOST_ITERATIONS).fit(rows)
+            model = KMeans(r.shape[1], init=means, tol=0.0, max_iter=MOST_ITERATIONS, label_order="size").fit(rows)
         used, labels = np.unique(model.labels_, return_inverse=True)
         hard = np.eye(len(used))[labels]
         return SoftClustering(hard, *self._judged(rows, hard, model.cluster_centers_[used], model))

@@ -127,7 +127,8 @@ def fit_on_all(
         model = DPMeans(random_state=0, n_threads=n_threads)
     else:
         centres = means(ready[judged], labels)
-        model = KMeans(len(centres), init=centres, metric="cosine" if unit else "euclidean", n_threads=n_threads)
+        metric = "cosine" if unit else "euclidean"
+        model = KMeans(len(centres), init=centres, metric=metric, n_threads=n_threads, label_order="size")
     model.fit(ready, sample_weight=weight)
     return Fitted(model, prepare, np.asarray(model.labels_))
 

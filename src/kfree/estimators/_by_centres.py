@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
+from kfree.core.label_order import heaviest_first, published_order, ranks
 from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
 from kfree.engines.registry import ENGINES
 from kfree.estimators._base import column_names, digest_of, or_new, publish, remember, require_rows
@@ -12,7 +12,6 @@ from kfree.estimators._places import lazy_labels
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
-from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.parameters import check, choice, count, require, threads
 from kfree.validation.rows import validated_rows, validated_weights
 from kfree.validation.tensors import in_memory, placed_like
@@ -24,7 +23,7 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
         weight = data.weight
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
-        labels, order, sample = labels_and_spreads(estimator.label_order, weight, result)
+        labels, order, sample = labels_and_spreads(_label_rule(estimator), weight, result)
     else:
         labels, order, sample = _of_summary(estimator, data, result)
     model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample)
@@ -78,15 +77,22 @@ def labels_and_spreads(label_order, weight, result):
 def _of_summary(estimator, data, result):
     """The same where a summary was searched; spreads are those of its sample."""
     state, rows, sample = result.state, result.rows, result.summary.sample
-    labels = None if data.X is None else rows.labels(state.assignment)
+    labels, rule = None if data.X is None else rows.labels(state.assignment), _label_rule(estimator)
     if labels is None or estimator.memory is not None:  # the same order for arrays and files
-        order = heaviest_first(estimator.label_order, state.stats.n)
+        order = heaviest_first(rule, state.stats.n)
     else:
-        order = published_order(estimator.label_order, labels, state.stats.n, data.weight)
+        order = published_order(rule, labels, state.stats.n, data.weight)
     labels = None if labels is None else ranks(order).take(labels)
     seen = ranks(order)[sample.labels(sample.nearest(state.sites).assignment)]
     dist = np.sqrt(sample.sq_dists_of(np.arange(sample.n_rows), seen, state.sites.centres[order]))
     return labels, order, SpreadSample(seen, dist, len(order))
+
+
+def _label_rule(estimator):
+    """How clusters are numbered: by size, or in the order of centres that the user gave."""
+    if estimator.label_order != "auto":
+        return estimator.label_order
+    return "size" if isinstance(estimator.init, str) else "found"
 
 
 def _of_passes(data, result):
@@ -103,9 +109,7 @@ def _of_passes(data, result):
 
 # What predict, transform and score look at besides the rows.
 CONSTRAINTS = (
-    choice("metric", list(OBJECTIVES)),
     choice("engine", (*ENGINES, "dask")),
-    choice("label_order", LABEL_ORDERS),
     threads,
     count("max_iter"),
 )
@@ -145,7 +149,7 @@ def predict(self, X, allow_new=False, out=None):
 
 
 def transform(self, X):
-    """Distances of each row to all centres; under ``metric="cosine"`` these are √(2 − 2 cos).
+    """Distances of each row to all centres: √(2 − 2 cos) under ``metric="cosine"``, the root of a divergence.
 
     Parameters
     ----------

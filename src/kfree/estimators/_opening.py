@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from kfree.core.divergences import DIVERGENCES, require_domain
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
@@ -85,6 +86,8 @@ def starting_centres(init, n_features, metric):
     centres = validated_centres(init, n_features)
     is_direction = metric != "cosine" or centres.any(axis=1).all()
     require(bool(is_direction), "init", init, "centres that are not zero: under cosine they are directions")
+    if metric in DIVERGENCES:
+        require_domain(centres, DIVERGENCES[metric], "init")
     return centres
 
 

@@ -19,6 +19,7 @@ from kfree.core.fields import (
     PerCluster,
     RowLabels,
 )
+from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
@@ -30,7 +31,10 @@ from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.models.centres import CentreModel
+from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.objectives.bregman import BREGMAN_OBJECTIVES
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.bregman import BregmanSearch
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
 from kfree.search.path.staircase import Staircase
@@ -89,8 +93,37 @@ PENALISED = (
     ),
     *WATCHING,
 )
+_DIVERGENCES = f"'euclidean' or 'cosine'; {', '.join(map(repr, BREGMAN_OBJECTIVES))} are for rows in memory"
+
+
+def _euclidean_or(holds):
+    """A constraint that divergences alone must fulfil."""
+    return lambda e: e.metric not in BREGMAN_OBJECTIVES or holds(e)
+
+
+# Divergences have no lam path, and passes in this process alone.
+BREGMAN = (
+    rule(
+        "lam",
+        _euclidean_or(lambda e: e.lam != "auto" or e.target_k is not None),
+        lambda e: f"a number, or target_k, with metric={e.metric!r}: the tests of the lam path are for distances",
+    ),
+    rule(
+        "engine",
+        _euclidean_or(lambda e: e.engine in IMPLEMENTATIONS),
+        lambda e: f"one of {', '.join(map(repr, IMPLEMENTATIONS))} with metric={e.metric!r}",
+    ),
+    rule(
+        "search",
+        _euclidean_or(lambda e: e.search != "summary"),
+        lambda e: f"'auto', 'split-merge' or 'sweep' with metric={e.metric!r}",
+    ),
+)
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
+    choice("metric", [*OBJECTIVES, *BREGMAN_OBJECTIVES]),
+    *BREGMAN,
+    choice("label_order", LABEL_ORDERS),
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
     *PENALISED,
     NOISE,
@@ -98,6 +131,7 @@ CONSTRAINTS = (
 )
 # A search on a summary.
 STREAMABLE = (
+    rule("metric", _euclidean_or(lambda e: False), _DIVERGENCES),
     rule("search", lambda e: e.search != "sweep", "'auto' or 'summary' for rows that do not fit in memory"),
     rule("lam", lambda e: e.lam != "farthest-first", "'auto' or a number for rows that do not fit in memory"),
     rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),
@@ -146,8 +180,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     order : {"given", "random"}, default="given"
         The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
         permutation for the whole fit.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors.
+    metric : {"euclidean", "cosine", "kl", "itakura-saito", "logistic"}, default="euclidean"
+        ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors. The
+        other three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
+        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory.
     max_iter : int, default=300
         Maximum number of sweeps, or of moves that split-merge search tries.
     max_clusters : int or None, default=None
@@ -398,9 +434,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             self.max_clusters,
             f"at least the {0 if init is None else len(init)} centres of init",
         )
-        return PenalisedSearch(
+        kind = BregmanSearch if self.metric in BREGMAN_OBJECTIVES else PenalisedSearch
+        return kind(
             type(self).__name__,
-            OBJECTIVES[self.metric],
+            self._family,
             self.lam,
             self.target_k,
             self.search == "sweep",
@@ -413,11 +450,17 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             init,
         )
 
+    @property
+    def _family(self):
+        """From a penalty to the objective."""
+        return {**OBJECTIVES, **BREGMAN_OBJECTIVES}[self.metric]
+
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights; few rows of many columns are searched in their span."""
-        unit = self.metric == "cosine"
-        rows = open_engine(self.engine, data.X, weight=weight, unit=unit, n_threads=self.n_threads)
-        if search.sweep or search.init is not None or not is_wide(data.X):
+        divergence = self._family.divergence
+        place = {"unit": self.metric == "cosine", "n_threads": self.n_threads, "divergence": divergence}
+        rows = open_engine(self.engine, data.X, weight=weight, **place)
+        if search.sweep or search.init is not None or divergence is not None or not is_wide(data.X):
             return search(rows, monitor)
         return searched_in_span(search, monitor, in_memory(data.X), weight, rows, self.n_threads)
 

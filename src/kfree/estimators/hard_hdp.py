@@ -26,12 +26,14 @@ from kfree.validation.groups import is_list, refuse_groups_as_y, renumbered, req
 from kfree.validation.parameters import WATCHING, check, choice, count, is_positive_number, rule, shown, threads
 from kfree.validation.rows import validated_weights
 
+_BY_RULE = "farthest-first"
+
 
 def _is_penalty(lam):
-    return is_positive_number(lam) or (isinstance(lam, str) and lam == "auto")
+    return is_positive_number(lam) or (isinstance(lam, str) and lam in ("auto", _BY_RULE))
 
 
-_PENALTY = "a finite number > 0 (the penalty of a cluster in squared-distance units) or 'auto'"
+_PENALTY = "a finite number > 0 (the penalty of a cluster in squared-distance units), 'auto' or 'farthest-first'"
 # What predict and score look at besides the rows.
 ROWS = (choice("engine", IMPLEMENTATIONS), choice("label_order", LABEL_ORDERS), threads)
 CONSTRAINTS = (
@@ -41,8 +43,19 @@ CONSTRAINTS = (
     count("target_k", or_none=True),
     rule(
         "target_k",
-        lambda e: e.target_k is None or "auto" in (e.lam_local, e.lam_global),
-        "None with both penalties as numbers",
+        lambda e: e.target_k is None or "auto" in (e.lam_local, e.lam_global) or e.lam_global == _BY_RULE,
+        "None unless a penalty is 'auto' or lam_global='farthest-first'",
+    ),
+    rule(
+        "target_k",
+        lambda e: e.target_k is not None or e.lam_global != _BY_RULE,
+        "the number of global clusters to aim at with lam_global='farthest-first'",
+    ),
+    count("target_k_local", or_none=True),
+    rule(
+        "target_k_local",
+        lambda e: (e.target_k_local is not None) == (e.lam_local == _BY_RULE),
+        "the number of clusters of a group to aim at with lam_local='farthest-first', else None",
     ),
     choice("search", ["split-merge", "sweep"]),
     count("patience", least=0),
@@ -56,6 +69,11 @@ CONSTRAINTS = (
 )
 
 
+def _penalty(lam):
+    """A penalty for the search: a number, the name of the published rule, or None if it is to be found."""
+    return float(lam) if is_positive_number(lam) else None if lam == "auto" else lam
+
+
 class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
     """Hard HDP: clusters shared between groups, with a penalty per global cluster and per use of one by a group.
 
@@ -65,14 +83,20 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     Parameters
     ----------
-    lam_local : float > 0 or "auto", default="auto"
+    lam_local : float > 0, "auto" or "farthest-first", default="auto"
         The penalty for each global cluster that a group uses, in units of squared distance. ``"auto"`` finds penalties
-        that are consistent with the clusters they lead to.
-    lam_global : float > 0 or "auto", default="auto"
-        The penalty of a global cluster, which counts once for all groups.
+        that are consistent with the clusters they lead to. ``"farthest-first"`` is the published rule: the mean over
+        groups of the penalty at which a sweep of their rows opens about ``target_k_local`` clusters.
+    lam_global : float > 0, "auto" or "farthest-first", default="auto"
+        The penalty of a global cluster, which counts once for all groups. ``"farthest-first"`` is the published rule:
+        ``target_k`` times, the farthest row of the group that is farthest from all rows taken so far, by the sum of its
+        squared distances, is taken; the penalty is the last of these sums.
     target_k : int or None, default=None
         The number of global clusters to aim at. The penalties that are ``"auto"`` are scaled until the search ends with
-        this number. ``fit`` warns if it finds no such scale.
+        this number. ``fit`` warns if it finds no such scale. With ``lam_global="farthest-first"`` it is the number of
+        rows that this rule takes.
+    target_k_local : int or None, default=None
+        The number of clusters of a group that ``lam_local="farthest-first"`` aims at.
     kernel : None, str or callable, default=None
         With a kernel (scikit-learn's names, a function of two rows, or ``"precomputed"``), clusters are those of its
         feature space. That takes all kernel values between the rows, 8·n² bytes and some n³ operations.
@@ -186,6 +210,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         lam_local="auto",
         lam_global="auto",
         target_k=None,
+        target_k_local=None,
         kernel=None,
         gamma=None,
         degree=3,
@@ -204,6 +229,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         self.lam_local = lam_local
         self.lam_global = lam_global
         self.target_k = target_k
+        self.target_k_local = target_k_local
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -375,9 +401,9 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     def _search(self):
         """The search that the parameters ask for."""
-        local, global_ = (None if value == "auto" else float(value) for value in (self.lam_local, self.lam_global))
-        sweep = self.search == "sweep"
-        return SharedSearch(local, global_, self.target_k, sweep, self.patience, self.max_iter, self.random_state)
+        numbers = self.target_k, self.target_k_local
+        limits = self.search == "sweep", self.patience, self.max_iter, self.random_state
+        return SharedSearch(_penalty(self.lam_local), _penalty(self.lam_global), *numbers, *limits)
 
     def _publish_further(self, rows, group, names, result):
         """Set the fitted attributes after a search over old clusters and further rows."""

@@ -1,14 +1,16 @@
 """KMeans: Lloyd's algorithm on kfree's engine, for a known k and for comparison (Lloyd 1982)."""
 
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import Annotated
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from kfree.core.fields import Centres, Count, History, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
+from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
+from kfree.core.warning import warn
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
@@ -17,18 +19,43 @@ from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.seeding import greedy_k_means_plus_plus, random_rows
 from kfree.search.fit import fit_by_summary
-from kfree.search.lloyd import LloydSearch
+from kfree.search.lloyd import LloydSearch, given
 from kfree.search.noise import without_noise
-from kfree.validation.parameters import NOISE, WATCHING, check, choice, count, random_seed, require, rule
+from kfree.validation.parameters import (
+    NOISE,
+    ON_INTERRUPT,
+    check,
+    choice,
+    count,
+    random_seed,
+    require,
+    require_count,
+    rule,
+)
+from kfree.validation.tensors import in_memory
+
+# Where to start, by name, and how often with n_init="auto": a random start is worth less than one by k-means++.
+SEEDS = {"k-means++": greedy_k_means_plus_plus, "random": random_rows}
+RANDOM_STARTS = 10
+
+
+def _n_init(estimator):
+    if estimator.n_init != "auto":
+        require_count("n_init", estimator.n_init)
+
 
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
     choice("search", ["auto", "lloyd", "summary"]),
     count("n_clusters"),
-    count("n_init"),
+    choice("metric", list(OBJECTIVES)),
+    choice("label_order", ["auto", *LABEL_ORDERS]),
+    _n_init,
     NOISE,
-    *WATCHING,
+    ON_INTERRUPT,
+    rule("verbose", lambda e: isinstance(e.verbose, Integral) and int(e.verbose) >= 0, "a whole number ≥ 0"),
     rule(
         "tol",
         lambda e: isinstance(e.tol, Real) and not isinstance(e.tol, bool) and 0 <= float(e.tol) < np.inf,
@@ -36,17 +63,15 @@ CONSTRAINTS = (
     ),
     rule(
         "init",
-        lambda e: not isinstance(e.init, str) or e.init == "k-means++",
-        "'k-means++' or centres of shape (n_clusters, n_features)",
-    ),
-    rule(
-        "n_init",
-        lambda e: isinstance(e.init, str) or e.n_init == 1,
-        "1 with given centres, since every start would be the same",
+        lambda e: not isinstance(e.init, str) or e.init in SEEDS,
+        "'k-means++', 'random', centres of shape (n_clusters, n_features) or a function that returns them",
     ),
 )
 # A search on a summary.
-STREAMABLE = (rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),)
+STREAMABLE = (
+    rule("init", lambda e: not callable(e.init), "a name or centres for rows that do not fit in memory"),
+    rule("noise", lambda e: e.noise == 0, "0 for rows that do not fit in memory"),
+)
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
@@ -55,16 +80,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     Parameters
     ----------
     n_clusters : int, default=8
-    init : "k-means++" or array-like of shape (n_clusters, n_features), default="k-means++"
-        Greedy k-means++ seeding, or centres to start from.
-    n_init : int, default=1
-        Number of seedings; the result with the lowest inertia is kept. Must be 1 for given centres.
+    init : {"k-means++", "random"}, callable or array-like of shape (n_clusters, n_features), default="k-means++"
+        Greedy k-means++ seeding; different rows drawn at random, in proportion to their weights; centres to start from;
+        or a function ``init(X, n_clusters, random_state=…)`` that returns them, for rows in memory.
+    n_init : int or "auto", default="auto"
+        Number of starts; the result with the lowest inertia is kept. ``"auto"`` is 10 for ``init="random"`` and for a
+        function, else 1. Given centres are started from once; a larger number gets a warning.
     search : {"auto", "lloyd", "summary"}, default="auto"
         ``"lloyd"`` iterates over all rows in memory. ``"summary"`` finds the centres on micro-clusters of the rows and
         refines them in passes over all rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory``, and
         ``"lloyd"`` for all others. ``search_`` says which one ran.
     max_iter : int, default=300
-        The most assignments of all rows to centres; the one to the first centres counts.
+        The most iterations. As in scikit-learn an iteration assigns all rows and then moves the centres, and the
+        assignment to the last centres is not counted.
     tol : float ≥ 0, default=1e-4
         Stop when the summed squared shift of the centres is below this share of the mean variance of the columns; 0
         iterates until no label changes.
@@ -89,18 +117,19 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times;
         a warning says if more than a tenth of them still changed then.
-    verbose : {0, 1}, default=0
-        1 shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs, which needs
-        rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values after every
-        move.
+    verbose : int, default=0
+        1 or more shows the cost, the number of clusters and the share of ``max_iter`` done while the search runs,
+        which needs rich. With scikit-learn 1.9 or later, ``set_callbacks`` adds callbacks that receive the same values
+        after every move.
     on_interrupt : {"raise", "keep"}, default="raise"
         What Ctrl-C does during the search. ``"raise"`` raises KeyboardInterrupt and leaves the estimator unchanged.
         ``"keep"`` ends the search after the current move and keeps the best state so far; a second Ctrl-C raises.
-    label_order : {"size", "found"}, default="size"
-        How clusters are numbered: the heaviest first, ties in the order of their first rows; or in the order of the
-        seeds.
+    label_order : {"auto", "size", "found"}, default="auto"
+        How clusters are numbered. ``"size"`` is the heaviest first, ties in the order of their first rows; ``"found"``
+        is the order of the starting centres. ``"auto"`` is ``"found"`` for centres that ``init`` gives, else
+        ``"size"``.
     random_state : int, RandomState or None, default=None
-        Seed for k-means++.
+        Seed for the starts.
 
     Attributes
     ----------
@@ -115,7 +144,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     cost_history_ : ndarray
         Inertia after every iteration; never rises, ends with ``cost_``.
     n_iter_ : int
-        Number of iterations over all rows.
+        Number of iterations; where a summary was searched, of passes over all rows after that.
     converged_ : bool
     stop_reason_ : str
         Why the search ended: "converged", "max_iter", "interrupt" or "callback"; "passes" where the limit of passes
@@ -175,7 +204,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         n_clusters=8,
         *,
         init="k-means++",
-        n_init=1,
+        n_init="auto",
         search="auto",
         max_iter=300,
         tol=1e-4,
@@ -187,7 +216,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         noise=0,
         verbose=0,
         on_interrupt="raise",
-        label_order="size",
+        label_order="auto",
         random_state=None,
     ):
         self.n_clusters = n_clusters
@@ -246,15 +275,37 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     def _search(self, n_features):
         """The search that the parameters ask for."""
-        init = None if isinstance(self.init, str) else starting_centres(self.init, n_features, self.metric)
-        require(
-            init is None or len(init) == self.n_clusters,
-            "n_clusters",
-            self.n_clusters,
-            f"the number of centres in init, {0 if init is None else len(init)}",
-        )
-        family = OBJECTIVES[self.metric]
-        return LloydSearch(family, self.n_clusters, init, self.n_init, self.max_iter, self.tol, self.random_state)
+        limits = self._n_starts(), self.max_iter, self.tol, self.random_state
+        return LloydSearch(OBJECTIVES[self.metric], self.n_clusters, self._seeds(n_features), *limits)
+
+    def _n_starts(self):
+        """How often the search starts."""
+        if callable(self.init) or isinstance(self.init, str):
+            few = self.init == "k-means++"
+            return (1 if few else RANDOM_STARTS) if self.n_init == "auto" else self.n_init
+        if self.n_init not in ("auto", 1):
+            warn(f"init holds centres, so that KMeans starts once and not n_init={self.n_init} times.", RuntimeWarning)
+        return 1
+
+    def _seeds(self, n_features):
+        """A function that gives the centres of a start."""
+        if isinstance(self.init, str):
+            return SEEDS[self.init]
+        if not callable(self.init):
+            return given(self._checked(self.init, n_features))
+
+        def called(rows, n_clusters, rng):
+            centres = self.init(in_memory(rows.given()), n_clusters, random_state=rng)
+            return rows.frame.placed(self._checked(centres, n_features))
+
+        return called
+
+    def _checked(self, init, n_features):
+        """As many centres as clusters."""
+        centres = starting_centres(init, n_features, self.metric)
+        allowed = f"the number of centres in init, {len(centres)}"
+        require(len(centres) == self.n_clusters, "n_clusters", self.n_clusters, allowed)
+        return centres
 
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights."""

@@ -41,6 +41,8 @@ from kfree.validation.parameters import (
 from kfree.validation.tensors import in_memory, placed_like
 
 GROUP_WEIGHTS = ["clusters", "rows"]
+# A larger tau changes nothing, and its products with rows may overflow.
+MOST_TAU = 1e100
 
 
 def _is_auto(value):
@@ -95,8 +97,8 @@ CONSTRAINTS = (
     ),
     rule(
         "tau",
-        lambda e: _is_auto(e.tau) or _numbers(e.tau) is not None,
-        "a finite number > 0, such numbers for several levels, coarsest first, or 'auto'",
+        lambda e: _is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
+        f"a number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
     ),
     rule(
         "tau",

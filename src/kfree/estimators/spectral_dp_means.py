@@ -17,7 +17,7 @@ from kfree.estimators._keywords import keyword_only
 from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
-from kfree.models.embedding import EmbeddingModel, clustered, seen, spreads_of, unit_rows, warn_about
+from kfree.models.embedding import EmbeddingModel, clustered, placed, seen, spreads_of, warn_about
 from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
@@ -97,7 +97,7 @@ class SpectralDPMeans(ClusterEstimator):
         All eigenvalues above ``lam_``, falling.
     eigenvectors_ : ndarray of shape (n_samples, number of eigenvalues)
     embedding_ : ndarray of the same shape
-        Rows of the eigenvectors, scaled to unit length; k-means clusters these.
+        Rows of the eigenvectors, scaled to unit length unless ``affinity="linear"``; k-means clusters these.
     relaxed_bound_ : float
         Σ(eigenvalue − lam_): an upper bound on tr(YᵀKY) − lam_·k for every clustering. So no clustering has a DP-means
         cost below ``trace_`` − ``relaxed_bound_``.
@@ -201,7 +201,7 @@ class SpectralDPMeans(ClusterEstimator):
         warn_about(spectrum, matrix, self.target_k)
         # Eigenvectors of repeated rows: each of w equal rows has 1/√w of the entry.
         vectors = spectrum.vectors if weight is None else spectrum.vectors / np.sqrt(weight)[:, None]
-        embedding, n_clusters = unit_rows(vectors), max(1, spectrum.vectors.shape[1])
+        embedding, n_clusters = placed(vectors, affinity), max(1, spectrum.vectors.shape[1])
         by_centres, labels = None, np.zeros(len(embedding), dtype=np.int32)
         if n_clusters > 1:
             by_centres, labels = clustered(embedding, weight, self.label_order)
@@ -217,7 +217,7 @@ class SpectralDPMeans(ClusterEstimator):
             "lam_": spectrum.lam,
             "eigenvalues_": spectrum.values,
             "eigenvectors_": vectors,
-            "embedding_": unit_rows(vectors),
+            "embedding_": placed(vectors, affinity),
             "relaxed_bound_": float((spectrum.values - spectrum.lam).sum()),
             "trace_": matrix.trace,
             "certificate_": spectrum.certificate,
@@ -338,5 +338,5 @@ def _with_others(model, all_rows, labels):
     for places, found, _ in model.embedded(all_rows[others]):
         vectors[others[places]] = found
     if model.by_centres is not None:
-        everywhere[others] = model.by_centres.labels(unit_rows(vectors[others]), "auto", None)
+        everywhere[others] = model.by_centres.labels(placed(vectors[others], model.affinity), "auto", None)
     return everywhere, vectors

@@ -64,6 +64,8 @@ class View:
     spreads: Floats | None = None
     spread: str = "root mean square of the distances of its rows"
     word: str = "row"
+    # Whether a distance may be infinite without an overflow, as that of a divergence.
+    may_be_infinite: bool = False
 
     def among(self, rows: NDArray[Any]) -> View:
         """Of some rows only, by their numbers."""
@@ -83,7 +85,7 @@ class View:
     def confidence(self) -> Floats:
         """The confidence of each label, (n,); raises where a distance to a cluster overflows."""
         n_beyond = int(np.count_nonzero((self.second >= 0) & np.isinf(self.second_dist)))
-        if n_beyond:
+        if n_beyond and not self.may_be_infinite:
             raise ValueError(
                 f"distances of {n_beyond} {self.word}(s) to the clusters overflow float64, so that there is no margin "
                 "between these. Divide X by a constant before fit, or leave such rows out."
@@ -94,10 +96,11 @@ class View:
 def confidence(dist: Floats, second_dist: Floats) -> Floats:
     """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre or without a second.
 
-    A row whose own cluster is not the nearest, which is possible with groups, has 0.
+    A row whose own cluster is not the nearest, which is possible with groups, has 0, and so has one that is infinitely
+    far from all.
     """
     with np.errstate(invalid="ignore"):
-        ratio = np.where(np.isinf(second_dist), 0.0, dist / np.where(second_dist == 0, 1.0, second_dist))
+        ratio = np.where(np.isinf(second_dist), np.isinf(dist), dist / np.where(second_dist == 0, 1.0, second_dist))
     # Both distances are zero if two clusters have the same centre; the margin is then zero.
     return np.asarray(1.0 - np.where(second_dist == 0, 1.0, np.minimum(ratio, 1.0)))
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
+from kfree.core.divergences import Divergence
 from kfree.core.fields import Centres, Order
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
@@ -22,12 +23,18 @@ from kfree.engines.registry import open_engine
 from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
+from kfree.objectives.bregman import BREGMAN_OBJECTIVES
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
+_OBJECTIVES = {**OBJECTIVES, **BREGMAN_OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"}
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
+
+
+# Roundings of a coordinate on its way out and in; a length adds one per column.
+_ROUNDINGS = 8
 
 
 class Costs(Protocol):
@@ -46,7 +53,7 @@ class CentreModel:
     frame: Frame
     centres: Centres
     order: Order
-    objective: Annotated[Costs, OneOf({**OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"})]
+    objective: Annotated[Costs, OneOf(_OBJECTIVES)]
     sample: SpreadSample | None = None
 
     @cached
@@ -75,8 +82,21 @@ class CentreModel:
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
-        opened = open_engine(name, rows, weight=weight, unit=frame.unit, frame=frame, n_threads=n_threads)
+        opened = open_engine(
+            name,
+            rows,
+            weight=weight,
+            unit=frame.unit,
+            frame=frame,
+            n_threads=n_threads,
+            divergence=self._divergence,
+        )
         return opened, centres
+
+    @property
+    def _divergence(self) -> Divergence | None:
+        """What takes the place of the squared distance, None for that itself."""
+        return getattr(self.objective, "divergence", None)
 
     def labels(self, rows: Any, name: str, n_threads: int | None) -> Labels:
         """The public label of the nearest centre of each row."""
@@ -92,7 +112,18 @@ class CentreModel:
     def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Floats:
         """Squared distances of rows to all centres by public label, (n, k)."""
         opened, centres = self.opened(in_memory(rows), None, _in_process(name), n_threads)
-        return opened.sq_distances(centres[self.order])
+        sq_dist = opened.sq_distances(centres[self.order])
+        return sq_dist if sp.issparse(rows) else self._zero_at_centres(sq_dist, np.asarray(in_memory(rows)))
+
+    def _zero_at_centres(self, sq_dist: Floats, rows: Any) -> Floats:
+        """Zero, in place, where a row is a public centre: its way to these coordinates and back may leave last bits."""
+        frame, public = self.frame, self.public_centres
+        size = np.abs(self.centres[self.order]) + np.abs(frame.shift) + np.abs(frame.anchor)
+        most = ((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2
+        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most.sum(axis=1))):
+            if np.array_equal(rows[row], public[label]):
+                sq_dist[row, label] = 0.0
+        return sq_dist
 
     def distances(self, rows: Any, name: str, n_threads: int | None) -> Iterator[tuple[slice, Floats]]:
         """Distances of rows to all centres by public label, block by block."""
@@ -101,7 +132,11 @@ class CentreModel:
 
     def view(self, rows: Any, labels: Labels, names: Any, name: str, n_threads: int | None) -> View:
         """Rows beside the clusters, for explanations."""
-        told = {"distance": _DISTANCES[self.frame.unit], "columns": in_memory(rows), "names": names}
+        distance = _DISTANCES[self.frame.unit]
+        if self._divergence is not None:
+            distance = f"√ of the divergence {self._divergence.name!r} to the centre"
+        told = {"distance": distance, "columns": in_memory(rows), "names": names}
+        told |= {"may_be_infinite": self._divergence is not None}
         return view_by_distances(self.distances(rows, name, n_threads), labels, self.public_centres, **told)
 
 

@@ -25,10 +25,10 @@ from kfree.explain.spread import NeighbourSpreads, neighbour_spreads
 from kfree.explain.view import Blocks
 from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.lloyd import LloydSearch
+from kfree.search.lloyd import LloydSearch, given
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
-from kfree.spectral.affinity import AFFINITIES, Affinity, Given
+from kfree.spectral.affinity import AFFINITIES, Affinity, Given, Products
 from kfree.spectral.matrices import Matrix
 from kfree.spectral.spectrum import Spectrum
 
@@ -96,7 +96,7 @@ class EmbeddingModel:
         labels, largest = np.zeros(rows.shape[0], dtype=np.int32), np.full(rows.shape[0], np.inf)
         if self.by_centres is not None:
             for places, vectors, largest[places] in self.embedded(rows):
-                labels[places] = self.by_centres.labels(unit_rows(vectors), "auto", None)
+                labels[places] = self.by_centres.labels(placed(vectors, self.affinity), "auto", None)
         return labels, largest
 
     def distances(self, rows: ArrayOrCSR) -> Blocks:
@@ -105,7 +105,7 @@ class EmbeddingModel:
             return [(slice(None), np.zeros((rows.shape[0], 1)))]
         model = self.by_centres
         return (
-            (places, np.sqrt(model.sq_distances(unit_rows(vectors), "auto", None)))
+            (places, np.sqrt(model.sq_distances(placed(vectors, self.affinity), "auto", None)))
             for places, vectors, _ in self.embedded(rows)
         )
 
@@ -153,7 +153,8 @@ def clustered(embedding: Floats, weight: Floats | None, label_order: str) -> tup
 
 
 def _k_means(points: Floats, weight: Floats | None, centres: Floats) -> Result:
-    search = LloydSearch(DPMeansObjective, len(centres), centres, n_init=1, max_iter=1000, tol=0.0, random_state=None)
+    seeds = given(centres)
+    search = LloydSearch(DPMeansObjective, len(centres), seeds, n_init=1, max_iter=1000, tol=0.0, random_state=None)
     found = search(open_engine("auto", points, weight=weight), Monitor())
     search.warn_of_limits(found.descent)
     return found
@@ -186,7 +187,16 @@ def _to_fifth(rows: ArrayOrCSR, known: ArrayOrCSR) -> Floats:
     return np.asarray(search.kneighbors(rows)[0][:, -1])
 
 
-def unit_rows(rows: Floats) -> Floats:
+def placed(vectors: Floats, affinity: Affinity) -> Floats:
+    """Rows of eigenvectors where k-means clusters them.
+
+    They are scaled to unit length (Ng, Jordan & Weiss 2002), but for XXᵀ: there DP-means' own relaxation leaves them as
+    they are (Kulis & Jordan 2012, §5.1).
+    """
+    return vectors if isinstance(affinity, Products) else _unit_rows(vectors)
+
+
+def _unit_rows(rows: Floats) -> Floats:
     """Rows scaled to unit length; rows of zeros stay."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 0, length, 1.0)

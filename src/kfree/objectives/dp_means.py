@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from kfree.core.divergences import Divergence
 from kfree.core.fields import NotNegative
 from kfree.core.marks import OneOf
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, RowCosts
@@ -26,6 +27,8 @@ class DPMeansObjective:
     space: Annotated[Space, OneOf(SPACES)] = field(default=EUCLIDEAN, kw_only=True)
     row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
     of_directions: ClassVar[bool] = False
+    # What takes the place of the squared distance; None for that itself.
+    divergence: ClassVar[Divergence | None] = None
 
     def cost(self, stats: Stats) -> float:
         """J of rows about the sites of ``stats``; the sum is exact, so its order does not matter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,7 +15,6 @@ from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.state import Objective, State, one_cluster
 from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
@@ -25,17 +24,25 @@ from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.validation.parameters import random_generator, require
 
+# Centres (k, d) to start from, in the coordinates of the rows.
+Seeds: TypeAlias = Callable[[MemoryRows, int, np.random.RandomState], Floats]
+
+
+def given(centres: Floats) -> Seeds:
+    """The same centres at every start, in the coordinates of the user."""
+    return lambda rows, n_clusters, rng: rows.frame.placed(centres)
+
 
 @dataclass(frozen=True)
 class LloydSearch:
-    """Lloyd's algorithm. Fields have the names and the meaning of the parameters of :class:`kfree.KMeans`.
+    """Lloyd's algorithm from ``n_init`` starts, each at centres that ``seeds`` gives.
 
-    ``init`` are centres (k, d), None for k-means++.
+    The other fields have the names and the meaning of the parameters of :class:`kfree.KMeans`.
     """
 
     family: Callable[[float], DPMeansObjective]
     n_clusters: int
-    init: Floats | None
+    seeds: Seeds
     n_init: int
     max_iter: int
     tol: float
@@ -45,14 +52,15 @@ class LloydSearch:
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """The best of the descents from all starts."""
         objective, lloyd = self.family(0.0), Lloyd()
-        near_enough = self._stopping_rule(rows, objective)
+        rule = _StoppingRule(self._limit(rows, objective))
         monitor.begins()
         best: Descent[State] | None = None
         n_begun = 0
         for centres in self._starts(rows):
             n_begun += 1
             start, watched = lloyd.start(Sites.of(centres), rows, objective), (monitor.may_go_on, monitor.report)
-            descent = descend(start, [lloyd], rows, objective, self.max_iter, near_enough, *watched)
+            descent = descend(start, [lloyd], rows, objective, self.max_iter + 1, rule, *watched)
+            descent.n_iter = self._n_iterations(descent, rule)
             best = descent if best is None or descent.state.cost < best.state.cost else best
             if not monitor.may_go_on():
                 break
@@ -81,27 +89,27 @@ class LloydSearch:
                 f"n_samples={rows.n_rows} should be >= n_clusters={self.n_clusters}; give more rows or "
                 "a smaller n_clusters."
             )
-        if self.init is not None:
-            yield rows.frame.placed(self.init)
-            return
         rng = random_generator(self.random_state)
         for _ in range(self.n_init):
-            yield greedy_k_means_plus_plus(rows, self.n_clusters, rng)
+            yield self.seeds(rows, self.n_clusters, rng)
 
-    def _stopping_rule(self, rows: MemoryRows, objective: Objective) -> Callable[[State, State], bool] | None:
-        """Whether two states count as equal: no label has changed, or the centres have moved by less than ``tol``."""
+    def _limit(self, rows: MemoryRows, objective: Objective) -> float:
+        """The summed squared shift of the centres that ``tol`` allows at the end."""
         if self.tol == 0:
-            return None
+            return 0.0
         spread = rows.nearest(one_cluster(rows, objective)).stats
         with np.errstate(over="ignore"):
-            limit = self.tol * spread.sse[0] / (spread.n[0] * rows.n_features)
+            return float(self.tol * spread.sse[0] / (spread.n[0] * rows.n_features))
 
-        def near_enough(old: State, new: State) -> bool:
-            with np.errstate(over="ignore"):
-                moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
-            return bool(moved <= limit) or old.same_partition(new)
+    def _n_iterations(self, descent: Descent[State], rule: _StoppingRule) -> int:
+        """Pairs of an assignment and new means, as scikit-learn counts them.
 
-        return near_enough
+        The assignment to the last means belongs to the last pair. It is a pair of its own if it alone has shown that no
+        label changes.
+        """
+        if descent.converged and not rule.is_within_limit:
+            return min(descent.n_iter, self.max_iter)
+        return descent.n_iter - 1
 
     def warn_of_limits(self, descent: Descent[State]) -> None:
         """Warn of a search that did not converge, and of clusters without rows."""
@@ -117,3 +125,19 @@ class LloydSearch:
                 "distinct rows.",
                 ConvergenceWarning,
             )
+
+
+class _StoppingRule:
+    """Whether two states count as equal: the centres have moved by no more than ``limit``, or no label has changed.
+
+    ``is_within_limit`` says whether the centres did at the last two states.
+    """
+
+    def __init__(self, limit: float):
+        self._limit, self.is_within_limit = limit, False
+
+    def __call__(self, old: State, new: State) -> bool:
+        with np.errstate(over="ignore"):
+            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
+        self.is_within_limit = bool(moved <= self._limit)
+        return self.is_within_limit or old.same_partition(new)

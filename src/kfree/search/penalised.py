@@ -71,8 +71,7 @@ class PenalisedSearch:
         elif self.target_k is not None and self.lam == "auto":
             lam, descent = self._with_target_k(rows, lam, self._budget(monitor))
         else:
-            limits = self.max_iter, self.max_clusters, self._budget(monitor)
-            descent = split_merge_from_path(rows, self.family(lam), self._start(rows), *limits)
+            descent = self._at(rows, lam, self._budget(monitor))
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         objective = self.family(lam)
         self._warn_of_limits(descent, lam)
@@ -219,6 +218,11 @@ class PenalisedSearch:
 
         lam, descent = nearest_to(k, lam, search, budget.in_time)
         return (lam, descent) if within[0] <= lam <= within[1] else found[0]
+
+    def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
+        """The search at a penalty that was given."""
+        limits = self.max_iter, self.max_clusters, budget
+        return split_merge_from_path(rows, self.family(lam), self._start(rows), *limits)
 
     def _split_merge(self, rows: MemoryRows, lam: float, sites: Sites | None, budget: Budget) -> Descent[State]:
         return split_merge(rows, self.family(lam), sites, self.max_iter, self.max_clusters, budget)

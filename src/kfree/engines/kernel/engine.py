@@ -17,8 +17,8 @@ from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import DUAL
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats, totals
-from kfree.engines.contract import MemoryRows
+from kfree.core.stats import Floats, Index, Labels, Stats
+from kfree.engines.by_distances import ByDistances
 from kfree.engines.kernel.gram import Gram
 from kfree.engines.kernel.sums import LEAST_SHARE, NOWHERE, KernelSums
 from kfree.engines.moves import until_at_rest
@@ -33,7 +33,7 @@ BLOCK = 1024
 ROUNDING = 64 * np.finfo(np.float64).eps
 
 
-class KernelRows(MemoryRows):
+class KernelRows(ByDistances):
     """Some of the rows of ``gram`` (``index``; None: all), with weights; sites are combinations of all of them."""
 
     def __init__(self, gram: Gram, weight: Floats | None = None, index: Index | None = None):
@@ -112,10 +112,6 @@ class KernelRows(MemoryRows):
         stats = self._stats(rows, pair, s, first, dual)
         return stats.n, stats.sum
 
-    def second_costs(self, rows: Index, labels: Labels, second: Labels, centres: Floats) -> Floats:
-        now, then = (self.distances_to_own(rows, one, centres) for one in (labels, second))
-        return totals(labels, self._row_weights[rows] * (then - now), len(centres))
-
     def exchange_listed(
         self, rows: Index, others: Labels, labels: Labels, centres: Floats, stats: Stats, least_gain: float
     ) -> Labels | None:
@@ -139,42 +135,6 @@ class KernelRows(MemoryRows):
             return n_moved
 
         return labels if until_at_rest(exchange_round) else None
-
-    def open_clusters(
-        self, far: Index, first_label: int, lam: float, room: int, labels: Labels, sq_dist: Floats
-    ) -> tuple[Index, int]:
-        founders: list[int] = []
-        n_refused = 0
-        for place, row in enumerate(far):
-            if not self._row_weights[row] * sq_dist[row] > lam:
-                continue
-            if len(founders) == room:
-                n_refused += 1
-                continue
-            labels[row], sq_dist[row] = first_label + len(founders), 0.0
-            founders.append(place)
-            self._join_listed(far[place + 1 :], self.points(far[place : place + 1]), labels[row], labels, sq_dist)
-        return np.array(founders, dtype=np.int64), n_refused
-
-    def join_newborn(
-        self, order: Index | None, newborn: Floats, born_at: Index, first_label: int, labels: Labels, sq_dist: Floats
-    ) -> None:
-        visited = np.arange(self.n_rows) if order is None else order
-        for j, place in enumerate(born_at):
-            self._join_listed(visited[place + 1 :], newborn[j : j + 1], first_label + j, labels, sq_dist)
-
-    def _join_listed(self, rows: Index, newborn: Floats, label: int, labels: Labels, sq_dist: Floats) -> None:
-        """Listed rows join a newborn cluster where it is nearer; in-out labels, sq_dist (n,)."""
-        near = self.distances_to_own(rows, np.zeros(len(rows), dtype=np.int32), newborn)
-        nearer = near < sq_dist[rows]
-        labels[rows[nearer]], sq_dist[rows[nearer]] = label, near[nearer]
-
-    def approach(self, site: Floats, sq_dist: Floats) -> None:
-        np.minimum(sq_dist, self.sq_distances(site[None, :])[:, 0], out=sq_dist)
-
-    def best_of(self, candidates: Floats, sq_dist: Floats) -> int:
-        nearer = np.minimum(sq_dist[:, None], self.sq_distances(candidates))
-        return int((self._row_weights @ nearer).argmin())
 
     def masses(self, mass: Floats) -> Masses:
         return Masses.of(mass, BLOCK)

@@ -35,6 +35,18 @@ def greedy_k_means_plus_plus(
     return centres
 
 
+def random_rows(engine: MemoryRows, n_clusters: int, rng: np.random.RandomState) -> Floats:
+    """Centres at different rows, drawn in proportion to weight (Forgy 1965)."""
+    require_memory(n_clusters, engine.n_features, _COPIES)
+    weight = engine.row_weights()
+    if engine.n_counting < n_clusters:
+        raise ValueError(
+            f"init='random' draws n_clusters={n_clusters} different rows of positive weight, and X has "
+            f"{engine.n_counting}; give a smaller n_clusters."
+        )
+    return engine.rows(rng.choice(engine.n_rows, n_clusters, replace=False, p=weight / weight.sum()))
+
+
 def farthest_first(engine: MemoryRows, objective: Objective, target_k: int) -> float:
     """The penalty at which a sweep opens about ``target_k`` clusters (Kulis & Jordan 2012, §6.1).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State
 from kfree.search.centres.target import nearest_to
+from kfree.search.groups.farthest_first import global_penalty, local_penalty
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
 from kfree.search.groups.penalties import fitting_penalties
 from kfree.search.loop import Descent
@@ -30,9 +32,10 @@ from kfree.validation.parameters import random_generator
 class SharedSearch:
     """A search for clusters that groups share; fields are those of :class:`kfree.HardHDP`, penalties None if "auto"."""
 
-    lam_local: float | None
-    lam_global: float | None
+    lam_local: float | str | None
+    lam_global: float | str | None
     target_k: int | None
+    target_k_local: int | None
     sweep: bool
     patience: int
     max_iter: int
@@ -42,7 +45,7 @@ class SharedSearch:
         """Choose the penalties and search from one cluster."""
         objective = self._objective(rows)
         monitor.begins()
-        if self.target_k is None:
+        if self.target_k is None or None not in (self.lam_local, self.lam_global):
             return self.from_sites(rows, objective, None, monitor)
         return self._with_target_k(rows, objective, monitor)
 
@@ -53,11 +56,22 @@ class SharedSearch:
 
     def _objective(self, rows: GroupedRows) -> HDPObjective:
         """The objective with the penalties that were given or found."""
-        local, global_ = self.lam_local, self.lam_global
+        local = self._by_rule(self.lam_local, local_penalty, rows, self.target_k_local)
+        global_ = self._by_rule(self.lam_global, global_penalty, rows, self.target_k)
         if local is None or global_ is None:
             rng = random_generator(0 if self.random_state is None else self.random_state)
             local, global_ = fitting_penalties(rows, local, global_, rng)
         return HDPObjective(global_, local)
+
+    @staticmethod
+    def _by_rule(
+        lam: float | str | None, rule: Callable[[GroupedRows, int], float], rows: GroupedRows, number: int | None
+    ) -> float | None:
+        """The penalty as it was given, or by farthest-first for a number of clusters; None for "auto"."""
+        if not isinstance(lam, str):
+            return lam
+        assert number is not None  # as parameters are checked
+        return rule(rows, number)
 
     def _scaled(self, objective: HDPObjective, scale: float) -> HDPObjective:
         """The objective with the penalties that are "auto" multiplied by ``scale``."""

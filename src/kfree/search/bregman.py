@@ -1,0 +1,70 @@
+"""The search for clusters under a Bregman divergence: the moves of DP-means, and penalties without a lam path.
+
+The path tests its steps by densities between centres, which are measured by Euclidean distances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kfree.core.sites import Sites
+from kfree.core.stats import Floats, Stats, totals
+from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.agglomerate import agglomerate
+from kfree.search.centres.seeding import farthest_first
+from kfree.search.centres.split_merge import Budget, no_gain
+from kfree.search.centres.state import State, one_cluster, state_of
+from kfree.search.loop import Descent
+from kfree.search.monitor import Monitor
+from kfree.search.path.few_rows import FEW_ROWS
+from kfree.search.path.staircase import Staircase
+from kfree.search.penalised import PenalisedSearch
+
+
+@dataclass(frozen=True)
+class BregmanSearch(PenalisedSearch):
+    """A search at a given penalty, or at one that is adjusted until ``target_k`` clusters are found."""
+
+    def _penalty(self, rows: MemoryRows, monitor: Monitor) -> tuple[float, Staircase | None, MemoryRows | None]:
+        if self.is_given:
+            return float(self.lam), None, None
+        assert self.target_k is not None  # as parameters are checked
+        plain = self.family(0.0)
+        if self.sweep or self.lam == "farthest-first":
+            return farthest_first(rows, plain, self.target_k), None, None
+        return self._first_guess(rows), None, None
+
+    def _first_guess(self, rows: MemoryRows) -> float:
+        """What each of ``target_k`` clusters would save if together they saved all that one cluster costs."""
+        assert self.target_k is not None  # the caller has looked
+        one, plain = one_cluster(rows, self.family(0.0)), self.family(0.0)
+        cost = state_of(one, rows.nearest(one), plain).cost
+        # Equal rows cost nothing, and any penalty gives one cluster.
+        return cost / (self.target_k + 1) or 1.0
+
+    def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
+        given = self._start(rows)
+        descent = self._split_merge(rows, lam, given, budget)
+        if given is not None or rows.n_counting > FEW_ROWS or self.max_clusters is not None or not descent.converged:
+            return descent
+        # Of few rows a start by merging them one by one takes as long as the search.
+        objective, counting = self.family(lam), rows.counting()
+        start = _merged(rows.rows(counting), rows.weights(counting), objective)
+        if no_gain(descent.state, state_of(start, rows.nearest(start), objective)):
+            return descent
+        further = self._split_merge(rows, lam, start, budget)
+        history = [*descent.cost_history, *further.cost_history]
+        return replace(further, cost_history=history, n_iter=descent.n_iter + further.n_iter)
+
+
+def _merged(points: Floats, weight: Floats, objective: DPMeansObjective) -> Sites:
+    """The means that are left when rows are merged, the cheapest pair first, while that lowers J."""
+    stats = Stats(weight, weight[:, None] * points, np.zeros(len(weight)))
+    merges = agglomerate(stats, objective, below=objective.lam)
+    labels = merges.labels(len(weight) - len(merges.pairs))
+    n, sums = totals(labels, weight), np.zeros((int(labels.max()) + 1, points.shape[1]))
+    np.add.at(sums, labels, stats.sum)
+    return Sites.of(sums / n[:, None])
