@@ -177,8 +177,12 @@ def test_how_sure_in_words(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataAdvice)
         one = kfree.DPMeans().fit(rng.normal(size=(200, 2))).certainty()
-    assert one.startswith("no separate groups: nowhere do rows thin out between two centres; closest is k = ")
+    assert one.startswith("no separate groups: nowhere do rows thin out between two centres")
     assert one.endswith("For a practical division give k.")
+    even = kfree.DPMeans().fit(np.random.default_rng(1).uniform(size=(150, 2)))
+    step, needed = even.path_.closest()
+    assert f"closest is k = {step.k} (evidence {step.evidence:.1f} of {needed:.1f})" in even.certainty()
+    assert 0 < step.evidence < needed
     X = rng.normal(size=(300, 2)) + 12 * np.eye(3, 2)[np.arange(300) % 3]
     assert kfree.DPMeans(lam=1e6).fit(X).certainty() == "1 cluster at the penalty that was given"
     assert kfree.KMeans(3).fit(X).certainty() == "3 clusters, as asked for"

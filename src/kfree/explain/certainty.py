@@ -42,6 +42,8 @@ def _by_halves(model: Any, k: int) -> str:
     if low != high:
         numbers = f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
         return f"{numbers} clusters ({k} shown): not sure, because halves of the rows show different numbers"
+    if not np.any(model.stability_):  # no halves were compared
+        return f"{counted(k)}: not sure. {model.reason_}"
     unstable = [str(c) for c in np.flatnonzero(np.asarray(model.stability_) < _STABLE)]
     which = ", ".join(unstable[:_MOST_NAMED]) + (", …" if len(unstable) > _MOST_NAMED else "")
     return f"{counted(k)}: not sure, because halves of the rows do not show the same cluster {which}"
@@ -68,7 +70,7 @@ def in_words_of_path(path: Any, k: int) -> str:
 def _closest(path: Any) -> str:
     """The step that comes nearest to enough evidence, and what to do."""
     closest = path.closest() if hasattr(path, "closest") else None
-    if closest is None:
+    if closest is None or closest[0].evidence <= 0:
         return ". For a practical division give k."
     step, needed = closest
     return f"; closest is k = {step.k} (evidence {step.evidence:.1f} of {needed:.1f}). For a practical division give k."
