@@ -22,7 +22,7 @@ def publish_centres(estimator, X, data, result, left_out=None, radius=None, **mo
 
     ``radius`` is the distance beyond which a row is an outlier, None for one by the spread of each cluster.
     """
-    if result.summary is None:
+    if result.some_rows is None:
         weight = data.weight
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
@@ -43,7 +43,7 @@ def publish_centres(estimator, X, data, result, left_out=None, radius=None, **mo
     if not is_collection(X):
         estimator.labels_ = placed_like(labels, X)
         return estimator
-    is_here = result.summary is None
+    is_here = result.some_rows is None
     estimator.labels_ = data.source.chunked(labels) if is_here else lazy_labels(estimator, X, allow_new=False)
     return remember(estimator, None)
 
@@ -78,8 +78,8 @@ def labels_and_spreads(label_order, weight, result):
 
 
 def _of_summary(estimator, data, result):
-    """The same where a summary was searched; spreads are those of its sample."""
-    state, rows, sample = result.state, result.rows, result.summary.sample
+    """The same where rows are not all in memory; spreads are those of a sample."""
+    state, rows, sample = result.state, result.rows, result.some_rows
     labels, rule = None if data.X is None else rows.labels(state.assignment), _label_rule(estimator)
     if labels is None or estimator.memory is not None:  # the same order for arrays and files
         order = heaviest_first(rule, state.stats.n)
@@ -107,7 +107,8 @@ def _of_passes(data, result):
             "summary_cost_": summary.cost,
             "summary_n_iter_": summary.n_iter,
         }
-    return {"n_passes_": 1, "summary_cost_": result.state.cost} if data.is_limited else {}
+    is_loaded = data.is_limited and data.plan is None
+    return {"n_passes_": 1, "summary_cost_": result.state.cost} if is_loaded else {}
 
 
 # What predict, transform and score look at besides the rows.

@@ -57,6 +57,8 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     if estimator.engine == "dask":
         current_client()  # before any pass
     plan = Plan.of(_memory_for(estimator, data, block), data.source.n_features, block)
+    if estimator.search == "sweep" and estimator.engine == "dask":
+        return replace(data, plan=plan)
     if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.source.n_rows)):
         check(estimator, streamable)
         return replace(data, plan=plan)

@@ -126,6 +126,18 @@ CONSTRAINTS = (
     NOISE,
     rule("init", lambda e: not isinstance(e.init, str), "centres of shape (k, n_features) or None"),
 )
+
+
+def _not_swept_or(holds):
+    """A constraint that sweeps on workers alone must fulfil."""
+    return lambda e: (e.engine, e.search) != ("dask", "sweep") or holds(e)
+
+
+SWEPT_ON_WORKERS = (
+    rule("lam", _not_swept_or(lambda e: is_positive_number(e.lam)), "a number with search='sweep' on workers"),
+    rule("order", _not_swept_or(lambda e: e.order == "given"), "'given' on workers: rows are visited as they lie"),
+    rule("noise", _not_swept_or(lambda e: e.noise == 0), "0 with search='sweep' on workers"),
+)
 # A search on a summary.
 STREAMABLE = (
     rule("metric", _euclidean_or(lambda e: False), _DIVERGENCES),
@@ -165,7 +177,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         ``"summary"`` searches micro-clusters of the rows in the same way and refines the result in passes over all
         rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory`` and for arrays of more than 524,288
         rows, and ``"split-merge"`` for all others. ``"sweep"`` is the published algorithm: rows are visited in order
-        and means are recomputed after each sweep. ``search_`` says which one ran.
+        and means are recomputed after each sweep. With ``engine="dask"`` workers visit their rows in turn and pass on
+        the clusters that they open, with the same result. ``search_`` says which one ran.
     patience : int, default=0
         For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     time_budget : float or None, default=None
@@ -380,7 +393,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         -------
         self : DPMeans
         """
-        check(self, CONSTRAINTS)
+        check(self, (*CONSTRAINTS, *SWEPT_ON_WORKERS))
         # Random splits need all rows.
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
         search, left_out = self._search(data.source.n_features), None
@@ -388,7 +401,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             if data.plan is not None:
                 seed = random_seed(self.random_state)
                 rows = opened_for_passes(self, data, seed, monitor)
-                result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+                if search.sweep:
+                    result = search.swept_elsewhere(rows, data.plan.sample_rows, seed, monitor)
+                else:
+                    result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
             elif self.noise:
                 found = partial(self._searched, data, search, monitor)
                 result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found)

@@ -75,6 +75,18 @@ class PenalisedSearch:
         state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
         return Result(rows, objective, state, descent, path)
 
+    def swept_elsewhere(self, rows: MemoryRows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
+        """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
+        lam = float(self.lam)
+        objective = self.family(lam)
+        monitor.begins()
+        descent = self._swept(rows, lam, monitor)
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        self._warn_of_limits(descent, lam)
+        state = _finished(descent, rows, objective, searched_all=True)
+        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, objective))
+        return Result(rows, objective, state, descent, sample=sample)
+
     @property
     def is_given(self) -> bool:
         """Whether the penalty is a number."""
