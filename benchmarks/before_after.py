@@ -39,11 +39,11 @@ def k_means(load, k, max_iter):
     return lambda: KMeans(k, init=init, tol=0, max_iter=max_iter, n_threads=1).fit(X)
 
 
-def dp_means(load, *lam, **settings):
+def dp_means(load, **settings):
     from kfree import DPMeans
 
     X = load()
-    return lambda: DPMeans(*lam, n_threads=1, **settings).fit(X)
+    return lambda: DPMeans(n_threads=1, **settings).fit(X)
 
 
 def cases():
@@ -58,8 +58,8 @@ def cases():
         found[f"KMeans, blobs {n:,} × {d}, k={k}, {until}"] = lambda load=load, k=k, most=most: k_means(load, k, most)
     for case, make, lam, _ in dp_means_sweep.CASES:
         if "MNIST" not in case or "KFREE_DATA" in os.environ:
-            found[f"sweep, {case}"] = lambda make=make, lam=lam: dp_means(make, lam, search="sweep")
-            found[f"split-merge, {case}"] = lambda make=make, lam=lam: dp_means(make, lam)
+            found[f"sweep, {case}"] = lambda make=make, lam=lam: dp_means(make, lam=lam, search="sweep")
+            found[f"split-merge, {case}"] = lambda make=make, lam=lam: dp_means(make, lam=lam)
     found["DPMeans(), 100 blobs 100,000 × 16"] = lambda: dp_means(lambda: tables.blobs(100_000, 16, 100))
     if "KFREE_DATA" in os.environ:
         for name, (data, k, most) in REAL.items():
@@ -67,11 +67,11 @@ def cases():
             found[f"KMeans, {name}, k={k}"] = lambda load=load, k=k, most=most: k_means(load, k, most)
         found["KMeans, 20 newsgroups (4 groups), TF-IDF, k=20"] = lambda: k_means(tables.news, 20, 2000)
         usgs = lambda: tables.real("usgs")  # noqa: E731
-        found["split-merge, USGS, lam=1"] = lambda: dp_means(usgs, 1.0)
+        found["split-merge, USGS, lam=1"] = lambda: dp_means(usgs, lam=1.0)
         from kfree import datasets
 
         mnist = lambda: datasets.load("mnist-pca10").X  # noqa: E731
-        found["split-merge, MNIST 70,000 × 10, lam=1000"] = lambda: dp_means(mnist, 1000.0)
+        found["split-merge, MNIST 70,000 × 10, lam=1000"] = lambda: dp_means(mnist, lam=1000.0)
     return found
 
 

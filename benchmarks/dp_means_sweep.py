@@ -62,7 +62,7 @@ class Fit:
 
 def fit_kfree(X, lam, settings):
     started, processor = time.perf_counter(), time.process_time()
-    model = DPMeans(lam, **settings).fit(X)
+    model = DPMeans(lam=lam, **settings).fit(X)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - processor
     return Fit(seconds, cpu_seconds, model.n_iter_, model.labels_, model.cluster_centers_)
 

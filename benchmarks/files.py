@@ -172,7 +172,7 @@ def large(n_rows="1e6", only=None):
         row, compared = {"set": name, "rows": n_rows, "columns": X.shape[1], "lam": lam}, {}
         for kind, memory in ((", all rows", bytes_to_search(*X.shape)), ("", None)):
             begun = time.process_time()
-            model = DPMeans(lam, memory=memory).fit(X)
+            model = DPMeans(lam=lam, memory=memory).fit(X)
             row[f"processor seconds{kind}"] = round(time.process_time() - begun, 1)
             row[f"k{kind}"] = model.n_clusters_
             # Automatic penalties are not the same.

@@ -186,7 +186,7 @@ def fits():
     )
     yield fit_row(
         "DPMeans(lam=400, search='sweep'), 312,320 × 128 (Photo Tourism's size, 37.9 s an iteration in the paper)",
-        lambda engine: DPMeans(400.0, search="sweep", engine=engine),
+        lambda engine: DPMeans(lam=400.0, search="sweep", engine=engine),
         X,
         lambda model, seconds: (
             f"k={model.n_clusters_}, {model.n_iter_} iterations, {seconds / model.n_iter_:.3g} s each"

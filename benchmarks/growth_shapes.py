@@ -71,13 +71,15 @@ def links(n, n_links=10):
 # One fit of everything, to n rows of d columns in k clumps.
 SHORT = {"n_burn_in": 20, "n_samples": 10, "thin": 1, "random_state": 0}
 SUBJECTS = {
-    "DPMeans(lam)": lambda X, k: DPMeans(20.0 * X.shape[1]).fit(X),
+    "DPMeans(lam)": lambda X, k: DPMeans(lam=20.0 * X.shape[1]).fit(X),
     "DPMeans()": lambda X, k: DPMeans().fit(X),
-    "DPMeans(lam), sweep": lambda X, k: DPMeans(9.0 * X.shape[1], search="sweep").fit(X),
+    "DPMeans(lam), sweep": lambda X, k: DPMeans(lam=9.0 * X.shape[1], search="sweep").fit(X),
     "KMeans": lambda X, k: KMeans(k, random_state=0).fit(X),
-    "OnlineDPMeans": lambda X, k: OnlineDPMeans(20.0 * X.shape[1]).fit(X),
-    "HardHDP": lambda X, k: HardHDP(20.0 * X.shape[1], 20.0 * X.shape[1]).fit(X, groups=np.arange(len(X)) % 9),
-    "KernelDPMeans(lam)": lambda X, k: KernelDPMeans(20.0).fit(X),
+    "OnlineDPMeans": lambda X, k: OnlineDPMeans(lam=20.0 * X.shape[1]).fit(X),
+    "HardHDP": lambda X, k: HardHDP(lam_local=20.0 * X.shape[1], lam_global=20.0 * X.shape[1]).fit(
+        X, groups=np.arange(len(X)) % 9
+    ),
+    "KernelDPMeans(lam)": lambda X, k: KernelDPMeans(lam=20.0).fit(X),
     "SpectralDPMeans": lambda X, k: SpectralDPMeans(affinity="nearest_neighbors").fit(X),
     "BayesianKMeans": lambda X, k: BayesianKMeans().fit(X),
     "AgglomerativeBayes": lambda X, k: AgglomerativeBayes().fit(X),
@@ -95,30 +97,34 @@ SUBJECTS = {
 SIZES = {"2,000 × 4, k=5": (2000, 4, 5), "n × 4": (8000, 4, 5), "d × 4": (2000, 16, 5), "k × 4": (2000, 4, 20)}
 # Shapes that people have: what is fitted, and to which rows.
 SHAPES = {
-    "DPMeans(lam), 200 × 20,000": lambda: DPMeans(5e4).fit(clumps(200, 20_000)),
-    "DPMeans(lam), every row a cluster, 200 × 20,000": lambda: DPMeans(1.5e4).fit(noise(200, 20_000)),
+    "DPMeans(lam), 200 × 20,000": lambda: DPMeans(lam=5e4).fit(clumps(200, 20_000)),
+    "DPMeans(lam), every row a cluster, 200 × 20,000": lambda: DPMeans(lam=1.5e4).fit(noise(200, 20_000)),
     "DPMeans(), 200 × 20,000": lambda: DPMeans().fit(clumps(200, 20_000)),
-    "HardHDP, 200 × 20,000": lambda: HardHDP(5e4, 5e4).fit(clumps(200, 20_000), groups=np.arange(200) % 4),
+    "HardHDP, 200 × 20,000": lambda: HardHDP(lam_local=5e4, lam_global=5e4).fit(
+        clumps(200, 20_000), groups=np.arange(200) % 4
+    ),
     "AgglomerativeBayes, 200 × 2,000": lambda: AgglomerativeBayes().fit(clumps(200, 2_000)),
     "BayesianKMeans, 200 × 2,000": lambda: BayesianKMeans().fit(clumps(200, 2_000)),
     "BayesianKMeans, Cauchy, 100,000 × 3": lambda: BayesianKMeans().fit(cauchy(100_000, 3)),
-    "HardHDP, Cauchy, 100,000 × 3": lambda: HardHDP(1e4, 1e4).fit(cauchy(100_000, 3), groups=np.arange(100_000) % 9),
+    "HardHDP, Cauchy, 100,000 × 3": lambda: HardHDP(lam_local=1e4, lam_global=1e4).fit(
+        cauchy(100_000, 3), groups=np.arange(100_000) % 9
+    ),
     "DPMeans(), cosine, text 2,000 × 2¹⁷": lambda: DPMeans(metric="cosine").fit(hashed_text(2_000, 2**17)),
     "DPMeans(), cosine, text 2,000 × 2²⁰": lambda: DPMeans(metric="cosine").fit(hashed_text(2_000, 2**20)),
-    "DPMeans(lam), cosine, text 2,000 × 2²⁰": lambda: DPMeans(10.0, metric="cosine").fit(hashed_text(2_000, 2**20)),
+    "DPMeans(lam), cosine, text 2,000 × 2²⁰": lambda: DPMeans(lam=10.0, metric="cosine").fit(hashed_text(2_000, 2**20)),
     "DPMeans(), text 2,000 × 2²⁰": lambda: DPMeans().fit(hashed_text(2_000, 2**20)),
     "DPMeans(), cosine, text 10,000 × 20,000": lambda: DPMeans(metric="cosine").fit(hashed_text(10_000, 20_000)),
-    "DPMeans(lam), k near n, 50,000 × 2": lambda: DPMeans(1e-9).fit(noise(50_000, 2)),
-    "OnlineDPMeans, k near n, 20,000 × 2": lambda: OnlineDPMeans(1e-9).fit(noise(20_000, 2)),
+    "DPMeans(lam), k near n, 50,000 × 2": lambda: DPMeans(lam=1e-9).fit(noise(50_000, 2)),
+    "OnlineDPMeans, k near n, 20,000 × 2": lambda: OnlineDPMeans(lam=1e-9).fit(noise(20_000, 2)),
     "lambda_path(max_k=300), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=300),
     "lambda_path(max_k=1000), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=1000),
     "lambda_path(max_k=2000), 20,000 × 3": lambda: lambda_path(noise(20_000, 3), max_k=2000),
     "KernelDPMeans(), 1,797 × 64": lambda: KernelDPMeans().fit(clumps(1_797, 64, 10)),
-    "DPMeans(lam), sweep, k near n, 160,000 × 2": lambda: DPMeans(1e-9, search="sweep").fit(noise(160_000, 2)),
-    "OnlineDPMeans, published, k near n, 160,000 × 2": lambda: OnlineDPMeans(1e-9, search="published").fit(
+    "DPMeans(lam), sweep, k near n, 160,000 × 2": lambda: DPMeans(lam=1e-9, search="sweep").fit(noise(160_000, 2)),
+    "OnlineDPMeans, published, k near n, 160,000 × 2": lambda: OnlineDPMeans(lam=1e-9, search="published").fit(
         noise(160_000, 2)
     ),
-    "OnlineDPMeans(lam=1e-300, max_clusters=3), 1,000 × 2": lambda: OnlineDPMeans(1e-300, max_clusters=3).fit(
+    "OnlineDPMeans(lam=1e-300, max_clusters=3), 1,000 × 2": lambda: OnlineDPMeans(lam=1e-300, max_clusters=3).fit(
         noise(1_000, 2)
     ),
     "BayesianKMeans, uniform, 100,000 × 3": lambda: BayesianKMeans().fit(

@@ -24,9 +24,11 @@ def paper(rounds):
     X, _, group = data_sets(0)
     found = HardHDP().fit(X, groups=group)
     contestants = {
-        "kfree": lambda: HardHDP(found.lam_local_, found.lam_global_).fit(X, groups=group),
+        "kfree": lambda: HardHDP(lam_local=found.lam_local_, lam_global=found.lam_global_).fit(X, groups=group),
         "kfree, no penalty given": lambda: HardHDP().fit(X, groups=group),
-        "kfree, sweeps": lambda: HardHDP(found.lam_local_, found.lam_global_, search="sweep").fit(X, groups=group),
+        "kfree, sweeps": lambda: HardHDP(lam_local=found.lam_local_, lam_global=found.lam_global_, search="sweep").fit(
+            X, groups=group
+        ),
         "k-means, kfree": lambda: KMeans(15, n_init=10, random_state=0).fit(X),
         "k-means, scikit-learn": lambda: SklearnKMeans(15, n_init=10, random_state=0).fit(X),
     }
@@ -72,9 +74,9 @@ def large_search():
     """The whole default search on the same rows, penalties found and given."""
     X, group = many_groups(**LARGE)
     row = Row("a fit of 1,000 groups of 1,000 rows × 16, CPU time")
-    for name, penalties in {"kfree": (60.0, 200.0), "kfree, no penalty given": ()}.items():
+    for name, penalties in {"kfree": {"lam_local": 60.0, "lam_global": 200.0}, "kfree, no penalty given": {}}.items():
         started = time.process_time()
-        model = HardHDP(*penalties).fit(X, groups=group)
+        model = HardHDP(**penalties).fit(X, groups=group)
         row.seconds[name] = time.process_time() - started
         row.notes[name] = f"{model.n_global_clusters_} global, {model.n_local_clusters_.mean():.2f} local clusters"
     return row

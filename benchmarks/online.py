@@ -48,8 +48,8 @@ def contestants(k, n_chunks):
     """Models that have seen every centre once; each run takes all chunks, and the clusters stay the same k."""
     centres, chunks = stream(k, n_chunks)
     models = {
-        "kfree": OnlineDPMeans(LAM, search="published", split=False).partial_fit(centres),
-        "kfree, split=True": OnlineDPMeans(LAM, search="published").partial_fit(centres),
+        "kfree": OnlineDPMeans(lam=LAM, search="published", split=False).partial_fit(centres),
+        "kfree, split=True": OnlineDPMeans(lam=LAM, search="published").partial_fit(centres),
         "MiniBatchKMeans": MiniBatchKMeans(k, init=centres, n_init=1, reassignment_ratio=0).partial_fit(centres),
         "NumPy loop": NumpyLoop(centres),
     }

@@ -50,14 +50,14 @@ def result(stream, lam, seed):
     """Cost and number of clusters as multiples of those of DPMeans, and processor time."""
     make, half_life = STREAMS[stream]
     X = make(np.random.default_rng(seed))
-    model = OnlineDPMeans(lam, half_life=half_life)
+    model = OnlineDPMeans(lam=lam, half_life=half_life)
     started = time.process_time()
     for begin in range(0, len(X), CHUNK):
         model.partial_fit(X[begin : begin + CHUNK])
     k = model.n_clusters_
     seconds = time.process_time() - started
     weight = None if half_life is None else 2.0 ** (-np.arange(len(X))[::-1] / half_life)
-    best = DPMeans(model.lam_).fit(X, sample_weight=weight)
+    best = DPMeans(lam=model.lam_).fit(X, sample_weight=weight)
     cost = -model.score(X, sample_weight=weight)
     unowned = k - len(set(model.predict(X)))
     return {

@@ -16,9 +16,8 @@ from functools import cache, partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import kfree
-
-PACKAGE = Path(kfree.__file__).parent
+# The sources beside this package: an installed kfree has no C++.
+PACKAGE = Path(__file__).parents[1] / "src" / "kfree"
 OWN, LIBRARY = "reproduce", "kfree"
 DIGITS = 12
 # Parts of kfree that draw, describe or keep what was computed, and change no number.

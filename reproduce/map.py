@@ -11,6 +11,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import kfree
+
 ROOT = Path(__file__).parents[1]
 DATA, PAGE = ROOT / "docs" / "theory" / "map.toml", ROOT / "docs" / "theory" / "map.md"
 SOURCES, TESTS = ROOT / "src" / "kfree", ROOT / "tests"
@@ -33,7 +35,8 @@ def read():
 def file_of_code(name):
     """The file that defines a class, function or method; LookupError if there is none, or several."""
     if name.startswith("kfree."):
-        return Path(inspect.getsourcefile(inspect.unwrap(_attribute(name)))).relative_to(ROOT)
+        path = Path(inspect.getsourcefile(inspect.unwrap(_attribute(name))))
+        return (SOURCES / path.relative_to(Path(kfree.__file__).parent)).relative_to(ROOT)
     return _only(name, _defined(SOURCES), "src/kfree")
 
 

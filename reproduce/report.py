@@ -43,7 +43,7 @@ from kfree import DPMeans
 from kfree.datasets import make_three_gaussians
 
 X, y = make_three_gaussians(random_state=0)
-model = DPMeans("farthest-first", target_k=3, search="sweep").fit(X)
+model = DPMeans(lam="farthest-first", target_k=3, search="sweep").fit(X)
 model.n_clusters_, model.n_iter_
 ```
 

@@ -133,7 +133,7 @@ def command(*arguments):
 def expected_labels(case, lam):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return kfree.DPMeans(lam).fit(case.X).labels_.tolist()
+        return kfree.DPMeans(lam=lam).fit(case.X).labels_.tolist()
 
 
 def check(seed, folder):

@@ -24,7 +24,7 @@ def agreement(nats, seed):
     alpha = (1 + RHO / sigma) ** (X.shape[1] / 2) * math.exp(-nats)
     chain = {"n_burn_in": N_SWEEPS - 1, "n_samples": 1, "thin": 1, "random_state": seed}
     model = GibbsDPMixture(alpha, sigma, rho=RHO, **chain).fit(X)
-    return adjusted_rand_score(DPMeans(LAM, search="sweep").fit(X).labels_, model.labels_), model.n_clusters_
+    return adjusted_rand_score(DPMeans(lam=LAM, search="sweep").fit(X).labels_, model.labels_), model.n_clusters_
 
 
 def result(quick):

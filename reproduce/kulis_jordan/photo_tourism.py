@@ -33,7 +33,7 @@ def result(quick):
     X = descriptors(n_rows)
     lam = farthest_first_lambda(X[:10_000], TARGET_K)
     # The first state of a search is the one cluster that it begins with.
-    model = DPMeans(lam, search="sweep", max_iter=DP_MEANS_ITERATIONS + 1, n_threads=1)
+    model = DPMeans(lam=lam, search="sweep", max_iter=DP_MEANS_ITERATIONS + 1, n_threads=1)
     seconds, n_iter, k = _timed(model, X)
     per_iteration = seconds / (n_iter - 1)
     share = N_ROWS / n_rows

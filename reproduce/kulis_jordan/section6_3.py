@@ -86,7 +86,7 @@ def _hdp(X, group, **settings):
 
 
 def _dp_means(k):
-    return DPMeans("farthest-first", target_k=k, search="sweep")
+    return DPMeans(lam="farthest-first", target_k=k, search="sweep")
 
 
 def nmi(y, labels, group):

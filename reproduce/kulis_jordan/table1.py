@@ -125,7 +125,7 @@ def by_distance(X, y, seed):
     k = len(np.unique(y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        models = [DPMeans("farthest-first", target_k=k, search="sweep"), KMeans(k, n_init=10, random_state=seed)]
+        models = [DPMeans(lam="farthest-first", target_k=k, search="sweep"), KMeans(k, n_init=10, random_state=seed)]
         return {method: model.fit(X).labels_ for method, model in zip(METHODS, models, strict=False)}
 
 

@@ -32,7 +32,7 @@ def figure2a(quick):
     rng, found = np.random.default_rng(SEED), []
     for _ in range(QUICK_RUNS if quick else N_RUNS):
         order = rng.permutation(len(X))
-        model = DPMeans("farthest-first", target_k=3, search="sweep").fit(X[order])
+        model = DPMeans(lam="farthest-first", target_k=3, search="sweep").fit(X[order])
         # The first state of a search is the one cluster that it begins with.
         found.append((model.n_clusters_, model.n_iter_ - 1, normalized_mutual_info_score(y[order], model.labels_)))
     clusters, iterations, nmi = np.array(found).T
@@ -103,8 +103,8 @@ def figure2c(quick):
     lines, ax = [], None
     for layout, centres in LAYOUTS.items():
         X, y = drawn_about(centres)
-        k = np.array([DPMeans(lam, search="sweep").fit(X).n_clusters_ for lam in lams])
-        model = DPMeans("farthest-first", target_k=3, search="sweep").fit(X)
+        k = np.array([DPMeans(lam=lam, search="sweep").fit(X).n_clusters_ for lam in lams])
+        model = DPMeans(lam="farthest-first", target_k=3, search="sweep").fit(X)
         note = f"NMI of DP-means by farthest-first {normalized_mutual_info_score(y, model.labels_):.3f}"
         lines.append(_interval(layout, "DP-means, rows in order", lams[k == 3], note))
         path = lambda_path(X)

@@ -13,17 +13,17 @@ def batch(X, lam):
     """Algorithm 1, for 300 sweeps at most as in the paper."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return DPMeans(lam, search="sweep", max_iter=300).fit(X)
+        return DPMeans(lam=lam, search="sweep", max_iter=300).fit(X)
 
 
 def online(X, lam):
     """Algorithm 2."""
-    return OnlineDPMeans(lam, search="published", split=False).partial_fit(X)
+    return OnlineDPMeans(lam=lam, search="published", split=False).partial_fit(X)
 
 
 def split(X, lam):
     """Algorithm 3."""
-    return OnlineDPMeans(lam, search="published", split=True).partial_fit(X)
+    return OnlineDPMeans(lam=lam, search="published", split=True).partial_fit(X)
 
 
 def split_merge(X, lam):
@@ -33,7 +33,7 @@ def split_merge(X, lam):
 
 def default(X, lam):
     """What kfree does with this penalty when nothing else is said."""
-    return DPMeans(lam).fit(X)
+    return DPMeans(lam=lam).fit(X)
 
 
 DEFAULT = "kfree default"

@@ -54,7 +54,7 @@ def test_sweeps_of_the_sampler_become_those_of_the_algorithm(seed):
     expected = list(sweeps_without_noise(X, lam, 5))
     # lam/(2σ) = 700 is what float64 has an α for.
     assert all(map(same_partition, sampled(X, lam, lam / 1400, 5).label_samples_, expected))
-    assert same_partition(DPMeans(lam, search="sweep").fit(X).labels_, expected[-1])
+    assert same_partition(DPMeans(lam=lam, search="sweep").fit(X).labels_, expected[-1])
 
 
 def test_agreement_grows_as_sigma_falls():
@@ -76,7 +76,7 @@ def test_a_singleton_stays_in_the_algorithm_and_leaves_in_the_sampler():
     X, lam = np.array([[0.0], [0.2], [-0.2], [0.1], [-0.1], [3.0], [-8.0]]), 10.0
     gone = list(sweeps_without_noise(X, lam, 6))[-1]
     assert len(set(gone)) == 2
-    assert DPMeans(lam, search="sweep").fit(X).n_clusters_ == 3
+    assert DPMeans(lam=lam, search="sweep").fit(X).n_clusters_ == 3
     assert same_partition(sampled(X, lam, lam / 1400, 6).label_samples_[-1], gone)
 
 

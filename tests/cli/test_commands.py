@@ -41,7 +41,7 @@ def test_cluster_with_every_option_on_parquet(blobs_csv, capsys, here):
     assert "</html>" in (here / "report.html").read_text()
     assert (here / "map.png").read_bytes().startswith(b"\x89PNG")
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    expected = kfree.DPMeans(12.5).fit(scaled)
+    expected = kfree.DPMeans(lam=12.5).fit(scaled)
     assert np.array_equal(kfree.load("model.kfree").labels_, expected.labels_)
     # Means are told in the units of the file.
     means = {f["name"]: f["mean"] for f in facts["clusters"][0]["features"]}
@@ -97,7 +97,7 @@ def test_stream_takes_rows_from_standard_input(blobs_csv, capsys, monkeypatch):
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(file.read())))
     status, out, err = outcome(["stream", "-", "--lam", "60", "--chunk", "40", "--save", "m.kfree"], capsys)
     assert status == 0, err
-    model = kfree.OnlineDPMeans(60.0)
+    model = kfree.OnlineDPMeans(lam=60.0)
     ids = [name for begin in (0, 40, 80) for name in model.partial_fit(X[begin : begin + 40]).joined_ids_.tolist()]
     expected = [f"{i},{name}" for i, name in enumerate(ids, start=1)]
     assert out.split() == ["row,cluster", *expected]

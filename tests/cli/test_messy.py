@@ -55,7 +55,7 @@ def test_look_alike_levels_are_named_with_the_option(messy, capsys):
 def test_columns_that_are_categories_and_weights(blobs_csv, here, capsys):
     X, _ = blobs_csv
     facts = told(["cluster", "data.csv", "--lam", "60", "--weights", "a=3,b=.5", "--save", "m.kfree"], capsys)
-    expected = kfree.DPMeans(60.0).fit(X * [3, 0.5, 1])
+    expected = kfree.DPMeans(lam=60.0).fit(X * [3, 0.5, 1])
     np.testing.assert_array_equal(kfree.load("m.kfree").labels_, expected.labels_)
     # Means are those of the file.
     mean = {feature["name"]: feature["mean"] for feature in facts["clusters"][0]["features"]}
@@ -72,13 +72,13 @@ def test_a_column_says_how_often_a_row_counts(here, rng, capsys):
     (here / "t.csv").write_text("\n".join(["a,b,count", *lines]) + "\n")
     facts = told(["cluster", "t.csv", "--lam", "9", "--weight", "count"], capsys)
     assert facts["columns"] == ["a", "b"]
-    assert facts["cost"] == kfree.DPMeans(9.0).fit(X, sample_weight=weight).cost_
+    assert facts["cost"] == kfree.DPMeans(lam=9.0).fit(X, sample_weight=weight).cost_
 
 
 def test_scores_are_written_by_cluster_and_predict(blobs_csv, capsys):
     X, _ = blobs_csv
     told(["cluster", "data.csv", "--lam", "60", "--scores", "--save", "m.kfree"], capsys)
-    model, rows = kfree.DPMeans(60.0).fit(X), rows_of("data.clusters.csv")
+    model, rows = kfree.DPMeans(lam=60.0).fit(X), rows_of("data.clusters.csv")
     np.testing.assert_allclose([float(row["confidence"]) for row in rows], model.confidence(X))
     np.testing.assert_allclose([float(row["outlier_score"]) for row in rows], model.outlier_score(X))
     told(["predict", "m.kfree", "data.csv", "--scores", "-o", "again.csv"], capsys)
@@ -138,7 +138,7 @@ def test_weights_and_scores_of_rows_that_are_streamed(here, rng, capsys):
     facts = told(line, capsys)
     assert facts["columns"] == ["x0", "x1"]
     rows = kfree.open_rows("t.npy", [0, 1], 2)
-    model = kfree.DPMeans(100000.0, memory="4MB").fit(rows)
+    model = kfree.DPMeans(lam=100000.0, memory="4MB").fit(rows)
     assert facts["cost"] == model.cost_
     written = rows_of("t.clusters.csv")
     assert len(written) == n

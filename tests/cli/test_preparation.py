@@ -173,7 +173,7 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
     assert sum(cluster["size"] for cluster in facts["clusters"]) == facts["n_rows"] == 60_000
     table = pyarrow.parquet.read_table("large.clusters.parquet")
     assert table.column_names == ["x", "y", "level", "cluster"]
-    expected = kfree.DPMeans(200000.0, memory="4MB").fit(kfree.open_rows("large.parquet", ["x", "y"]))
+    expected = kfree.DPMeans(lam=200000.0, memory="4MB").fit(kfree.open_rows("large.parquet", ["x", "y"]))
     labels = table["cluster"].to_numpy()
     np.testing.assert_array_equal(labels, expected.predict(kfree.open_rows("large.parquet", ["x", "y"])))
     assert [cluster["size"] for cluster in facts["clusters"]] == np.bincount(labels).tolist()

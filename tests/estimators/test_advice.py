@@ -11,8 +11,8 @@ from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.datasets import make_customers
 from kfree.estimators import _opening
 from kfree.exceptions import DataAdvice
-from kfree.explain.advice import lattices, long_clusters, path_ended, row_numbers, unlike_scales
-from kfree.explain.column_advice import angles, hidden_groups
+from kfree.explain.advice import lattices, path_ended, row_numbers, unlike_scales
+from kfree.explain.column_advice import angles, date_line, hidden_groups
 from kfree.models.centres import CentreModel
 
 
@@ -27,11 +27,10 @@ def named(d):
 
 def noted(X, labels):
     """All advice about columns and clusters, without a fit."""
-    centres = np.array([X[labels == j].mean(axis=0) for j in range(labels.max() + 1)])
     names = named(X.shape[1])
     columns = unlike_scales(X, names) + row_numbers(X, names) + lattices(X, names, labels)
     columns += angles(X, names, labels.max() + 1) + hidden_groups(X, names, labels)
-    return columns + long_clusters(X, labels, centres)
+    return columns + date_line(X, names)
 
 
 def hours(rng):
@@ -51,7 +50,8 @@ CLEAN = {
         np.c_[rng.normal(size=(500, 3)), rng.random(500) < 0.5],
         np.zeros(500, dtype=int),
     ),
-    "twice as long as wide": lambda rng: (blobs(rng)[0] * [2.0, 1.0], blobs(rng)[1]),
+    "longer than wide, in pieces": lambda rng: (blobs(rng)[0] * [8.0, 1.0], blobs(rng)[1]),
+    "degrees on one side of the date line": lambda rng: (islands(rng)[0] * [1, 0.9], islands(rng)[1]),
     "a skewed column and rows five times": lambda rng: (
         np.repeat(rng.lognormal(size=(200, 6)), 5, axis=0),
         np.zeros(1000, dtype=int),
@@ -74,10 +74,11 @@ def with_column(column):
     return lambda rng: (np.c_[rng.normal(size=(500, 3)), column(rng)], np.zeros(500, dtype=int))
 
 
-def strips(rng, pieces):
-    """Two strips ten times as long as wide, whole or in pieces."""
-    x, y = rng.uniform(0, 40, 800), rng.integers(2, size=800)
-    return np.c_[x, 12 * y + rng.uniform(0, 4, 800)], y * pieces + (x * pieces / 40).astype(int)
+def islands(rng):
+    """Latitudes and longitudes of places around the date line, and labels of three."""
+    place = rng.integers(3, size=600)
+    degrees = np.array([[-17.0, 179.5], [-21.0, 165.0], [52.0, -175.0]])[place] + 0.8 * rng.normal(size=(600, 2))
+    return np.c_[degrees[:, 0], (degrees[:, 1] + 180) % 360 - 180], place
 
 
 ADVISED = {
@@ -107,8 +108,15 @@ ADVISED = {
         ),
         r"column 3 falls into groups within clusters.*X\[:, \[3\]\]",
     ),
-    "strips": (lambda rng: strips(rng, 1), "times as long as wide.*BayesianKMeans for elliptic clusters"),
-    "strips in pieces": (lambda rng: strips(rng, 8), "without a gap to their neighbours.*BayesianKMeans"),
+    "yes/no that decides, of encoded rows": (
+        with_column(lambda rng: 3.0 * (rng.random(500) < 0.5)),
+        "column 3 take.s. few values.*Leave such columns out, or give them less weight, or use",
+    ),
+    "one far value among encoded rows": (
+        lambda rng: (np.r_[rng.normal(size=(500, 3)), [[0, 0, 1e5]]], np.zeros(501, dtype=int)),
+        "column 2 decide.*A few far values make columns so wide",
+    ),
+    "the date line": (lambda rng: islands(rng), "column 1 looks like degrees of longitude.*date line.*in place of bot"),
 }
 
 
@@ -162,41 +170,10 @@ def test_encoded_tables_need_no_advice():
     DPMeans(random_state=0).fit(TableEncoder().fit_transform(pd.DataFrame(table)))
 
 
-def test_short_pieces_of_a_ring_are_long_clusters_unless_all_dips_are_sure(rng):
-    labels = np.arange(2000) % 10
-    angle = 2 * np.pi * (labels + rng.uniform(0.2, 0.8, size=2000)) / 10
-    X = 8 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.47 * rng.normal(size=(2000, 2))
-    centres = np.array([X[labels == j].mean(axis=0) for j in range(10)])
-    assert long_clusters(X, labels, centres) == []
-    assert "on the whole" in long_clusters(X, labels, centres, is_sure=False)[0]
-    X, labels = blobs(rng, n=400, k=12)
-    centres = np.array([X[labels == j].mean(axis=0) for j in range(12)])
-    assert long_clusters(X, labels, centres, is_sure=False) == []
-
-
-def test_one_long_cluster_with_clear_dips_was_not_cut(rng):
-    labels = np.arange(600) % 3
-    X = rng.normal(size=(600, 2)) * np.where(labels == 0, [[4.0], [1.0]], 1.0).T + 20.0 * np.eye(3, 2)[labels]
-    centres = np.array([X[labels == j].mean(axis=0) for j in range(3)])
-    assert long_clusters(X, labels, centres) == []
-    assert "times as long as wide" in long_clusters(X, labels, centres, is_sure=False)[0]
-    X[labels == 1] *= [1.0, 4.0]
-    assert "times as long as wide" in long_clusters(X, labels, centres)[0]
-
-
 def fitted_without_advice(X):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return DPMeans().fit(X)
-
-
-def test_a_few_far_rows_do_not_make_a_round_cluster_long():
-    rng = np.random.default_rng(4)
-    X = 12.0 * np.eye(3, 2)[np.arange(300) % 3] + rng.normal(size=(300, 2))
-    X[2:14:3] -= rng.uniform(8, 14, size=(4, 1))
-    model = fitted_without_advice(X)
-    assert (model.n_clusters_, model.path_.n_outliers) == (3, 0)
-    assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
 
 
 @pytest.mark.parametrize("rows_at_once", [10**6, 14_000])
@@ -210,7 +187,16 @@ def test_large_fits_look_for_far_rows_among_some(rows_at_once, monkeypatch):
     rng = np.random.default_rng(4)
     X = 40.0 * np.eye(3, 2)[np.arange(15_000) % 3] + rng.normal(size=(15_000, 2))
     X[2:15_000:300] -= rng.uniform(8, 60, size=(50, 1))
-    model = fitted_without_advice(X)
+    fitted_without_advice(X)
     assert len(compared) == 1
     assert compared[0] <= 5000
-    assert long_clusters(X, model.labels_, model.cluster_centers_, is_sure=False)
+
+
+def test_a_fit_across_the_date_line_warns_and_unit_vectors_do_not(rng):
+    X, place = islands(rng)
+    with pytest.warns(DataAdvice, match="column 'lon' looks like degrees of longitude"):
+        split = DPMeans().fit(pd.DataFrame(X, columns=["lat", "lon"]))
+    assert split.n_clusters_ > 3
+    lat, lon = np.deg2rad(X).T
+    model = fitted_without_advice(np.c_[np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    assert model.n_clusters_ == len(np.unique(place))

@@ -1,13 +1,14 @@
 """AutoCluster: what it publishes, the same for any number of threads, and bad input."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from kfree import AutoCluster
+from kfree import AutoCluster, load
 from kfree.exceptions import DataAdvice
 
 
@@ -114,8 +115,10 @@ def test_bad_rows():
     X = blobs()[0]
     with pytest.warns(DataAdvice, match="at least 24 distinct rows, and X has 20, so all rows are one cluster"):
         assert AutoCluster().fit(X[:20]).n_clusters_ == 1
-    with pytest.raises(TypeError, match="X is sparse, and AutoCluster takes dense rows only"):
-        AutoCluster().fit(sp.csr_matrix(X))
+    with pytest.raises(ValueError, match="metric='euclidean' is not allowed for sparse X"):
+        AutoCluster(metric="euclidean").fit(texts()[0])
+    with pytest.raises(ValueError, match="X has 1 all-zero row"):
+        AutoCluster(metric="cosine").fit(np.vstack([X, np.zeros(3)]))
     with pytest.raises(ValueError, match="weight"):
         AutoCluster().fit(X, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="NaN"):
@@ -129,3 +132,74 @@ def test_a_short_budget_judges_fewer_rows():
     model = AutoCluster(time_budget=0.5).fit(X)
     assert 100 < model.n_judged_ < 300
     assert adjusted_rand_score(y, model.labels_) == 1.0
+
+
+SHAPES = {
+    "round": lambda: blobs()[0],
+    "any shape": lambda: make_moons(300, noise=0.05, random_state=0)[0],
+    "ellipses": lambda: make_blobs(500, cluster_std=[1.0, 2.5, 0.5], random_state=170)[0],
+    "one cluster": lambda: np.random.default_rng(0).normal(size=(200, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_kind_of_winner_has_the_methods_of_the_house(name, tmp_path):
+    X = SHAPES[name]()
+    model = AutoCluster().fit(X)
+    assert model.model_name_ == name
+    far = np.full((1, X.shape[1]), 1e3)
+    assert model.outlier_score(far) > 1
+    assert (model.outlier_score(X) > 1).mean() < 0.05
+    assert model.predict(far, allow_new=True).tolist() == [-1]
+    assert model.confidence_.shape == (len(X),)
+    assert len(model.summary(X).to_frame()) == model.n_clusters_
+    labels, distances = model.nearest_two(X)
+    assert labels.shape == distances.shape == (len(X), 2)
+    assert (labels[:, 0] == model.predict(X)).all()
+    model.report(tmp_path / "page.html", X)
+    assert model.reason_.split(":")[0] in (tmp_path / "page.html").read_text()
+    again = load(model.save(tmp_path / "model") and tmp_path / "model")
+    for attribute in ("labels_", "candidates_", "reason_", "k_interval_", "stability_", "is_sure_", "n_judged_"):
+        assert np.array_equal(getattr(again, attribute), getattr(model, attribute)), attribute
+    assert np.array_equal(again.predict(X), model.predict(X))
+    assert np.array_equal(again.outlier_score(X), model.outlier_score(X))
+    assert type(again.model_) is type(model.model_)
+    assert again.curves_.keys() == model.curves_.keys()
+
+
+def test_the_summary_is_about_the_columns_that_were_given():
+    X, _ = blobs()
+    frame = pd.DataFrame(X + 50, columns=["height", "width", "age"])
+    found = AutoCluster().fit(frame).summary(frame)
+    assert "height" in str(found)
+
+
+def texts(k=5, n=300, d=400):
+    rng = np.random.default_rng(0)
+    y = rng.integers(k, size=n)
+    words = rng.integers(d // k, size=(n, 30)) + (d // k) * np.where(rng.uniform(size=(n, 30)) < 0.7, y[:, None], 0)
+    X = np.zeros((n, d))
+    np.add.at(X, (np.arange(n)[:, None], words), 1.0)
+    return sp.csr_array(X), y
+
+
+def test_sparse_rows_are_directions_and_other_candidates_are_named(tmp_path):
+    X, y = texts()
+    model = AutoCluster().fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert (model.model_name_, model.model_.metric) == ("round", "cosine")
+    left_out = {one["model"] for one in model.candidates_ if one["why_not"] == "does not take sparse rows"}
+    assert left_out == {"shared ellipse", "ellipses", "any shape"}
+    assert np.array_equal(model.predict(X.toarray()), model.labels_)
+    assert load(model.save(tmp_path / "model") and tmp_path / "model").predict(X).tolist() == model.labels_.tolist()
+    dense = AutoCluster(metric="cosine").fit(X.toarray())
+    assert dense.n_clusters_ == model.n_clusters_
+
+
+def test_sparse_rows_of_few_columns_are_a_table(model):
+    assert np.array_equal(AutoCluster().fit(sp.csr_array(blobs()[0])).labels_, model.labels_)
+
+
+def test_copies_of_sparse_rows_are_judged_once():
+    X, _ = texts(n=100)
+    assert AutoCluster().fit(sp.vstack([X, X])).n_judged_ == 100

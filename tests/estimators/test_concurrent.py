@@ -49,7 +49,7 @@ def changed_after_the_check(monkeypatch, where, X):
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("model", [DPMeans(1.0), KMeans(3, random_state=0), OnlineDPMeans(1.0)], ids=repr)
+@pytest.mark.parametrize("model", [DPMeans(lam=1.0), KMeans(3, random_state=0), OnlineDPMeans(lam=1.0)], ids=repr)
 def test_other_arrays_given_to_a_matrix_during_a_fit(model, kind, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 4, size=(30, 3)).astype(float)
     expected, X = model.fit(sp.csr_array(rows)).labels_.copy(), kind(rows)
@@ -59,6 +59,6 @@ def test_other_arrays_given_to_a_matrix_during_a_fit(model, kind, monkeypatch):
 
 def test_other_arrays_given_to_a_graph_during_a_fit(monkeypatch):
     ring = sp.csr_array(np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1))
-    expected = GraphDPMeans(-0.4).fit(ring).labels_
+    expected = GraphDPMeans(lam=-0.4).fit(ring).labels_
     changed_after_the_check(monkeypatch, graphs, ring)
-    assert np.array_equal(GraphDPMeans(-0.4).fit(ring).labels_, expected)
+    assert np.array_equal(GraphDPMeans(lam=-0.4).fit(ring).labels_, expected)

@@ -21,11 +21,11 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import occupied, state_of
 
 WEIGHTED = {
-    "DPMeans": lambda lam: DPMeans(lam),
-    "DPMeans, sweep": lambda lam: DPMeans(lam, search="sweep"),
+    "DPMeans": lambda lam: DPMeans(lam=lam),
+    "DPMeans, sweep": lambda lam: DPMeans(lam=lam, search="sweep"),
     "KMeans": lambda lam: KMeans(3, random_state=0),
-    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam, search="published", split=True),
-    "HardHDP": lambda lam: HardHDP(lam, lam),
+    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam=lam, search="published", split=True),
+    "HardHDP": lambda lam: HardHDP(lam_local=lam, lam_global=lam),
 }
 
 
@@ -53,7 +53,7 @@ def test_clusters_without_rows_are_dropped_before_moves(rng):
     left = occupied(state, engine, objective)
     np.testing.assert_array_equal(left.sites.uids, [0, 1, 2])
     assert left.cost < state.cost
-    model = DPMeans(1e-9, init=engine.frame.outward(sites.centres)).fit(X)
+    model = DPMeans(lam=1e-9, init=engine.frame.outward(sites.centres)).fit(X)
     assert model.n_clusters_ == 60
 
 
@@ -66,14 +66,15 @@ def test_groups_and_weights_predict_their_labels(kind, seed):
     weight = 10.0 ** rng.uniform(-50, 50, size=n_rows) if kind == "wild" else rng.uniform(size=n_rows)
     if kind == "with zeros":
         weight[(rng.uniform(size=n_rows) < 0.3) | (groups == 3)] = 0.0
-    model = HardHDP(*10.0 ** rng.uniform(-2, 2, size=2)).fit(X, groups=groups, sample_weight=weight)
+    lam_local, lam_global = 10.0 ** rng.uniform(-2, 2, size=2)
+    model = HardHDP(lam_local=lam_local, lam_global=lam_global).fit(X, groups=groups, sample_weight=weight)
     np.testing.assert_array_equal(model.predict(X, groups=groups), model.labels_)
     assert model.score(X, groups=groups, sample_weight=weight) == pytest.approx(-model.cost_)
 
 
 def test_a_known_group_keeps_to_its_clusters():
     X = np.array([[0.0], [0.1], [10.0], [10.1]])
-    model = HardHDP(1.0, 1.0).fit(X, groups=[0, 0, 1, 1])
+    model = HardHDP(lam_local=1.0, lam_global=1.0).fit(X, groups=[0, 0, 1, 1])
     np.testing.assert_array_equal(model.predict([[9.0]], groups=[0]), model.labels_[:1])
     np.testing.assert_array_equal(model.predict([[9.0]], groups=[7]), model.labels_[3:])
 
@@ -86,16 +87,18 @@ FITTING = {"linear": 300.0, "rbf": 0.5, "laplacian": 0.5}
 @pytest.mark.parametrize("offset", [1e3, 1e9, 1e12])
 def test_kernels_that_only_know_differences_do_not_see_an_offset(kernel, offset):
     rows = np.rint(GRID * 8) / 8  # which an offset of 1e12 does not round
-    here, there = (KernelDPMeans(FITTING[kernel], kernel=kernel).fit(X) for X in (rows, rows + offset))
+    here, there = (KernelDPMeans(lam=FITTING[kernel], kernel=kernel).fit(X) for X in (rows, rows + offset))
     assert there.cost_ == pytest.approx(here.cost_, rel=1e-6)
     np.testing.assert_array_equal(there.labels_, here.labels_)
     np.testing.assert_array_equal(there.predict(rows + offset), there.labels_)
 
 
-@pytest.mark.parametrize("make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam, lam, kernel=kernel)])
+@pytest.mark.parametrize(
+    "make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam_local=lam, lam_global=lam, kernel=kernel)]
+)
 def test_kernels_without_digits_left_are_refused(make):
     with pytest.raises(ValueError, match=r"'poly'\) has values of up to .* too few digits"):
-        make(1.0, kernel="poly").fit(GRID + 1e9)
+        make(lam=1.0, kernel="poly").fit(GRID + 1e9)
 
 
 @pytest.mark.parametrize("affinity", ["rbf", "nearest_neighbors"])
@@ -112,12 +115,12 @@ def test_light_rows_in_feature_space(n_light, rng):
     X = rng.normal(size=(40, 2))
     weight = np.full(40, 1e9)
     weight[:n_light] = 1.0
-    kernel = KernelDPMeans(0.5, kernel="linear").fit(X, sample_weight=weight)
-    plain = DPMeans(0.5).fit(X, sample_weight=weight)
+    kernel = KernelDPMeans(lam=0.5, kernel="linear").fit(X, sample_weight=weight)
+    plain = DPMeans(lam=0.5).fit(X, sample_weight=weight)
     assert kernel.cost_ == pytest.approx(plain.cost_, rel=1e-6)
     weight[0] = 1e-2
     with pytest.raises(ValueError, match=r"sample_weight goes from 0.01 to 1e\+09"):
-        KernelDPMeans(0.5).fit(X, sample_weight=weight)
+        KernelDPMeans(lam=0.5).fit(X, sample_weight=weight)
 
 
 def returns(value):
@@ -125,15 +128,17 @@ def returns(value):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, None, "text", np.ones(2)], ids=str)
-@pytest.mark.parametrize("make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam, lam, kernel=kernel)])
+@pytest.mark.parametrize(
+    "make", [KernelDPMeans, lambda lam, kernel: HardHDP(lam_local=lam, lam_global=lam, kernel=kernel)]
+)
 def test_functions_that_are_no_kernels(make, value):
     with pytest.raises(ValueError, match="kernel=.* (gave|returned) .*finite number"):
-        make(0.5, kernel=returns(value)).fit(GRID)
+        make(lam=0.5, kernel=returns(value)).fit(GRID)
 
 
 def test_no_kernel_at_all():
     with pytest.raises(ValueError, match="kernel=None is not allowed; give the name of a kernel"):
-        KernelDPMeans(0.5, kernel=None).fit(GRID)
+        KernelDPMeans(lam=0.5, kernel=None).fit(GRID)
 
 
 @pytest.mark.parametrize("edges", [[[0, -1], [1, 2]], [[0, -1, 1], [1, 2, 1], [2, 0, 1]]])
@@ -149,15 +154,22 @@ def test_names_below_zero_are_names():
 
 COUNTED = {
     "n_threads": [
-        DPMeans(1.0),
+        DPMeans(lam=1.0),
         KMeans(2),
-        OnlineDPMeans(1.0),
-        HardHDP(1.0, 1.0),
+        OnlineDPMeans(lam=1.0),
+        HardHDP(lam_local=1.0, lam_global=1.0),
         AgglomerativeBayes(),
         BayesianKMeans(),
     ],
-    "max_iter": [DPMeans(1.0), KMeans(2), HardHDP(1.0, 1.0), BayesianKMeans(), KernelDPMeans(0.5), GraphDPMeans()],
-    "max_clusters": [DPMeans(1.0), OnlineDPMeans(1.0), KernelDPMeans(0.5)],
+    "max_iter": [
+        DPMeans(lam=1.0),
+        KMeans(2),
+        HardHDP(lam_local=1.0, lam_global=1.0),
+        BayesianKMeans(),
+        KernelDPMeans(lam=0.5),
+        GraphDPMeans(),
+    ],
+    "max_clusters": [DPMeans(lam=1.0), OnlineDPMeans(lam=1.0), KernelDPMeans(lam=0.5)],
 }
 
 
@@ -174,7 +186,7 @@ def test_numbers_beyond_those_of_compiled_code(name, value):
 
 
 @pytest.mark.parametrize("scale", [1e-165, 1e-300])
-@pytest.mark.parametrize("make", [DPMeans, lambda: DPMeans(1.0), lambda: KMeans(2), KernelDPMeans, SpectralDPMeans])
+@pytest.mark.parametrize("make", [DPMeans, lambda: DPMeans(lam=1.0), lambda: KMeans(2), KernelDPMeans, SpectralDPMeans])
 def test_differences_whose_squares_vanish_are_refused(make, scale, rng):
     """All rows would be equal to each other, in one cluster."""
     X = scale * blobs(rng, n=60, k=2)[0]

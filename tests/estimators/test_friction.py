@@ -60,7 +60,7 @@ def test_target_k_that_cannot_be(X):
     for model in (
         GraphDPMeans(lam=-0.5, target_k=2),
         SpectralDPMeans(lam=0.5, target_k=2),
-        HardHDP(1.0, 1.0, target_k=2),
+        HardHDP(lam_local=1.0, lam_global=1.0, target_k=2),
     ):
         with pytest.raises(ValueError, match="target_k=2 is not allowed; give None with"):
             model.fit(linked(X))
@@ -74,7 +74,7 @@ def cliques_apart(n):
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int64, int])
 def test_penalties_of_any_type_of_number(dtype, X):
     assert DPMeans(lam=dtype(30)).fit(X).lam_ == 30.0
-    assert HardHDP(dtype(30), dtype(30)).fit(X).lam_local_ == 30.0
+    assert HardHDP(lam_local=dtype(30), lam_global=dtype(30)).fit(X).lam_local_ == 30.0
 
 
 def test_numbers_beyond_float64_are_refused(X):
@@ -89,7 +89,7 @@ def test_messages_show_plain_numbers(X):
     with pytest.raises(ValueError, match=r"lam=-1\.0 is not allowed"):
         DPMeans(lam=np.float64(-1)).fit(X)
     with pytest.raises(ValueError, match="such as 7;"):
-        HardHDP(9.0, 9.0).fit(X, groups=np.repeat([7, 8], 75)).predict(X)
+        HardHDP(lam_local=9.0, lam_global=9.0).fit(X, groups=np.repeat([7, 8], 75)).predict(X)
 
 
 def test_one_thread_is_one_thread(X):
@@ -99,11 +99,11 @@ def test_one_thread_is_one_thread(X):
 def test_groups_are_not_taken_for_y(X):
     shop = np.repeat(["north", "south"], 75)
     with pytest.raises(ValueError, match="y holds names, such as 'north'.*the parameter groups"):
-        HardHDP(9.0, 9.0).fit(X, shop)
+        HardHDP(lam_local=9.0, lam_global=9.0).fit(X, shop)
     with pytest.raises(ValueError, match="y holds names"):
-        HardHDP(9.0, 9.0).partial_fit(X, shop.tolist())
+        HardHDP(lam_local=9.0, lam_global=9.0).partial_fit(X, shop.tolist())
     with pytest.warns(UserWarning, match="y holds whole numbers that repeat"):
-        HardHDP(9.0, 9.0).fit(X, np.repeat([0, 1], 75))
+        HardHDP(lam_local=9.0, lam_global=9.0).fit(X, np.repeat([0, 1], 75))
 
 
 @pytest.mark.parametrize("named", [False, True])

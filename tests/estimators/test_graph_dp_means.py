@@ -270,7 +270,7 @@ def test_new_nodes_join_where_the_cost_rises_least(cut, rng):
     A = A * np.round(rng.exponential(size=A.shape), 3)
     A = np.maximum(A, A.T)
     lam = -0.5 if cut == "normalized" else -7.0
-    model = GraphDPMeans(lam, cut=cut).fit(A)
+    model = GraphDPMeans(lam=lam, cut=cut).fit(A)
     k = model.n_clusters_
     assert k > 2
     rows = (rng.random((200, 42)) < rng.random((200, 1)) / 2) * rng.exponential(size=(200, 42))

@@ -49,7 +49,7 @@ def cost_of(labels, engine, objective):
 @pytest.mark.parametrize(("lam_local", "lam_global"), [(0.5, 1.0), (2.0, 4.0), (4.0, 0.5), (30.0, 60.0)])
 def test_sweep_is_algorithm_2(lam_local, lam_global, weighted, engine, rng):
     X, group, weight = grouped(rng, weighted=weighted)
-    model = HardHDP(lam_local, lam_global, search="sweep", engine=engine, label_order="found")
+    model = HardHDP(lam_local=lam_local, lam_global=lam_global, search="sweep", engine=engine, label_order="found")
     model.fit(X, groups=group, sample_weight=weight)
     number = {name: place for place, name in enumerate(model.groups_.tolist())}
     Z = oracles.canonical(X, weight)
@@ -66,7 +66,7 @@ def test_groups_that_open_many_sites(rng):
     """Groups are tried side by side until one of them opens a site, wherever that is."""
     X, group, _ = grouped(rng, n_groups=120, n_rows=6, k=30, spread=20.0)
     models = [
-        HardHDP(0.5, 1.0, search="sweep", engine=engine, n_threads=n_threads, max_iter=2).fit
+        HardHDP(lam_local=0.5, lam_global=1.0, search="sweep", engine=engine, n_threads=n_threads, max_iter=2).fit
         for engine, n_threads in [("reference", None), ("native", 1), ("native", 3)]
     ]
     with pytest.warns(UserWarning, match="did not converge"):
@@ -91,10 +91,10 @@ def test_one_group_is_dp_means(engine, rng, monkeypatch):
         np.testing.assert_array_equal(ours.centres, theirs.centres)
         sites = recentred(state_of(sites, ours, objective), objective)
     for search in ("sweep", "split-merge"):
-        model = HardHDP(1.5, 2.5, search=search, engine=engine).fit(X, sample_weight=weight)
+        model = HardHDP(lam_local=1.5, lam_global=2.5, search=search, engine=engine).fit(X, sample_weight=weight)
         # Of few rows, DPMeans also starts from the clusterings of the path, which shared clusters have none of.
         monkeypatch.setattr(few_rows, "FEW_ROWS", 0)
-        plain = DPMeans(4.0, search=search).fit(X, sample_weight=weight)
+        plain = DPMeans(lam=4.0, search=search).fit(X, sample_weight=weight)
         assert model.cost_ == pytest.approx(oracles.partition_cost(X, model.labels_, 4.0, weight))
         assert model.cost_ <= plain.cost_ * (1 + 1e-9)
 
@@ -108,7 +108,9 @@ def test_against_all_partitions(rng):
         w = rng.integers(1, 4, n).astype(float) if trial % 2 else None
         lowest = oracles_hdp.lowest_cost(X, group, lam_local, lam_global, w)
         for search in ("sweep", "split-merge"):
-            model = HardHDP(lam_local, lam_global, search=search).fit(X, groups=group, sample_weight=w)
+            model = HardHDP(lam_local=lam_local, lam_global=lam_global, search=search).fit(
+                X, groups=group, sample_weight=w
+            )
             by_hand = oracles_hdp.partition_cost(X, group, model.labels_, lam_local, lam_global, w)
             assert model.cost_ == pytest.approx(by_hand, rel=1e-9)
             assert model.cost_ >= lowest - 1e-9
@@ -144,7 +146,7 @@ def test_choices_of_groups(engine, rng):
 def test_distances_of_a_search_are_counted(search, rng):
     """Every pass compares each row with one site at least, and a search takes two passes or more."""
     X, group, _ = grouped(rng)
-    model = HardHDP(1.0, 3.0, search=search).fit(X, groups=group)
+    model = HardHDP(lam_local=1.0, lam_global=3.0, search=search).fit(X, groups=group)
     assert model.n_distances_ >= 2 * len(X) * model.n_clusters_
 
 
@@ -214,7 +216,7 @@ def test_deaths_cost_what_is_said(rng):
 def test_what_a_fit_leaves_behind(search, weighted, rng):
     X, group, weight = grouped(rng, n_groups=20, weighted=weighted)
     names = np.array([f"group {g}" for g in group])
-    model = HardHDP(1.0, 3.0, search=search).fit(X, groups=names, sample_weight=weight)
+    model = HardHDP(lam_local=1.0, lam_global=3.0, search=search).fit(X, groups=names, sample_weight=weight)
     assert (np.diff(model.cost_history_) <= 1e-9).all()
     assert model.cost_history_[-1] == model.cost_
     assert model.cost_ == pytest.approx(model.inertia_ + model.local_cost_ + model.global_cost_)
@@ -232,7 +234,10 @@ def test_what_a_fit_leaves_behind(search, weighted, rng):
 def test_split_merge_is_no_worse_than_sweeps(rng):
     for _ in range(5):
         X, group, _ = grouped(rng, n_groups=15, n_rows=10, k=8)
-        costs = [HardHDP(1.0, 3.0, search=search).fit(X, groups=group).cost_ for search in ("split-merge", "sweep")]
+        costs = [
+            HardHDP(lam_local=1.0, lam_global=3.0, search=search).fit(X, groups=group).cost_
+            for search in ("split-merge", "sweep")
+        ]
         assert costs[0] <= costs[1] * (1 + 1e-9)
 
 
@@ -250,8 +255,8 @@ def test_rows_of_no_weight_leave_no_trace(rng):
     far, w = np.vstack([X, [[100.0, 100.0]], [[50.0, 0.0]]]), np.append(np.ones(len(X)), [0.0, 0.0])
     names = np.append(group, [group[0], 99])
     for search in ("sweep", "split-merge"):
-        plain = HardHDP(1.0, 3.0, search=search).fit(X, groups=group)
-        model = HardHDP(1.0, 3.0, search=search).fit(far, groups=names, sample_weight=w)
+        plain = HardHDP(lam_local=1.0, lam_global=3.0, search=search).fit(X, groups=group)
+        model = HardHDP(lam_local=1.0, lam_global=3.0, search=search).fit(far, groups=names, sample_weight=w)
         np.testing.assert_array_equal(model.labels_[:-2], plain.labels_)
         assert model.cost_ == pytest.approx(plain.cost_)
         assert model.n_local_clusters_[-1] == 0
@@ -263,18 +268,18 @@ def test_lists_and_sparse_rows_are_the_same_groups(rng):
     order = np.argsort(group, kind="stable")
     X, group, weight = X[order], group[order], weight[order]
     parts, weights = [X[group == g] for g in range(6)], [weight[group == g] for g in range(6)]
-    plain = HardHDP(1.0, 3.0).fit(X, groups=group, sample_weight=weight)
-    listed = HardHDP(1.0, 3.0).fit(parts, sample_weight=weights)
+    plain = HardHDP(lam_local=1.0, lam_global=3.0).fit(X, groups=group, sample_weight=weight)
+    listed = HardHDP(lam_local=1.0, lam_global=3.0).fit(parts, sample_weight=weights)
     np.testing.assert_array_equal(listed.labels_, plain.labels_)
     np.testing.assert_array_equal(listed.predict(parts), plain.labels_)
-    sparse = HardHDP(1.0, 3.0).fit([sp.csr_array(part) for part in parts], sample_weight=weight)
+    sparse = HardHDP(lam_local=1.0, lam_global=3.0).fit([sp.csr_array(part) for part in parts], sample_weight=weight)
     assert sparse.cost_ == pytest.approx(plain.cost_)
     np.testing.assert_array_equal(plain.predict(sp.csr_array(X), groups=group), plain.labels_)
 
 
 def test_new_groups_choose_among_the_clusters(rng):
     X, group, _ = grouped(rng, spread=20.0)
-    model = HardHDP(1.0, 3.0).fit(X, groups=group)
+    model = HardHDP(lam_local=1.0, lam_global=3.0).fit(X, groups=group)
     rows = X[group == 2]
     new = model.predict(rows, groups=["new"] * len(rows))
     np.testing.assert_array_equal(new, model.labels_[group == 2])
@@ -289,19 +294,19 @@ def test_further_groups(rng):
     uses = [[0, 1], [1, 2], [0, 2], [2, 3]]
     y = np.concatenate([np.repeat(use, 10) for use in uses])
     X, group = centres[y] + rng.normal(size=(80, 2)), np.repeat(list("abcd"), 20)
-    model = HardHDP(15.0, 30.0).fit(X[:40], groups=group[:40])
+    model = HardHDP(lam_local=15.0, lam_global=30.0).fit(X[:40], groups=group[:40])
     assert model.n_global_clusters_ == 3
     model.partial_fit(X[40:], groups=group[40:])
     assert model.n_global_clusters_ == 4
     assert model.n_local_clusters_.tolist() == [2, 2, 2, 2]
     assert model.groups_.tolist() == list("abcd")
     assert adjusted_rand_score(y[40:], model.labels_) == 1.0
-    whole = HardHDP(15.0, 30.0).fit(X, groups=group)
+    whole = HardHDP(lam_local=15.0, lam_global=30.0).fit(X, groups=group)
     assert model.cost_ == pytest.approx(whole.cost_)
     assert adjusted_rand_score(model.predict(X, groups=group), y) == 1.0
     assert (np.diff(model.cost_history_) <= 1e-9).all()
     assert model.cost_history_[-1] == pytest.approx(model.cost_)
-    first = HardHDP(15.0, 30.0).partial_fit(X, groups=group)
+    first = HardHDP(lam_local=15.0, lam_global=30.0).partial_fit(X, groups=group)
     np.testing.assert_array_equal(first.labels_, whole.labels_)
 
 

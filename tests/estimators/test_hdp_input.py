@@ -34,7 +34,7 @@ BAD_ROWS = {
 def test_bad_rows(bad):
     arguments, message = BAD_ROWS[bad]
     with pytest.raises(ValueError, match=message):
-        HardHDP(1.0, 2.0).fit(*arguments)
+        HardHDP(lam_local=1.0, lam_global=2.0).fit(*arguments)
 
 
 BAD_PARAMETERS = [
@@ -59,30 +59,30 @@ def test_bad_parameters(parameters, message):
 
 
 @pytest.mark.parametrize("search", ["split-merge", "sweep"])
-@pytest.mark.parametrize("penalties", [(), (1.0, 2.0)])
+@pytest.mark.parametrize("penalties", [{}, {"lam_local": 1.0, "lam_global": 2.0}])
 def test_odd_groups_that_are_fine(search, penalties):
     """One row in a group, one row in all, equal rows, one column, names of all kinds."""
-    one_row = HardHDP(*penalties, search=search).fit(X, groups=["a", "a", "b", "b", "c"])
+    one_row = HardHDP(**penalties, search=search).fit(X, groups=["a", "a", "b", "b", "c"])
     assert one_row.n_local_clusters_[2] == 1
-    assert HardHDP(*penalties, search=search).fit(X[:1]).n_global_clusters_ == 1
-    assert HardHDP(*penalties, search=search).fit(np.ones((6, 2)), groups=[0, 0, 1, 1, 2, 2]).n_global_clusters_ == 1
-    assert HardHDP(*penalties, search=search).fit(X[:, :1].astype(np.float32), groups=GROUPS).labels_.dtype == np.int32
+    assert HardHDP(**penalties, search=search).fit(X[:1]).n_global_clusters_ == 1
+    assert HardHDP(**penalties, search=search).fit(np.ones((6, 2)), groups=[0, 0, 1, 1, 2, 2]).n_global_clusters_ == 1
+    assert HardHDP(**penalties, search=search).fit(X[:, :1].astype(np.float32), groups=GROUPS).labels_.dtype == np.int32
     for names in (pd.Series(GROUPS), pd.Categorical(GROUPS), np.array(GROUPS, dtype="datetime64[D]"), (True,) * 5):
-        HardHDP(*penalties, search=search).fit(X, groups=names)
+        HardHDP(**penalties, search=search).fit(X, groups=names)
 
 
 def test_known_and_new_groups_in_predict():
-    model = HardHDP(0.5, 1.0).fit(X, groups=["a", "a", "b", "b", "b"])
+    model = HardHDP(lam_local=0.5, lam_global=1.0).fit(X, groups=["a", "a", "b", "b", "b"])
     with pytest.raises(ValueError, match="this model was fitted with 2 named groups, such as .*a.*; give groups"):
         model.predict(X)
     assert model.predict(X, groups=["a", "x", "b", "y", "y"]).tolist() == model.labels_.tolist()
-    unnamed = HardHDP(0.5, 1.0).fit(X)
+    unnamed = HardHDP(lam_local=0.5, lam_global=1.0).fit(X)
     assert unnamed.predict(X).tolist() == unnamed.labels_.tolist()
     assert unnamed.transform(X).shape == (5, unnamed.n_global_clusters_)
 
 
 def test_further_groups_must_be_new():
-    model = HardHDP(0.5, 1.0).fit(X, groups=GROUPS)
+    model = HardHDP(lam_local=0.5, lam_global=1.0).fit(X, groups=GROUPS)
     before = clone(model).fit(X, groups=GROUPS)
     for groups, message in [
         ([1, 1, 2, 2, 2], r"1 group\(s\) that were already fitted, such as 1"),
@@ -96,7 +96,7 @@ def test_further_groups_must_be_new():
     assert vars(model).keys() == vars(before).keys()
     assert model.cost_ == before.cost_
     with pytest.raises(ValueError, match="fitted with 2 named groups, such as .*a.*; give groups"):
-        HardHDP(0.5, 1.0).fit(X, groups=list("aabbb")).partial_fit(X)
+        HardHDP(lam_local=0.5, lam_global=1.0).fit(X, groups=list("aabbb")).partial_fit(X)
     assert model.partial_fit([X, X[:2]]).groups_.tolist() == [0, 1, 2, 3]
     assert model.partial_fit(sp.csr_array(X), groups=[7] * 5).groups_.tolist() == [0, 1, 2, 3, 7]
     assert model.predict(X, groups=[7] * 5).tolist() == model.labels_.tolist()
@@ -106,7 +106,7 @@ def test_a_fit_that_ends_too_early_says_so(rng):
     rows, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
     for search in ("sweep", "split-merge"):
         with pytest.warns(UserWarning, match="did not converge within max_iter=2"):
-            model = HardHDP(0.3, 0.5, search=search, max_iter=2).fit(rows, groups=groups)
+            model = HardHDP(lam_local=0.3, lam_global=0.5, search=search, max_iter=2).fit(rows, groups=groups)
         assert not model.converged_
         assert model.cost_history_[-1] == model.cost_
         np.testing.assert_array_equal(model.predict(rows, groups=groups), model.labels_)
@@ -114,4 +114,4 @@ def test_a_fit_that_ends_too_early_says_so(rng):
 
 def test_too_large_numbers_are_refused():
     with pytest.raises(ValueError, match="overflow"):
-        HardHDP(1.0, 2.0).fit(X * 1e200, groups=GROUPS)
+        HardHDP(lam_local=1.0, lam_global=2.0).fit(X * 1e200, groups=GROUPS)

@@ -8,7 +8,7 @@ from test_hdp import grouped
 
 from kfree import HardHDP
 
-PENALTIES = 2.0, 5.0
+PENALTIES = {"lam_local": 2.0, "lam_global": 5.0}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -16,7 +16,7 @@ PENALTIES = 2.0, 5.0
 def test_the_linear_kernel_is_hard_hdp(search, weighted, rng):
     X, group, weight = grouped(rng, weighted=weighted)
     Y, known_and_new = rng.normal(size=(30, 2)) * 3, np.repeat([1, 99, 100], 10)
-    plain, kernel = (HardHDP(*PENALTIES, search=search, kernel=kernel) for kernel in (None, "linear"))
+    plain, kernel = (HardHDP(**PENALTIES, search=search, kernel=kernel) for kernel in (None, "linear"))
     plain.fit(X, groups=group, sample_weight=weight)
     kernel.fit(X, groups=group, sample_weight=weight)
     assert kernel.cost_ == pytest.approx(plain.cost_, rel=1e-12)
@@ -34,8 +34,8 @@ def test_the_linear_kernel_is_hard_hdp(search, weighted, rng):
 def test_values_may_be_precomputed(rng):
     X, group, _ = grouped(rng)
     Y, new = rng.normal(size=(20, 2)), np.full(20, 7)
-    by_name = HardHDP(0.5, 0.5, kernel="rbf", gamma=0.3).fit(X, groups=group)
-    given = HardHDP(0.5, 0.5, kernel="precomputed").fit(rbf_kernel(X, gamma=0.3), groups=group)
+    by_name = HardHDP(lam_local=0.5, lam_global=0.5, kernel="rbf", gamma=0.3).fit(X, groups=group)
+    given = HardHDP(lam_local=0.5, lam_global=0.5, kernel="precomputed").fit(rbf_kernel(X, gamma=0.3), groups=group)
     np.testing.assert_array_equal(given.labels_, by_name.labels_)
     values = rbf_kernel(Y, X, gamma=0.3)
     np.testing.assert_array_equal(given.predict(values, groups=new), by_name.predict(Y, groups=new))
@@ -46,7 +46,7 @@ def test_values_may_be_precomputed(rng):
 def test_distances_of_new_rows_are_those_of_the_feature_space(rng):
     X, group, _ = grouped(rng)
     Y = rng.normal(size=(10, 2)) * 3
-    model = HardHDP(0.5, 0.5, kernel="rbf", gamma=0.3).fit(X, groups=group)
+    model = HardHDP(lam_local=0.5, lam_global=0.5, kernel="rbf", gamma=0.3).fit(X, groups=group)
     inside, across = rbf_kernel(X, gamma=0.3), rbf_kernel(Y, X, gamma=0.3)
     for cluster in range(model.n_global_clusters_):
         own = model.labels_ == cluster
@@ -71,11 +71,11 @@ def test_penalty_are_found_in_feature_space_too(rng):
 )
 def test_bad_kernels(settings, matrix, message):
     with pytest.raises(ValueError, match=message):
-        HardHDP(*PENALTIES, **settings).fit(matrix, groups=[0, 0, 1, 1])
+        HardHDP(**PENALTIES, **settings).fit(matrix, groups=[0, 0, 1, 1])
 
 
 def test_further_groups_need_rows_as_they_are(rng):
     X, group, _ = grouped(rng)
-    model = HardHDP(*PENALTIES, kernel="rbf").fit(X, groups=group)
+    model = HardHDP(**PENALTIES, kernel="rbf").fit(X, groups=group)
     with pytest.raises(ValueError, match="partial_fit cannot go on with kernel='rbf'; call fit"):
         model.partial_fit(X, groups=group + 10)

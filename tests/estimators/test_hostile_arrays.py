@@ -72,7 +72,7 @@ def test_a_file_that_was_cut_is_refused(part, tmp_path):
     path = tmp_path / "rows.npy"
     np.save(path, np.random.default_rng(0).normal(size=(4000, 4)))
     X = np.load(path, mmap_mode="r")
-    model = DPMeans(10.0).fit(X[:100])
+    model = DPMeans(lam=10.0).fit(X[:100])
     os.truncate(path, 4096)
     if part == "view":
         X = X[100:2000, ::2]
@@ -80,7 +80,7 @@ def test_a_file_that_was_cut_is_refused(part, tmp_path):
         sparse = CONTAINERS["csr_array"](np.ones((4000, 4)))
         sparse.data = X.reshape(-1)
         X = sparse
-    for refuse in (DPMeans(10.0).fit, OnlineDPMeans(10.0).partial_fit, model.predict):
+    for refuse in (DPMeans(lam=10.0).fit, OnlineDPMeans(lam=10.0).partial_fit, model.predict):
         with pytest.raises(ValueError, match="X is mapped to a file of 4096 bytes"):
             refuse(X)
 
@@ -107,7 +107,7 @@ def test_a_penalty_far_too_low_is_doubled_in_few_steps(monkeypatch):
         return fit(self, *args, **kwargs)
 
     monkeypatch.setattr(DPMeans, "fit", counted)
-    model = OnlineDPMeans(1e-300, max_clusters=2).fit(rows())
+    model = OnlineDPMeans(lam=1e-300, max_clusters=2).fit(rows())
     assert model.n_clusters_ <= 2
     assert np.log2(model.lam_ / 1e-300) == pytest.approx(round(np.log2(model.lam_ / 1e-300)))
     assert len(n_fits) < 40
@@ -130,7 +130,7 @@ def test_graphs_that_make_no_sense_are_refused(kind):
 @pytest.mark.parametrize("container", ["arrow", "polars", "frame"])
 def test_graphs_in_frames(container):
     edges = np.array([[0, 1, 1.0], [1, 2, 1.0], [0, 2, 1.0], [2, 3, 0.1], [3, 4, 1.0], [4, 5, 1.0], [3, 5, 1.0]])
-    found = GraphDPMeans(-0.4).fit(CONTAINERS[container](edges))
+    found = GraphDPMeans(lam=-0.4).fit(CONTAINERS[container](edges))
     assert found.labels_.tolist() == [0, 0, 0, 1, 1, 1]
 
 
@@ -138,7 +138,10 @@ def test_graphs_in_frames(container):
 def test_a_model_that_lost_its_sites_raises(field, rng):
     """Compiled code read, or wrote, beyond what was there."""
     X, groups = rng.normal(size=(60, 3)), np.arange(60) % 4
-    for model, given in ((DPMeans(20.0).fit(X), {}), (HardHDP(20.0, 20.0).fit(X, groups=groups), {"groups": groups})):
+    for model, given in (
+        (DPMeans(lam=20.0).fit(X), {}),
+        (HardHDP(lam_local=20.0, lam_global=20.0).fit(X, groups=groups), {"groups": groups}),
+    ):
         vars(model._model_)[field] = getattr(model._model_, field)[:0]
         with contextlib.suppress(ValueError, IndexError):
             model.predict(X, **given)

@@ -41,8 +41,8 @@ def rows_and_weights(seed):
 @pytest.mark.parametrize("search", ["sweep", "split-merge"])
 def test_the_linear_kernel_is_dp_means(search, seed):
     X, w = rows_and_weights(seed)
-    plain = DPMeans(20.0, search=search).fit(X, sample_weight=w)
-    kernel = KernelDPMeans(20.0, search=search, kernel="linear").fit(X, sample_weight=w)
+    plain = DPMeans(lam=20.0, search=search).fit(X, sample_weight=w)
+    kernel = KernelDPMeans(lam=20.0, search=search, kernel="linear").fit(X, sample_weight=w)
     np.testing.assert_array_equal(kernel.labels_, plain.labels_)
     np.testing.assert_array_equal(kernel.cluster_ids_, plain.cluster_ids_)
     assert kernel.cost_ == pytest.approx(plain.cost_, rel=1e-9)
@@ -74,14 +74,14 @@ def test_cost_is_that_of_the_kernel_matrix(search, weighted, rng):
     w = rng.integers(0, 4, 90).astype(float) if weighted else np.ones(90)
     K = rbf_kernel(X, gamma=0.02)
     lam = 0.4 if search == "sweep" else 1.5
-    model = KernelDPMeans(lam, gamma=0.02, search=search).fit(X, sample_weight=w)
+    model = KernelDPMeans(lam=lam, gamma=0.02, search=search).fit(X, sample_weight=w)
     assert 1 < model.n_clusters_ < 30
     assert model.cost_ == pytest.approx(kernel_cost(K, model.labels_, lam, w), rel=1e-9)
     assert model.cost_history_[-1] == model.cost_
     assert (np.diff(model.cost_history_) <= 0).all()
-    given = KernelDPMeans(lam, kernel="precomputed", search=search).fit(K, sample_weight=w)
+    given = KernelDPMeans(lam=lam, kernel="precomputed", search=search).fit(K, sample_weight=w)
     np.testing.assert_array_equal(given.labels_, model.labels_)
-    called = KernelDPMeans(lam, kernel=lambda x, y: np.exp(-0.02 * ((x - y) ** 2).sum()), search=search)
+    called = KernelDPMeans(lam=lam, kernel=lambda x, y: np.exp(-0.02 * ((x - y) ** 2).sum()), search=search)
     np.testing.assert_array_equal(called.fit(X, sample_weight=w).labels_, model.labels_)
 
 
@@ -92,7 +92,7 @@ def test_against_all_partitions(rng):
         n = rng.integers(2, 8)
         K = rbf_kernel(rng.normal(size=(n, 2)), gamma=rng.choice([0.3, 1.0]))
         w, lam = (rng.integers(1, 4, n) if trial % 2 else np.ones(n)).astype(float), rng.choice([0.2, 0.6, 1.5])
-        cost = KernelDPMeans(lam, kernel="precomputed").fit(K, sample_weight=w).cost_
+        cost = KernelDPMeans(lam=lam, kernel="precomputed").fit(K, sample_weight=w).cost_
         lowest = min(kernel_cost(K, np.array(labels), lam, w) for labels in oracles.all_partitions(n))
         assert cost >= lowest - 1e-9
         n_missed += cost > lowest + 1e-9
@@ -177,10 +177,10 @@ def test_a_merge_takes_no_kernel_value(rng, monkeypatch):
 
 def test_predict(rng):
     X, _ = blobs(rng, n=120)
-    model = KernelDPMeans(2.0, gamma=0.02).fit(X)
+    model = KernelDPMeans(lam=2.0, gamma=0.02).fit(X)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     np.testing.assert_array_equal(model.predict(sp.csr_array(X)), model.labels_)
-    given = KernelDPMeans(2.0, kernel="precomputed").fit(rbf_kernel(X, gamma=0.02))
+    given = KernelDPMeans(lam=2.0, kernel="precomputed").fit(rbf_kernel(X, gamma=0.02))
     new = X[:30] + rng.normal(size=(30, 3))
     K = rbf_kernel(np.vstack([new, X]), gamma=0.02)
     distances = np.empty((30, model.n_clusters_))
@@ -194,8 +194,8 @@ def test_predict(rng):
 def test_weightless_rows_leave_no_trace(rng):
     X, _ = blobs(rng, n=100)
     w = np.append(np.ones(100), np.zeros(5))
-    model = KernelDPMeans(2.0).fit(np.vstack([X, 50 + X[:5]]), sample_weight=w)
-    alone = KernelDPMeans(2.0).fit(X)
+    model = KernelDPMeans(lam=2.0).fit(np.vstack([X, 50 + X[:5]]), sample_weight=w)
+    alone = KernelDPMeans(lam=2.0).fit(X)
     np.testing.assert_array_equal(model.labels_[:100], alone.labels_)
     assert model.cost_ == pytest.approx(alone.cost_, rel=1e-9)
 
@@ -204,16 +204,16 @@ def test_bad_matrices(rng):
     X = rng.normal(size=(500, 3))
     K = rbf_kernel(X)
     with pytest.raises(ValueError, match="square matrix .* X has 500 rows and 3 columns"):
-        KernelDPMeans(1.0, kernel="precomputed").fit(X)
+        KernelDPMeans(lam=1.0, kernel="precomputed").fit(X)
     skewed = K.copy()
     skewed[3, 4] += 0.5
     with pytest.raises(ValueError, match="not symmetric: X differs from its transpose by up to 0.5"):
-        KernelDPMeans(1.0, kernel="precomputed").fit(skewed)
+        KernelDPMeans(lam=1.0, kernel="precomputed").fit(skewed)
     for n in (50, 500):
         with pytest.raises(ValueError, match=r"not positive semi-definite: it has an eigenvalue of -0\.(3|29)"):
-            KernelDPMeans(1.0, kernel="precomputed").fit(K[:n, :n] - 0.3 * np.eye(n))
+            KernelDPMeans(lam=1.0, kernel="precomputed").fit(K[:n, :n] - 0.3 * np.eye(n))
     with pytest.raises(ValueError, match="not positive semi-definite"):
-        KernelDPMeans(1.0, kernel=lambda x, y: -((x - y) ** 2).sum()).fit(X[:40])
+        KernelDPMeans(lam=1.0, kernel=lambda x, y: -((x - y) ** 2).sum()).fit(X[:40])
 
 
 @pytest.mark.parametrize(
@@ -247,4 +247,4 @@ def test_bad_parameters(options, message, rng):
 def test_equal_rows_have_no_axis_of_rounding_errors(seed):
     """Scaled to the width of the cluster, such an axis led to squared distances of −1e-6, and to an error."""
     X = np.random.default_rng(seed).integers(0, 2, size=(100, 1)).astype(float)
-    assert KernelDPMeans(1e-3).fit(X).n_clusters_ == 2
+    assert KernelDPMeans(lam=1e-3).fit(X).n_clusters_ == 2

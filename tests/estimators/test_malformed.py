@@ -208,7 +208,7 @@ def refused(breakage):
 @pytest.mark.parametrize("breakage", BREAKAGES)
 def test_broken_sparse_matrices_are_refused(breakage, kind):
     with refused(breakage):
-        DPMeans(9.0).fit(broken(breakage, kind))
+        DPMeans(lam=9.0).fit(broken(breakage, kind))
 
 
 @pytest.mark.parametrize(("name", "breakage"), sampled(len(TAKE_SPARSE), TAKE_SPARSE, list(BREAKAGES)))
@@ -239,8 +239,8 @@ def test_functions_and_graphs_refuse_broken_matrices():
     with refused("indptr falls"):
         lambda_path(broken("indptr falls"))
     with refused("few values"):
-        GraphDPMeans(-0.4).fit(broken("few values", values=GRAPH))
-    model = GraphDPMeans(-0.4).fit(GRAPH)
+        GraphDPMeans(lam=-0.4).fit(broken("few values", values=GRAPH))
+    model = GraphDPMeans(lam=-0.4).fit(GRAPH)
     with refused("column negative"):
         model.predict_nodes(broken("column negative", values=GRAPH))
 

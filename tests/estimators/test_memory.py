@@ -55,7 +55,7 @@ def test_fits_say_what_they_need(model, little):
 def test_searches_that_open_more_and_more_clusters(little, monkeypatch):
     monkeypatch.setattr(memory, "_SMALL", 0)
     X = spread_out(200, 1000)
-    assert DPMeans(0.5).fit(X).n_clusters_ == 200
+    assert DPMeans(lam=0.5).fit(X).n_clusters_ == 200
     little.write_text("1000000\n")
     with pytest.raises(MemoryError, match="centres of 1000 columns need .* 1000000 bytes are available"):
-        DPMeans(0.5).fit(X)
+        DPMeans(lam=0.5).fit(X)

@@ -198,14 +198,13 @@ def test_a_summary_compares_siblings(fitted):
     inside = model.level_labels_[0] == node
     own = model.labels_[inside] == 0
     rows = X[inside]
-    pooled = np.sqrt(
-        (((rows[own] - rows[own].mean(0)) ** 2).sum(0) + ((rows[~own] - rows[~own].mean(0)) ** 2).sum(0))
-        / (len(rows) - 2)
-    )
+    parts = [rows[model.labels_[inside] == c] for c in np.unique(model.labels_[inside])]
+    within = sum(((part - part.mean(0)) ** 2).sum(0) for part in parts)
+    pooled = np.sqrt(within / (len(rows) - len(parts)))
     effects = (rows[own].mean(0) - rows[~own].mean(0)) / pooled
-    name, effect, _ = finest.clusters[0].features[0]
-    assert effect == pytest.approx(effects[int(name[1:])], rel=1e-9)
-    assert abs(effect) == pytest.approx(np.abs(effects).max(), rel=1e-9)
+    feature = finest.clusters[0].features[0]
+    assert feature.effect == pytest.approx(effects[int(feature.name[1:])], rel=1e-9)
+    assert abs(feature.effect) == pytest.approx(np.abs(effects).max(), rel=1e-9)
 
 
 def test_outliers_and_columns_of_distances(fitted):

@@ -75,7 +75,7 @@ def same_bits(a, b):
 def test_the_papers_algorithms_bit_for_bit(seed, split, lam, engine, rng):
     X, weight = rows_and_weights(seed)
     clusters, expected, _ = online_dp_means(anchored(X, weight), lam, weight, split)
-    model, joined = streamed(OnlineDPMeans(lam, split=split, engine=engine), X, weight, rng)
+    model, joined = streamed(OnlineDPMeans(lam=lam, split=split, engine=engine), X, weight, rng)
     assert joined == expected
     assert model.cluster_ids_.tolist() == [c.name for c in clusters]
     np.testing.assert_array_equal(model._model_.centres, [c.mean for c in clusters])
@@ -90,7 +90,7 @@ def test_limit_and_forgetting_against_plain_python(seed, settings, lam, engine, 
     """Here the oracle's arithmetic is another one, so decisions must not hang on the last bit: no grid."""
     X, weight = rows_and_weights(seed, n=80)
     clusters, expected, penalty = online_dp_means(anchored(X, weight), lam, weight, **SETTINGS[settings])
-    model, joined = streamed(OnlineDPMeans(lam, engine=engine, **SETTINGS[settings]), X, weight, rng)
+    model, joined = streamed(OnlineDPMeans(lam=lam, engine=engine, **SETTINGS[settings]), X, weight, rng)
     assert model.lam_ == penalty
     assert joined == expected
     np.testing.assert_allclose(model._model_.centres, [c.mean for c in clusters], atol=1e-9)
@@ -102,7 +102,7 @@ def test_limit_and_forgetting_against_plain_python(seed, settings, lam, engine, 
 @pytest.mark.parametrize("seed", range(4))
 def test_merging_against_equation_10(seed, lam, engine):
     X, weight = rows_and_weights(seed, n=60)
-    model = OnlineDPMeans(lam / 4, engine=engine).partial_fit(X, sample_weight=weight)
+    model = OnlineDPMeans(lam=lam / 4, engine=engine).partial_fit(X, sample_weight=weight)
     centres, weights, ids = model.cluster_centers_, model.weights_, model.cluster_ids_
     expected, group = merge_dp_means(centres, weights, lam / 4)
     before = model.n_events_
@@ -119,7 +119,7 @@ def test_merging_against_equation_10(seed, lam, engine):
 def test_chunks_engines_and_instruction_sets_give_the_same_bits(settings, rng, monkeypatch):
     """Enough clusters for the compiled code to look ahead, and blobs for it to be fooled by what has moved since."""
     X, weight = blobs(rng, n=500, d=3, k=150, spread=4.0)[0].astype(np.float32), rng.integers(0, 4, size=500)
-    whole = OnlineDPMeans(1.0, **SETTINGS[settings]).partial_fit(X, sample_weight=weight)
+    whole = OnlineDPMeans(lam=1.0, **SETTINGS[settings]).partial_fit(X, sample_weight=weight)
     ids = whole.joined_ids_.tolist()
     for isa in INSTRUCTION_SETS:
         monkeypatch.setenv("KFREE_ISA", isa)
@@ -137,7 +137,7 @@ def test_a_tie_with_a_site_that_has_just_moved_goes_to_the_first_born():
     pairs = 100.0 * np.arange(60)[:, None]
     births = pairs + np.array([0.0, 3.0])
     visits = pairs + np.array([1.0, 1.75])  # the first moves 0 to 0.5, which is as near to 1.75 as 3 is
-    model = OnlineDPMeans(4.0, split=False).partial_fit(np.concatenate([births.ravel(), visits.ravel()])[:, None])
+    model = OnlineDPMeans(lam=4.0, split=False).partial_fit(np.concatenate([births.ravel(), visits.ravel()])[:, None])
     assert model.joined_ids_.tolist() == [*range(120), *np.repeat(np.arange(0, 120, 2), 2)]
 
 
@@ -148,7 +148,7 @@ def test_a_row_goes_to_a_site_that_is_nearer_than_one_that_has_just_moved_away()
     visits = pairs + np.array([-18.0, 14.0])  # the first moves 0 to −9, which is farther from 14 than 30 is
     X = np.zeros((240, 9))
     X[:, 0] = np.concatenate([births.ravel(), visits.ravel()])
-    model = OnlineDPMeans(400.0, split=False).partial_fit(X)
+    model = OnlineDPMeans(lam=400.0, split=False).partial_fit(X)
     assert model.joined_ids_.tolist() == [*range(120), *range(120)]
 
 
@@ -158,7 +158,7 @@ def test_containers_give_the_same_bits(as_rows, rng):
     X[rng.random(X.shape) < 0.3] = 0
     X.flags.writeable = False
     for settings in ({"order": "given"}, {"order": "random", "random_state": 3}):
-        plain, model = (OnlineDPMeans(9.0, **settings).fit(rows) for rows in (X, as_rows(X)))
+        plain, model = (OnlineDPMeans(lam=9.0, **settings).fit(rows) for rows in (X, as_rows(X)))
         same_bits(model, plain)
         np.testing.assert_array_equal(model.joined_ids_, plain.joined_ids_)
         np.testing.assert_array_equal(model.labels_, plain.labels_)
@@ -167,8 +167,8 @@ def test_containers_give_the_same_bits(as_rows, rng):
 def test_a_random_order_is_that_of_permuted_rows(rng):
     X, weight = blobs(rng)[0], rng.integers(0, 3, size=300)
     order = np.random.RandomState(5).permutation(300)
-    model = OnlineDPMeans(9.0, order="random", random_state=5).fit(X, sample_weight=weight)
-    other = OnlineDPMeans(9.0).fit(X[order], sample_weight=weight[order])
+    model = OnlineDPMeans(lam=9.0, order="random", random_state=5).fit(X, sample_weight=weight)
+    other = OnlineDPMeans(lam=9.0).fit(X[order], sample_weight=weight[order])
     same_bits(model, other)
     np.testing.assert_array_equal(model.labels_[order], other.labels_)
     np.testing.assert_array_equal(model.joined_ids_[order], other.joined_ids_)
@@ -178,8 +178,8 @@ def test_a_random_order_is_that_of_permuted_rows(rng):
 def test_fit_is_one_pass_then_merge_then_labels(split, rng):
     X, _ = blobs(rng, n=400)
     weight = rng.exponential(size=400)
-    model = OnlineDPMeans(4.0, split=split).fit(X, sample_weight=weight)
-    parts = OnlineDPMeans(4.0, split=split).partial_fit(X[:150], sample_weight=weight[:150])
+    model = OnlineDPMeans(lam=4.0, split=split).fit(X, sample_weight=weight)
+    parts = OnlineDPMeans(lam=4.0, split=split).partial_fit(X[:150], sample_weight=weight[:150])
     parts.partial_fit(X[150:], sample_weight=weight[150:])
     same_bits(model, parts.merge() if split else parts)
     np.testing.assert_array_equal(model.labels_, model.predict(X))
@@ -197,10 +197,10 @@ def test_splitting_finds_what_online_dp_means_cannot():
     """Lemmas 1 and 2 of the paper: many rows within √lam of each other are one cluster to Algorithm 2, whatever it
     costs."""
     X = np.tile([[-1.0, 0.0], [1.0, 0.0]], (1000, 1))
-    online = OnlineDPMeans(100.0, split=False).fit(X)
+    online = OnlineDPMeans(lam=100.0, split=False).fit(X)
     assert (online.n_clusters_, online.cost_) == (1, 2100.0)
-    assert OnlineDPMeans(100.0).fit(X).cost_ < 700
-    few = OnlineDPMeans(100.0).fit(X[:20])
+    assert OnlineDPMeans(lam=100.0).fit(X).cost_ < 700
+    few = OnlineDPMeans(lam=100.0).fit(X[:20])
     assert (few.n_clusters_, few.cost_) == (1, 120.0)
 
 
@@ -220,7 +220,7 @@ def replayed(events):
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_the_log_tells_everything(settings, rng):
     X = rng.normal(size=(600, 2)) + np.linspace(0, 30, 600)[:, None]
-    model = OnlineDPMeans(0.5, **SETTINGS[settings]).partial_fit(X).merge()
+    model = OnlineDPMeans(lam=0.5, **SETTINGS[settings]).partial_fit(X).merge()
     events = model.events_
     assert model.n_events_ == len(events)
     assert replayed(events[events["kind"] != "penalty"]) == model.cluster_ids_.tolist()
@@ -233,7 +233,7 @@ def test_the_log_tells_everything(settings, rng):
 
 def test_the_log_is_bounded(monkeypatch):
     monkeypatch.setattr(_events, "KEPT", 10)
-    model = OnlineDPMeans(0.5)
+    model = OnlineDPMeans(lam=0.5)
     for x in range(57):
         model.partial_fit([[float(x)]])
     assert model.events_["id"].tolist() == list(range(47, 57))
@@ -242,30 +242,30 @@ def test_the_log_is_bounded(monkeypatch):
 
 
 def test_labels_follow_merges_and_deaths():
-    model = OnlineDPMeans(1.0, max_clusters=2, split=False).partial_fit([[0.0], [2.0], [100.0], [101.0]])
+    model = OnlineDPMeans(lam=1.0, max_clusters=2, split=False).partial_fit([[0.0], [2.0], [100.0], [101.0]])
     assert model.joined_ids_.tolist() == [0, 1, 2, 2]
     assert model.cluster_ids_.tolist() == [0, 2]
     assert model.labels_.tolist() == [0, 0, 1, 1]
     assert model.lam_ == 4.0
-    model = OnlineDPMeans(1.0, half_life=1).partial_fit([[9.0]] + [[0.0]] * 12)
+    model = OnlineDPMeans(lam=1.0, half_life=1).partial_fit([[9.0]] + [[0.0]] * 12)
     assert model.labels_.tolist() == [-1] + [0] * 12
     assert model.events_["kind"].tolist() == ["birth", "birth", "death"]
     assert model.events_["row"].tolist() == [0, 1, 11]
-    model = OnlineDPMeans(9.0, split=False).partial_fit([[0.0], [3.5], [1.5], [20.0]])
+    model = OnlineDPMeans(lam=9.0, split=False).partial_fit([[0.0], [3.5], [1.5], [20.0]])
     assert model.labels_.tolist() == [0, 1, 0, 2]
     assert model.merge().labels_.tolist() == [0, 0, 0, 1]
 
 
 def test_forgetting_weighs_rows_by_age(rng):
     X, weight, half_life = rng.normal(size=(100, 3)), rng.exponential(size=100), 7.3
-    model = OnlineDPMeans(1e9, half_life=half_life).partial_fit(X, sample_weight=weight)
+    model = OnlineDPMeans(lam=1e9, half_life=half_life).partial_fit(X, sample_weight=weight)
     aged = weight * 2.0 ** (-np.arange(99, -1, -1) / half_life)
     assert model.weights_ == pytest.approx(aged.sum(), rel=1e-12)
     np.testing.assert_allclose(model.cluster_centers_[0], np.average(X, axis=0, weights=aged), rtol=1e-10)
 
 
 def test_a_limit_that_was_reached_is_told_once():
-    model, X = OnlineDPMeans(1.0, max_clusters=2, split=False), [[0.0], [2.0], [100.0]]
+    model, X = OnlineDPMeans(lam=1.0, max_clusters=2, split=False), [[0.0], [2.0], [100.0]]
     assert_tells_once(model, X, r"max_clusters=2 was reached: the penalty of this stream was raised from 1 to 4.*Raise")
 
 

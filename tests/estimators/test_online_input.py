@@ -33,7 +33,7 @@ BAD_CHUNKS = {
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_a_bad_chunk_changes_nothing(bad, engine, rng):
     X, _ = blobs(rng)
-    model, other = (OnlineDPMeans(4.0, engine=engine).partial_fit(X[:100]) for _ in range(2))
+    model, other = (OnlineDPMeans(lam=4.0, engine=engine).partial_fit(X[:100]) for _ in range(2))
     arguments, message = BAD_CHUNKS[bad]
     with pytest.raises(ValueError, match=message):
         model.partial_fit(*arguments)
@@ -65,7 +65,7 @@ def test_bad_parameters(parameters, message):
 
 
 def test_settings_may_not_change_in_midstream():
-    model = OnlineDPMeans(1.0).partial_fit([[0.0]]).set_params(lam=2.0)
+    model = OnlineDPMeans(lam=1.0).partial_fit([[0.0]]).set_params(lam=2.0)
     for go_on in (lambda: model.partial_fit([[1.0]]), model.merge):
         with pytest.raises(ValueError, match="lam=2.0 is not allowed; give 1.0, the value at the start of this stream"):
             go_on()
@@ -85,14 +85,14 @@ UNBEGUN = {
 @pytest.mark.parametrize("use", UNBEGUN)
 def test_a_stream_that_has_not_begun(use):
     with pytest.raises(NotFittedError):
-        UNBEGUN[use](OnlineDPMeans(1.0))
+        UNBEGUN[use](OnlineDPMeans(lam=1.0))
 
 
 @pytest.mark.parametrize("nothing", [np.empty((0, 3)), [], sp.csr_array((0, 3))], ids=["array", "list", "CSR"])
 def test_an_empty_chunk(nothing, rng):
     X, _ = blobs(rng)
-    plain = OnlineDPMeans(4.0).partial_fit(X)
-    model = OnlineDPMeans(4.0).partial_fit(nothing)
+    plain = OnlineDPMeans(lam=4.0).partial_fit(X)
+    model = OnlineDPMeans(lam=4.0).partial_fit(nothing)
     assert not hasattr(model, "labels_")
     model.partial_fit(X).partial_fit(nothing)
     assert len(model.labels_) == len(model.joined_ids_) == 0
@@ -104,7 +104,7 @@ def test_an_empty_chunk(nothing, rng):
 @pytest.mark.parametrize("value", [0.1, 1e9 + 0.1, -3e300])
 @pytest.mark.parametrize("settings", [{}, {"split": False}, {"half_life": 2}, {"max_clusters": 1}], ids=str)
 def test_a_stream_of_identical_rows(value, settings):
-    model = OnlineDPMeans(1e-6, **settings)
+    model = OnlineDPMeans(lam=1e-6, **settings)
     for _ in range(20):
         model.partial_fit(np.full((50, 2), value), sample_weight=np.linspace(0.1, 5, 50))
     assert model.n_clusters_ == 1
@@ -116,8 +116,8 @@ def test_a_stream_of_identical_rows(value, settings):
 def test_distances_that_overflow(engine, tmp_path):
     X = [[1e200], [-1e200], [0.0], [5e199]]
     with np.errstate(over="ignore"):
-        assert OnlineDPMeans(30.0, engine=engine).fit(X).n_clusters_ == 4  # infinitely far is farther than lam
-        limited = OnlineDPMeans(30.0, max_clusters=2, engine=engine).fit(X)
+        assert OnlineDPMeans(lam=30.0, engine=engine).fit(X).n_clusters_ == 4  # infinitely far is farther than lam
+        limited = OnlineDPMeans(lam=30.0, max_clusters=2, engine=engine).fit(X)
     assert limited.n_clusters_ == 2
     assert np.isfinite(limited.cluster_centers_).all()
     # The penalty doubles while rows are too far, and remains a number: a stream without one cannot be read back.
@@ -129,7 +129,7 @@ def test_distances_that_overflow(engine, tmp_path):
 
 def test_a_large_offset_changes_nothing(rng):
     X = np.round(blobs(rng)[0] * 64) / 64
-    plain, far = OnlineDPMeans(4.0).fit(X), OnlineDPMeans(4.0).fit(X + 2.0**30)
+    plain, far = OnlineDPMeans(lam=4.0).fit(X), OnlineDPMeans(lam=4.0).fit(X + 2.0**30)
     np.testing.assert_array_equal(far.labels_, plain.labels_)
     np.testing.assert_array_equal(far.joined_ids_, plain.joined_ids_)
     assert far.cost_ == plain.cost_
@@ -140,7 +140,7 @@ def test_a_large_offset_changes_nothing(rng):
 def test_rows_of_no_weight_leave_no_trace(engine, half_life, rng):
     X, _ = blobs(rng)
     weight = np.where(np.arange(300) < 20, 0, rng.integers(0, 3, size=300))
-    begin = OnlineDPMeans(4.0, half_life=half_life, engine=engine)
+    begin = OnlineDPMeans(lam=4.0, half_life=half_life, engine=engine)
     model = clone(begin).partial_fit(X[:10], sample_weight=weight[:10])
     assert (model.n_clusters_, model.n_rows_seen_, model.labels_.tolist()) == (0, 10, [-1] * 10)
     with pytest.raises(ValueError, match="no row of positive weight was given yet"):
@@ -157,7 +157,7 @@ def test_rows_of_no_weight_leave_no_trace(engine, half_life, rng):
 @pytest.mark.parametrize("engine", ["native", "reference"])
 def test_a_stream_can_be_copied_and_stored(engine, rng):
     X, _ = blobs(rng)
-    model = OnlineDPMeans(4.0, max_clusters=12, half_life=50, engine=engine).partial_fit(X[:150])
+    model = OnlineDPMeans(lam=4.0, max_clusters=12, half_life=50, engine=engine).partial_fit(X[:150])
     copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     model.partial_fit(X[150:])
     for other in copies:
@@ -173,7 +173,7 @@ def test_ctrl_c_leaves_the_stream_as_it_was():
         import numpy as np
         from kfree import OnlineDPMeans
         X = np.random.default_rng(0).normal(size=(80_000, 32))
-        model = OnlineDPMeans(1e-3, search="published", split=False).partial_fit(X[:2000])
+        model = OnlineDPMeans(lam=1e-3, search="published", split=False).partial_fit(X[:2000])
         before = copy.deepcopy(model)
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         signal.setitimer(signal.ITIMER_REAL, 0.5)

@@ -41,8 +41,8 @@ STREAMS = {"gaussians": gaussians, "appearing": appearing, "drifting": drifting}
 @pytest.mark.parametrize("stream", STREAMS)
 def test_cost_and_number_are_near_those_of_dp_means(stream, lam, rng):
     X = STREAMS[stream](rng)
-    model = OnlineDPMeans(lam).partial_fit(X[:1000]).partial_fit(X[1000:])
-    best = DPMeans(model.lam_).fit(X)
+    model = OnlineDPMeans(lam=lam).partial_fit(X[:1000]).partial_fit(X[1000:])
+    best = DPMeans(lam=model.lam_).fit(X)
     assert -model.score(X) <= 1.1 * best.cost_
     assert model.n_clusters_ <= 1.3 * best.n_clusters_
     assert set(model.predict(X)) == set(range(model.n_clusters_))  # every centre owns rows
@@ -50,9 +50,9 @@ def test_cost_and_number_are_near_those_of_dp_means(stream, lam, rng):
 
 def test_a_penalty_that_the_published_algorithm_turns_into_many_clusters(rng):
     X = gaussians(rng, n=20_000, d=10, k=12)
-    published = OnlineDPMeans(3000.0, search="published").fit(X)
+    published = OnlineDPMeans(lam=3000.0, search="published").fit(X)
     assert published.n_clusters_ > 24
-    assert OnlineDPMeans(3000.0).fit(X).n_clusters_ == 12
+    assert OnlineDPMeans(lam=3000.0).fit(X).n_clusters_ == 12
 
 
 SETTINGS = [
@@ -66,7 +66,7 @@ SETTINGS = [
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_any_chunking_gives_the_same_bits(settings, rng):
     X, weight = gaussians(rng, n=1500) * np.geomspace(0.1, 2, 1500)[:, None], rng.integers(0, 3, size=1500)
-    whole = OnlineDPMeans(500.0, **settings).partial_fit(X, sample_weight=weight)
+    whole = OnlineDPMeans(lam=500.0, **settings).partial_fit(X, sample_weight=weight)
     for most in (400, 1200):
         model, _ = streamed(clone(whole), X, weight, rng, most)
         same_bits(model, whole)
@@ -76,13 +76,13 @@ def test_any_chunking_gives_the_same_bits(settings, rng):
 
 def test_the_engines_agree(rng):
     X = gaussians(rng, n=300)
-    native, reference = (OnlineDPMeans(200.0, n_micro=25, engine=e).partial_fit(X) for e in ("native", "reference"))
+    native, reference = (OnlineDPMeans(lam=200.0, n_micro=25, engine=e).partial_fit(X) for e in ("native", "reference"))
     same_bits(native, reference)
 
 
 def test_micro_clusters_are_few_and_lose_no_weight(rng):
     X, weight = gaussians(rng), rng.exponential(size=6000)
-    model = OnlineDPMeans(1000.0, n_micro=50).partial_fit(X, sample_weight=weight)
+    model = OnlineDPMeans(lam=1000.0, n_micro=50).partial_fit(X, sample_weight=weight)
     clusters = model._stream_.clusters
     assert len(clusters.micro_ids) <= 50
     assert model.weights_.sum() == pytest.approx(weight.sum())
@@ -92,7 +92,7 @@ def test_micro_clusters_are_few_and_lose_no_weight(rng):
 
 def test_events_follow_ids(rng):
     X = appearing(rng, n=12_000)
-    model = OnlineDPMeans(500.0, half_life=1000)
+    model = OnlineDPMeans(lam=500.0, half_life=1000)
     for chunk in np.array_split(X, 7):
         model.partial_fit(chunk)
     events = model.events_
@@ -128,14 +128,14 @@ def test_the_automatic_penalty_is_that_of_the_first_chunk(rng):
 
 def test_a_limit_doubles_the_penalty(rng):
     X = gaussians(rng)
-    model = OnlineDPMeans(100.0, max_clusters=3, n_micro=100).fit(X[:2000])
+    model = OnlineDPMeans(lam=100.0, max_clusters=3, n_micro=100).fit(X[:2000])
     assert model.n_clusters_ <= 3
     assert np.log2(model.lam_ / 100) == round(np.log2(model.lam_ / 100)) > 0
 
 
 def test_fit_merge_copies_and_pickles(rng):
     X = gaussians(rng)
-    model = OnlineDPMeans(500.0, half_life=5000).fit(X)
+    model = OnlineDPMeans(lam=500.0, half_life=5000).fit(X)
     assert model.cost_ == pytest.approx(-model.score(X))
     np.testing.assert_array_equal(model.labels_, model.predict(X))
     assert replayed(model.events_) == model.cluster_ids_.tolist()
@@ -152,7 +152,7 @@ def test_a_micro_cluster_that_is_gone_has_no_cluster():
 
 
 def test_rows_of_no_weight_and_equal_rows():
-    model = OnlineDPMeans(1.0).partial_fit([[5.0]], sample_weight=[0.0])
+    model = OnlineDPMeans(lam=1.0).partial_fit([[5.0]], sample_weight=[0.0])
     assert (model.n_clusters_, model.labels_.tolist(), model.joined_ids_.tolist()) == (0, [-1], [-1])
     model.partial_fit(np.full((2500, 1), 7.0))
     assert (model.n_clusters_, model.weights_.tolist(), set(model.labels_)) == (1, [2500.0], {0})
@@ -161,7 +161,7 @@ def test_rows_of_no_weight_and_equal_rows():
 def test_a_limit_that_was_reached_is_told_once(rng):
     """Where the clusters of micro-clusters are searched for: when they are read, or at a review."""
     X = gaussians(rng)[:1000]
-    model = OnlineDPMeans(100.0, max_clusters=3, n_micro=100).partial_fit(X[:900])
+    model = OnlineDPMeans(lam=100.0, max_clusters=3, n_micro=100).partial_fit(X[:900])
     with pytest.warns(UserWarning, match=r"max_clusters=3 was reached: the penalty of this stream was raised from 100"):
         assert model.n_clusters_ <= 3
     with warnings.catch_warnings():

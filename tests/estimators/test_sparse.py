@@ -37,7 +37,7 @@ ESTIMATORS = {
     "DPMeans, reference": lambda: DPMeans(lam=600.0, engine="reference"),
     "KMeans": lambda: KMeans(3, random_state=0),
     "OnlineDPMeans": lambda: OnlineDPMeans(lam=30.0),
-    "HardHDP": lambda: HardHDP(100.0, 300.0),
+    "HardHDP": lambda: HardHDP(lam_local=100.0, lam_global=300.0),
     "KernelDPMeans": lambda: KernelDPMeans(lam=600.0, kernel="linear"),
     "SpectralDPMeans": SpectralDPMeans,
     "SpectralDPMeans, neighbours": lambda: SpectralDPMeans(affinity="nearest_neighbors"),
@@ -86,13 +86,13 @@ def test_sparse_containers_give_the_answers_of_dense_rows(name, container):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_sparse_chunks_and_groups(container):
     X, chunk = counts(), CONTAINERS[container]
-    plain, held = OnlineDPMeans(30.0), OnlineDPMeans(30.0)
+    plain, held = OnlineDPMeans(lam=30.0), OnlineDPMeans(lam=30.0)
     for begin in (0, 30):
         plain.partial_fit(X[begin : begin + 30])
         held.partial_fit(chunk(X[begin : begin + 30]))
     assert plain.cluster_centers_.tobytes() == held.cluster_centers_.tobytes()
     plain, held = (
-        HardHDP(100.0, 300.0).fit([make(X[:20]), make(X[20:40])]).partial_fit([make(X[40:])])
+        HardHDP(lam_local=100.0, lam_global=300.0).fit([make(X[:20]), make(X[20:40])]).partial_fit([make(X[40:])])
         for make in (np.asarray, chunk)
     )
     np.testing.assert_allclose(held.cluster_centers_, plain.cluster_centers_)

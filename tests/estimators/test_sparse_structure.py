@@ -17,28 +17,28 @@ def test_coordinates_are_checked(value, axis):
     X = sp.coo_array(COUNTS)
     X.coords[axis][-1] = value
     with pytest.raises(ValueError, match=rf"coords\[{axis}\] of {value}, outside of 0 to"):
-        DPMeans(9.0).fit(X)
+        DPMeans(lam=9.0).fit(X)
 
 
 def test_lists_of_entries_are_checked():
     X = sp.lil_array(COUNTS)
     X.rows[2][0] = 10**6
     with pytest.raises(ValueError, match="indices of 1000000"):
-        DPMeans(9.0).fit(X)
+        DPMeans(lam=9.0).fit(X)
 
 
 def test_diagonals_without_offsets():
     X = sp.dia_array(np.eye(4))
     X.offsets = np.array([0, 1, 2])
     with pytest.raises(ValueError, match="3 offsets and 1 diagonals"):
-        DPMeans(9.0).fit(X)
+        DPMeans(lam=9.0).fit(X)
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.bsr_array, sp.coo_array, sp.dia_array])
 def test_sound_matrices_pass(kind):
     X = kind(COUNTS)
     require_structure(X, "X")
-    np.testing.assert_array_equal(DPMeans(9.0).fit(X).labels_, DPMeans(9.0).fit(sp.csr_array(COUNTS)).labels_)
+    np.testing.assert_array_equal(DPMeans(lam=9.0).fit(X).labels_, DPMeans(lam=9.0).fit(sp.csr_array(COUNTS)).labels_)
 
 
 def test_a_remembered_order_is_not_believed():

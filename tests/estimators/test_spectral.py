@@ -70,7 +70,7 @@ def test_theorem_5_2_against_all_clusterings(rng):
         X = rng.normal(size=(n, 2)) * rng.choice([0.5, 2.0])
         K = X @ X.T if trial % 2 else rbf_kernel(X)
         lam = float(rng.choice([0.1, 0.5]) * np.linalg.eigvalsh(K)[-1])
-        model = SpectralDPMeans(lam, affinity="linear" if trial % 2 else "precomputed").fit(X if trial % 2 else K)
+        model = SpectralDPMeans(lam=lam, affinity="linear" if trial % 2 else "precomputed").fit(X if trial % 2 else K)
         values = np.linalg.eigvalsh(K)[::-1]
         np.testing.assert_allclose(model.eigenvalues_, values[values > lam])
         np.testing.assert_allclose(K @ model.eigenvectors_, model.eigenvectors_ * model.eigenvalues_, atol=1e-9)
@@ -123,7 +123,7 @@ def test_repeated_eigenvalues_are_all_found(rng):
     block = np.repeat(np.arange(7), 60)[rng.permutation(420)]
     K = (block[:, None] == block).astype(float)
     for given in (K, sp.csr_array(K)):
-        model = SpectralDPMeans(30.0, affinity="precomputed").fit(given)
+        model = SpectralDPMeans(lam=30.0, affinity="precomputed").fit(given)
         np.testing.assert_allclose(model.eigenvalues_, 60.0)
         assert model.certificate_.n_above == 7
         assert adjusted_rand_score(block, model.labels_) == 1
@@ -162,7 +162,7 @@ def test_rows_computed_when_needed_give_the_same_without_normalisation(monkeypat
     assert isinstance(computed._values, Computed)
     assert computed._lowest == pytest.approx(stored._lowest)
     np.testing.assert_allclose(computed.leading(4)[0], stored.leading(4)[0])
-    assert SpectralDPMeans(40.0, normalize=False, gamma=0.5).fit(X).n_clusters_ > 0
+    assert SpectralDPMeans(lam=40.0, normalize=False, gamma=0.5).fit(X).n_clusters_ > 0
 
 
 def test_eigenvalues_that_are_not_found_within_the_limit_are_an_error(monkeypatch, rng):
@@ -210,7 +210,7 @@ def test_lam_above_every_eigenvalue(rng):
     with pytest.warns(
         UserWarning, match="lam=2 is not below the largest eigenvalue, 1, so that all rows are one cluster"
     ):
-        model = SpectralDPMeans(2.0).fit(X)
+        model = SpectralDPMeans(lam=2.0).fit(X)
     assert (model.n_clusters_, model.relaxed_bound_, model.embedding_.shape) == (1, 0.0, (40, 0))
     assert not model.predict(X).any()
 

@@ -41,7 +41,7 @@ def test_a_tensor_is_clustered_as_an_array_is(X, dtype):
 @needs_gpu
 def test_labels_are_where_the_rows_are(X):
     tensor = torch.from_numpy(X).cuda()
-    model, other = DPMeans(20.0, engine="gpu").fit(tensor), DPMeans(20.0).fit(X)
+    model, other = DPMeans(lam=20.0, engine="gpu").fit(tensor), DPMeans(lam=20.0).fit(X)
     assert model.labels_.is_cuda
     assert model.predict(tensor).is_cuda
     assert isinstance(model.cluster_centers_, np.ndarray)
@@ -49,7 +49,7 @@ def test_labels_are_where_the_rows_are(X):
     np.testing.assert_array_equal(model.transform(tensor), other.transform(X))
     np.testing.assert_array_equal(model.outlier_score(tensor), other.outlier_score(X))
     with pytest.raises(TypeError, match='X is on a GPU.*engine="gpu", or copy X to memory'):
-        DPMeans(20.0).fit(tensor)
+        DPMeans(lam=20.0).fit(tensor)
 
 
 @needs_gpu
@@ -57,7 +57,7 @@ def test_too_little_memory_says_how_much_is_needed(X, monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10, 10))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)
     with pytest.raises(MemoryError, match=r'needs about .* GB on .* stream the rows .* memory="1GB"'):
-        DPMeans(20.0, engine="gpu").fit(X)
+        DPMeans(lam=20.0, engine="gpu").fit(X)
 
 
 @needs_gpu
@@ -91,7 +91,7 @@ def test_large_tensors_are_searched_by_a_summary_where_they_are(rng, settings, m
 @needs_gpu
 def test_rows_are_streamed_through_the_device(rng):
     X = rng.normal(size=(120_000, 3)).astype(np.float32) + 9.0 * rng.integers(0, 3, size=(120_000, 1))
-    models = [DPMeans(5_000.0, engine=engine, memory="8MB", random_state=0).fit(X) for engine in ("gpu", "native")]
+    models = [DPMeans(lam=5_000.0, engine=engine, memory="8MB", random_state=0).fit(X) for engine in ("gpu", "native")]
     np.testing.assert_array_equal(models[0].labels_, models[1].labels_)
     assert models[0].cost_ == models[1].cost_
 
@@ -107,13 +107,13 @@ def test_an_interrupted_fit_gives_memory_back(X, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(ClusterSums, "of_pass", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            DPMeans(20.0, engine="gpu").fit(X)
+            DPMeans(lam=20.0, engine="gpu").fit(X)
     assert torch.cuda.memory_allocated() == before
 
 
 @runs
 def test_tensors_that_cannot_be_clustered(X):
-    model = DPMeans(20.0, engine="gpu")
+    model = DPMeans(lam=20.0, engine="gpu")
     with pytest.raises(ValueError, match=r"needs a gradient.*X\.detach\(\)"):
         model.fit(torch.from_numpy(X).requires_grad_())
     with pytest.raises(ValueError, match=r"shape \(36,\)"):
@@ -129,10 +129,10 @@ def test_tensors_that_cannot_be_clustered(X):
 
 def test_engines_are_named_by_those_who_have_them():
     with pytest.raises(ValueError, match="engine='gpu' is not allowed"):
-        HardHDP(1.0, 1.0, engine="gpu").fit(np.zeros((3, 1)), groups=[0, 0, 1])
+        HardHDP(lam_local=1.0, lam_global=1.0, engine="gpu").fit(np.zeros((3, 1)), groups=[0, 0, 1])
 
 
 @pytest.mark.skipif(IS_INTERPRETED or torch.cuda.is_available(), reason="there is a device")
 def test_without_a_gpu_the_error_says_so(X):
     with pytest.raises(RuntimeError, match=r'engine="gpu" needs a CUDA device and torch .* finds none'):
-        DPMeans(20.0, engine="gpu").fit(X)
+        DPMeans(lam=20.0, engine="gpu").fit(X)

@@ -67,7 +67,7 @@ def test_rows_that_are_close_together_keep_their_digits(rng):
 def test_nothing_to_span():
     assert coordinates(np.ones((5, 2000)), Frame.about(np.ones((5, 2000)))) is None
     assert coordinates(sp.csr_array((5, 2000)), Frame.plain(2000)) is None
-    assert DPMeans(1.0).fit(np.ones((5, 2000))).n_clusters_ == 1
+    assert DPMeans(lam=1.0).fit(np.ones((5, 2000))).n_clusters_ == 1
 
 
 def test_what_is_wide():
@@ -105,7 +105,7 @@ def test_coordinates_of_rows_that_cannot_be_squared(make, scale, rng):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("estimator", [DPMeans(1.0), DPMeans(), HardHDP(1.0, 1.0)])
+@pytest.mark.parametrize("estimator", [DPMeans(lam=1.0), DPMeans(), HardHDP(lam_local=1.0, lam_global=1.0)])
 def test_wide_rows_that_cannot_be_squared_are_refused(estimator, make, rng):
     groups = {"groups": np.arange(20) % 2} if isinstance(estimator, HardHDP) else {}
     with pytest.raises(ValueError, match=r"overflows float64.*Divide X by a constant"):
@@ -128,8 +128,8 @@ def test_directions_do_not_depend_on_lengths(make, rng):
     """Beside the products of long rows nothing was left of those of short ones."""
     X = wide(rng, n=30)
     lengths = 10.0 ** rng.uniform(-100, 100, size=(30, 1))
-    model = DPMeans(0.5, metric="cosine").fit(make(X * lengths))
-    assert_same_partition(model.labels_, DPMeans(0.5, metric="cosine").fit(make(X)).labels_)
+    model = DPMeans(lam=0.5, metric="cosine").fit(make(X * lengths))
+    assert_same_partition(model.labels_, DPMeans(lam=0.5, metric="cosine").fit(make(X)).labels_)
 
 
 def test_one_long_sparse_row_leaves_the_others_apart(rng):
@@ -137,7 +137,7 @@ def test_one_long_sparse_row_leaves_the_others_apart(rng):
     X[4] = X[7]
     X[0] *= 1e9
     assert coordinates(sp.csr_array(X), Frame.plain(X.shape[1])) is None
-    assert DPMeans(1.0).fit(sp.csr_array(X)).n_clusters_ == 29
+    assert DPMeans(lam=1.0).fit(sp.csr_array(X)).n_clusters_ == 29
 
 
 def test_equal_sparse_rows_are_searched_in_their_span(rng):
@@ -169,9 +169,9 @@ def test_the_span_finds_what_all_columns_find(case, rng, monkeypatch):
 def test_groups_in_the_span(weighted, rng, monkeypatch):
     X, groups = wide(rng), rng.integers(3, size=60)
     weight = rng.uniform(0.5, 2.0, size=60) if weighted else None
-    here = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
+    here = HardHDP(lam_local=2000.0, lam_global=2000.0).fit(X, groups=groups, sample_weight=weight)
     monkeypatch.setattr(shared_search, "is_wide", lambda rows: False)
-    there = HardHDP(2000.0, 2000.0).fit(X, groups=groups, sample_weight=weight)
+    there = HardHDP(lam_local=2000.0, lam_global=2000.0).fit(X, groups=groups, sample_weight=weight)
     assert_same_partition(here.labels_, there.labels_)
     assert here.cost_ == pytest.approx(there.cost_, rel=1e-9)
     np.testing.assert_array_equal(here.predict(X, groups=groups), here.labels_)

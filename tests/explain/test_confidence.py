@@ -60,7 +60,7 @@ def test_frames_groups_and_rows_left_out(X):
     model = DPMeans(lam=150.0, noise=0.1).fit(frame)
     assert (model.labels_ < 0).any()
     np.testing.assert_array_equal(model.confidence_, model.confidence(frame))
-    model = HardHDP(30.0, 30.0).fit(X, groups=np.arange(75) % 3)
+    model = HardHDP(lam_local=30.0, lam_global=30.0).fit(X, groups=np.arange(75) % 3)
     assert model.confidence_.shape == (75,)
     further = X[:20] + 0.1
     model.partial_fit(further, groups=np.full(20, 7))

@@ -21,7 +21,7 @@ ESTIMATORS = {
     "sweep": DPMeans(lam=60.0, search="sweep"),
     "KMeans": KMeans(4, random_state=0),
     "KernelDPMeans": KernelDPMeans(lam=60.0, kernel="linear"),
-    "HardHDP": HardHDP(30.0, 30.0),
+    "HardHDP": HardHDP(lam_local=30.0, lam_global=30.0),
     "SpectralDPMeans": SpectralDPMeans(),
     "BayesianKMeans": BayesianKMeans(),
     "AgglomerativeBayes": AgglomerativeBayes(),
@@ -94,7 +94,7 @@ def test_nodes(rng):
 
 
 def test_further_groups_keep_the_order_of_clusters(X, rng):
-    model = HardHDP(30.0, 30.0).fit(X, groups=np.zeros(len(X), dtype=int))
+    model = HardHDP(lam_local=30.0, lam_global=30.0).fit(X, groups=np.zeros(len(X), dtype=int))
     before = model.cluster_centers_
     fresh = rng.normal(size=(30, 2)) + np.repeat([[0.0, 30.0], [90.0, 90.0]], [20, 10], axis=0)
     model.partial_fit(fresh, groups=np.ones(30, dtype=int))

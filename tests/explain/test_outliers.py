@@ -24,7 +24,9 @@ from kfree import (
 )
 from kfree.explain import spread
 from kfree.explain.spread import Shapes, fitted_spreads, neighbour_spreads, outlier_scores
+from kfree.search import penalised
 from kfree.search.noise import without_noise
+from kfree.search.stream_sample import StreamSample
 
 CENTRES = np.array([[0.0, 0.0], [20.0, 0.0], [0.0, 20.0]])
 BY_SPREAD = {
@@ -213,17 +215,66 @@ def test_under_cosine_a_row_can_be_new(rng):
     assert model.predict([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], allow_new=True).tolist() == [-1, model.labels_[0]]
 
 
-@pytest.mark.parametrize("make", [DPMeans, OnlineDPMeans, lambda lam: KernelDPMeans(lam=lam, kernel="linear")])
-def test_a_given_penalty_is_the_limit(make, rng):
+PENALISED = {
+    "DPMeans": lambda lam: DPMeans(lam=lam),
+    "sweep": lambda lam: DPMeans(lam=lam, search="sweep"),
+    "KernelDPMeans": lambda lam: KernelDPMeans(lam=lam, kernel="linear"),
+    "OnlineDPMeans": lambda lam: OnlineDPMeans(lam=lam),
+}
+
+
+@pytest.mark.parametrize("make", PENALISED.values(), ids=PENALISED)
+def test_scores_depend_on_spreads_and_not_on_the_penalty(make, rng):
+    """The same three clusters at two penalties; those of a sweep are nearer, as it compares rows with them."""
     X, _ = blobs(rng)
-    model = make(lam=9.0).fit(X)
     rows = rng.uniform(-5, 25, size=(200, 2))
-    if hasattr(model, "cluster_centers_"):
-        nearest = np.linalg.norm(rows[:, None] - model.cluster_centers_, axis=2).min(axis=1)
-        np.testing.assert_allclose(model.outlier_score(rows), nearest / 3.0)
-    else:
-        nearest = np.sqrt(9.0) * model.outlier_score(rows)
-    np.testing.assert_array_equal(model.predict(rows, allow_new=True) == -1, nearest > 3.0)
+    low, high = (make(lam).fit(X) for lam in ((60.0, 150.0) if "sweep" in repr(make(1.0)) else (150.0, 15_000.0)))
+    assert low.n_clusters_ == high.n_clusters_ == 3
+    np.testing.assert_allclose(low.outlier_score(rows), high.outlier_score(rows), rtol=1e-6)
+    assert (low.predict(X, allow_new=True) == -1).mean() < 0.02
+
+
+@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("make", [OnlineDPMeans, lambda: OnlineDPMeans(half_life=200)], ids=["all", "forgetting"])
+def test_a_far_row_is_new_to_a_stream_of_any_length(make, n, rng):
+    """The penalty of a stream grows with its weight, and a row 100 deviations away scored below 1 by it."""
+    X, _ = blobs(rng, n)
+    stream = make()
+    for chunk in np.array_split(X, 3):
+        stream.partial_fit(chunk)
+    far = np.array([[100.0, 100.0], [10.0, 10.0]])
+    assert (stream.outlier_score(far) > 1).all()
+    assert stream.predict(far, allow_new=True).tolist() == [-1, -1]
+    assert (stream.predict(X, allow_new=True) == -1).mean() < 0.02
+    alarms = (stream.outlier_score(X, false_alarms=0.1) > 1).mean()
+    assert alarms == pytest.approx(0.1, abs=0.05)
+
+
+def test_a_rare_cluster_of_a_stream_accounts_for_its_rows(rng):
+    X, _ = blobs(rng, 20_000)
+    rare = 40.0 + rng.normal(size=(60, 2))
+    stream = OnlineDPMeans(lam=500.0).partial_fit(np.vstack([X, rare]))
+    assert (stream.predict(rare, allow_new=True) >= 0).mean() > 0.8
+
+
+def test_the_sample_of_a_stream_does_not_depend_on_chunks(rng):
+    X, weight = rng.normal(size=(9000, 3)), rng.integers(0, 4, size=9000).astype(float)
+    samples = []
+    for cuts in ([], [1, 2, 4500], [8999]):
+        sample, begin = StreamSample.empty(3), 0
+        for part in np.split(np.arange(9000), cuts):
+            sample = sample.extended(X[part], weight[part], None, begin, 3000.0)
+            begin += len(part)
+        samples.append(sample)
+    for other in samples[1:]:
+        assert sorted(other.keys) == sorted(samples[0].keys)
+        np.testing.assert_array_equal(np.sort(other.rows, axis=0), np.sort(samples[0].rows, axis=0))
+    assert len(samples[0].keys) == 4000
+    drawn = (X[:, None, 0] == samples[0].rows[None, :, 0]).any(axis=1)
+    assert not drawn[weight == 0].any()
+    later, heavy = drawn[-3000:][weight[-3000:] > 0].mean(), drawn[weight == 3].mean()
+    assert later > drawn[:3000][weight[:3000] > 0].mean()
+    assert heavy > drawn[weight == 1].mean()
 
 
 def test_wrong_shares_are_refused(rng):
@@ -292,6 +343,44 @@ def test_noise_warns_if_many_rows_to_leave_out_still_change(n_taking_turns):
     expected = [] if n_taking_turns == 1 else ["2 of the 10 rows to leave out still changed in the last of 10"]
     assert [str(one.message)[11:72] for one in told] == expected
     assert all(issubclass(one.category, ConvergenceWarning) for one in told)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_noise_does_not_move_the_penalty(noise, rng, monkeypatch):
+    """The penalty is that of all rows; it was that of the remaining rows, chosen anew in every round."""
+    X = np.repeat(rng.normal(size=(6, 8)), 60, axis=0) + rng.normal(size=(360, 8))
+    paths = []
+    lam_path = penalised.lam_path
+    monkeypatch.setattr(penalised, "lam_path", lambda *given, **more: paths.append(1) or lam_path(*given, **more))
+    plain, model = DPMeans(random_state=0).fit(X), DPMeans(noise=noise, random_state=0).fit(X)
+    assert len(paths) == 2
+    assert model.lam_ == plain.lam_
+    assert model.n_clusters_ == plain.n_clusters_
+    assert np.count_nonzero(model.labels_ == -1) == int(noise * 360)
+
+
+def path_that_is(sure):
+    return SimpleNamespace(is_doubtful=not sure, is_sure=sure)
+
+
+@pytest.mark.parametrize(
+    ("first", "anew", "expected"), [(True, True, "again"), (False, False, "again"), (False, True, "anew")]
+)
+def test_noise_lets_a_sure_path_replace_a_doubtful_one(first, anew, expected):
+    rows = np.append(np.zeros(50), [90.0, 95.0])[:, None]
+
+    def found(sure, name):
+        labels, path = np.zeros(len(rows), dtype=np.int32), path_that_is(sure)
+        return SimpleNamespace(labels=labels, distances=lambda: [(slice(None), np.abs(rows))], path=path, name=name)
+
+    def search(weight):
+        return found(first, "first") if weight is None else found(anew, "anew")
+
+    def again(result, n_out):
+        return lambda weight: found(result.path.is_sure, "again")
+
+    result, left_out = without_noise(0.04, len(rows), None, search, again)
+    assert (result.name, np.flatnonzero(left_out).tolist()) == (expected, [50, 51])
 
 
 def test_noise_counts_rows_of_weight_only(rng):

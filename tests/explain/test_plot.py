@@ -24,7 +24,7 @@ ESTIMATORS = {
     "KMeans": KMeans(3, random_state=0),
     "OnlineDPMeans": OnlineDPMeans(lam=150.0),
     "KernelDPMeans": KernelDPMeans(lam=5.0),
-    "HardHDP": HardHDP(30.0, 30.0),
+    "HardHDP": HardHDP(lam_local=30.0, lam_global=30.0),
     "SpectralDPMeans": SpectralDPMeans(),
     "BayesianKMeans": BayesianKMeans(),
     "AgglomerativeBayes": AgglomerativeBayes(),
@@ -66,7 +66,7 @@ def test_numbers_of_every_estimator(name, kind, X, ax):
     if kind == "sizes":
         assert [int(text.split()[0]) for text in numbers(ax)] == np.bincount(model.labels_).tolist()
     else:
-        features = {name: d for name, d, _ in model.summary(X).clusters[0].features}
+        features = {feature.name: feature.effect for feature in model.summary(X).clusters[0].features}
         assert numbers(ax)[:3] == [f"{features[name]:+.1f}" for name in ("x0", "x1", "x2")]
 
 

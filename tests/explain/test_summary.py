@@ -14,8 +14,10 @@ from kfree import (
     KMeans,
     OnlineDPMeans,
     SpectralDPMeans,
+    TableEncoder,
 )
-from kfree.explain.features import effect_sizes
+from kfree.explain.features import profile
+from kfree.explain.units import Unit
 from kfree.explain.view import View, nearest_centres
 
 BY_ROWS = {
@@ -23,8 +25,8 @@ BY_ROWS = {
     "KMeans": KMeans(3, random_state=0),
     "OnlineDPMeans": OnlineDPMeans(lam=200.0),
     "KernelDPMeans": KernelDPMeans(lam=5.0),
-    "HardHDP": HardHDP(30.0, 30.0),
-    "HardHDP, kernel": HardHDP(2.0, 2.0, kernel="rbf"),
+    "HardHDP": HardHDP(lam_local=30.0, lam_global=30.0),
+    "HardHDP, kernel": HardHDP(lam_local=2.0, lam_global=2.0, kernel="rbf"),
     "SpectralDPMeans": SpectralDPMeans(),
     "BayesianKMeans": BayesianKMeans(),
     "AgglomerativeBayes": AgglomerativeBayes(),
@@ -37,30 +39,43 @@ def X(rng):
     return rng.permutation(np.vstack([rng.normal(size=(n, 3)) + c for n, c in zip([60, 40, 50], CENTRES, strict=True)]))
 
 
-def cohens_d(column, inside):
-    a, b = column[inside], column[~inside]
-    within = ((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()
-    return (a.mean() - b.mean()) / np.sqrt(within / (len(column) - 2))
+def effect_of(column, labels, c):
+    """The difference of means inside and outside of c, in standard deviations within clusters."""
+    within = sum(((column[labels == b] - column[labels == b].mean()) ** 2).sum() for b in np.unique(labels))
+    deviation = np.sqrt(within / (len(column) - len(np.unique(labels))))
+    return (column[labels == c].mean() - column[labels != c].mean()) / deviation
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("offset", [0.0, 1e5])
-def test_effect_sizes_are_cohens_d(make, offset, X):
+def test_effects_are_in_standard_deviations_within_clusters(make, offset, X):
     labels = np.random.default_rng(1).integers(4, size=len(X))
     if make is sp.csr_array and offset:
         pytest.skip("sparse columns are not shifted")
-    effects, means = effect_sizes(make(X + offset), labels, 4)
+    found = profile(make(X + offset), labels, 4)
     for c in range(4):
         for j in range(3):
-            assert effects[c, j] == pytest.approx(cohens_d(X[:, j], labels == c), rel=1e-6)
-            assert means[c, j] == pytest.approx(X[labels == c, j].mean() + offset)
+            assert found.effects[c, j] == pytest.approx(effect_of(X[:, j], labels, c), rel=1e-6)
+            assert found.means[c, j] == pytest.approx(X[labels == c, j].mean() + offset)
+            assert found.others[c, j] == pytest.approx(X[labels != c, j].mean() + offset)
+
+
+def test_a_far_cluster_does_not_widen_the_deviation(rng):
+    """Of three clusters, the third lies far out in the column that tells the first two apart."""
+    labels = np.repeat([0, 1, 2], 100)
+    column = np.array([0.0, 3.0, 200.0])[labels] + rng.normal(size=300)
+    X = np.column_stack([column, rng.normal(size=300)])
+    summary = KMeans(3, init=[[0, 0], [3, 0], [200, 0]], label_order="found").fit(X).summary(X)
+    for c in range(3):
+        feature = summary.clusters[c].features[0]
+        assert (feature.name, abs(feature.effect) > 50) == ("x0", True)
 
 
 def test_effect_sizes_leave_noise_out_and_know_constant_columns(X):
     labels = np.random.default_rng(1).integers(-1, 2, size=len(X))
-    effects, _ = effect_sizes(np.column_stack([X, labels == 0, np.full(len(X), 7.0)]), labels, 2)
+    effects = profile(np.column_stack([X, labels == 0, np.full(len(X), 7.0)]), labels, 2).effects
     kept, kept_labels = X[labels >= 0], labels[labels >= 0]
-    assert effects[0, 0] == pytest.approx(cohens_d(kept[:, 0], kept_labels == 0))
+    assert effects[0, 0] == pytest.approx(effect_of(kept[:, 0], kept_labels, 0))
     assert effects[:, 3:].tolist() == [[np.inf, 0.0], [-np.inf, 0.0]]
 
 
@@ -90,9 +105,10 @@ def test_summary_of_every_estimator(name, X):
         inside = model.labels_ == cluster.label
         assert inside[list(cluster.exemplars)].all()
         assert len(cluster.exemplars) == min(3, cluster.size)
-        by_hand = sorted(((cohens_d(X[:, j], inside), "abc"[j]) for j in range(3)), key=lambda pair: -abs(pair[0]))
-        assert [name for name, _, _ in cluster.features] == [name for _, name in by_hand]
-        assert [effect for _, effect, _ in cluster.features] == pytest.approx([effect for effect, _ in by_hand])
+        effects = [(effect_of(X[:, j], model.labels_, cluster.label), "abc"[j]) for j in range(3)]
+        by_hand = sorted(effects, key=lambda pair: -abs(pair[0]))
+        assert [feature.name for feature in cluster.features] == [name for _, name in by_hand]
+        assert [feature.effect for feature in cluster.features] == pytest.approx([effect for effect, _ in by_hand])
         assert summary.clusters[cluster.nearest].label == cluster.nearest != cluster.label
 
 
@@ -113,7 +129,7 @@ def test_names_come_from_a_frame_and_are_escaped(X):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["<script>alert(1)</script>", "b", "c"])
     summary = DPMeans(lam=150.0).fit(frame).summary(frame)
-    assert {name for name, _, _ in summary.clusters[0].features} == set(frame.columns)
+    assert {feature.name for feature in summary.clusters[0].features} == set(frame.columns)
     assert "<script>" not in summary._repr_html_()
     assert "&lt;script&gt;" in summary._repr_html_()
     table = summary.to_frame()
@@ -131,7 +147,7 @@ def test_summary_of_a_graph_counts_links():
     assert (first.exemplars[0], first.nearest, second.nearest, alone.nearest) == (0, 1, 0, -1)
     assert first.spread == pytest.approx(1 / 7)
     assert first.nearest_distance == pytest.approx(1 - 1 / 7)
-    assert {name for name, _, _ in first.features} == {"degree", "share of links inside"}
+    assert {feature.name for feature in first.features} == {"degree", "share of links inside"}
     assert summary.row_names.tolist() == list("0123456")
     assert str(summary).startswith("3 clusters of 7 nodes\n")
 
@@ -179,9 +195,9 @@ def test_exemplars_are_found_block_by_block(rng, monkeypatch):
 def test_effect_sizes_of_huge_values_do_not_overflow(kind):
     rows = np.array([[1.0, 2.0], [2.0, 2.5], [8.0, 1.0], [9.0, 3.0]])
     labels = np.array([0, 0, 1, 1])
-    expected, huge = (effect_sizes(kind(rows * scale), labels, 2) for scale in (1.0, 1e300))
-    assert huge[0] == pytest.approx(expected[0])
-    assert huge[1] / 1e300 == pytest.approx(expected[1])
+    expected, huge = (profile(kind(rows * scale), labels, 2) for scale in (1.0, 1e300))
+    assert huge.effects == pytest.approx(expected.effects)
+    assert huge.means / 1e300 == pytest.approx(expected.means)
 
 
 def test_a_single_cluster_is_set_apart_by_nothing(rng):
@@ -189,4 +205,49 @@ def test_a_single_cluster_is_set_apart_by_nothing(rng):
     summary = KMeans(1).fit(X).summary(X)
     assert "+0.00" not in str(summary)
     assert summary.to_frame()["set_apart_by"].tolist() == [""]
-    assert [name for name, _, _ in summary.clusters[0].features] == ["x0", "x1"]
+    assert [feature.name for feature in summary.clusters[0].features] == ["x0", "x1"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "text"),
+    [
+        (Unit.of("number", 1500.0, 1e4), 8980.4, "8,980"),
+        (Unit.of("number", 0.3, 5.0), -1.288e-14, "0.00"),
+        (Unit.of("number", 0.3, 5.0), -5.026, "−5.03"),
+        (Unit.of("number", 0.0, 7.0), 7.0, "7.0"),
+        (Unit.of("number", 1e-12, 1e-12), 3e-12, "3e−12"),
+        (Unit.of("number", 1e20, 1e21), 1e21, "1e+21"),
+        (Unit.of("share", 0.3, 1.0), 0.417, "42 %"),
+        (Unit.of("date", 0.5, 2030.0), 2028.0, "2028-01-01"),
+        (Unit.of("date", 1e-4, 2030.0), 1970 + 1.25 / 365.2425, "1970-01-02 06:00"),
+        (Unit.of("time of day", 3600.0, 8e4), 3600 * 9 + 60 * 5.5, "09:05"),
+        (Unit.of("seconds", 3.0, 90.0), 12.34, "12.3 s"),
+        (Unit.of("number", 1.0, 1.0), np.inf, "∞"),
+        (Unit.of("number", np.inf, np.inf), 1.0, "1"),
+    ],
+)
+def test_values_are_written_as_a_reader_knows_them(unit, value, text):
+    assert unit.text(value) == text
+
+
+def test_means_of_an_encoded_table_are_those_of_the_table(rng):
+    pandas = pytest.importorskip("pandas")
+    kind = rng.integers(2, size=400)
+    table = pandas.DataFrame(
+        {
+            "income": np.exp(6 + 2 * kind + 0.8 * rng.normal(size=400)),
+            "plan": np.array(["basic", "gold"])[kind],
+            "since": pandas.Timestamp("2021-03-01") + pandas.to_timedelta(400 * kind + rng.integers(90, size=400), "D"),
+        }
+    )
+    encoder = TableEncoder().fit(table)
+    X = encoder.transform(table)
+    assert "log" in encoder.describe()
+    model = DPMeans(target_k=2).fit(X)
+    for cluster in model.summary(X, encoder=encoder).clusters:
+        inside = table[model.labels_ == cluster.label]
+        features = {feature.name: feature for feature in cluster.features}
+        assert features["income"].mean == pytest.approx(inside["income"].mean())
+        assert features["income"].others == pytest.approx(table[model.labels_ != cluster.label]["income"].mean())
+        assert features["plan=gold"].text == f"{100 * (inside['plan'] == 'gold').mean():.0f} %"
+        assert features["since"].text == str(inside["since"].mean().round("D").date())

@@ -20,8 +20,8 @@ ESTIMATORS = {
     "target_k": DPMeans(target_k=5),
     "KMeans": KMeans(8, tol=0, random_state=0),
     "KernelDPMeans": KernelDPMeans(lam=2.0),
-    "HardHDP": HardHDP(2.0, 2.0),
-    "HardHDP, sweep": HardHDP(2.0, 2.0, search="sweep"),
+    "HardHDP": HardHDP(lam_local=2.0, lam_global=2.0),
+    "HardHDP, sweep": HardHDP(lam_local=2.0, lam_global=2.0, search="sweep"),
     "GraphDPMeans": GraphDPMeans(lam=-0.6),
     "BayesianKMeans": BayesianKMeans(),
 }

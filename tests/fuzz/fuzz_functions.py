@@ -94,12 +94,12 @@ def _tree(case):
 
 
 PICTURES = [
-    lambda case: plot.clusters(DPMeans(case.penalty).fit(case.X()), case.X()),
-    lambda case: plot.voronoi(DPMeans(case.penalty).fit(case.X()), case.X()),
-    lambda case: plot.profiles(DPMeans(case.penalty).fit(case.X()), case.X()),
-    lambda case: plot.sizes(DPMeans(case.penalty).fit(case.X()), case.X()),
+    lambda case: plot.clusters(DPMeans(lam=case.penalty).fit(case.X()), case.X()),
+    lambda case: plot.voronoi(DPMeans(lam=case.penalty).fit(case.X()), case.X()),
+    lambda case: plot.profiles(DPMeans(lam=case.penalty).fit(case.X()), case.X()),
+    lambda case: plot.sizes(DPMeans(lam=case.penalty).fit(case.X()), case.X()),
     lambda case: plot.staircase(lambda_path(case.X())),
-    lambda case: plot.graph(GraphDPMeans(-0.1, patience=1).fit(case.adjacency())),
+    lambda case: plot.graph(GraphDPMeans(lam=-0.1, patience=1).fit(case.adjacency())),
     _tree,
 ]
 

@@ -6,12 +6,14 @@ from typing import Any
 
 from kfree import (
     AgglomerativeBayes,
+    AutoCluster,
     BayesianKMeans,
     DPMeans,
     GraphDPMeans,
     HardHDP,
     KernelDPMeans,
     KMeans,
+    NestedDPMeans,
     OnlineDPMeans,
     SpectralDPMeans,
 )
@@ -41,23 +43,26 @@ class Subject:
 
 
 ESTIMATORS = {
-    "DPMeans": Subject(lambda case: DPMeans(case.penalty)),
+    "DPMeans": Subject(lambda case: DPMeans(lam=case.penalty)),
     "DPMeans, auto": Subject(lambda case: DPMeans()),
     "DPMeans, target": Subject(lambda case: DPMeans(target_k=min(3, case.n_rows))),
-    "DPMeans, sweep": Subject(lambda case: DPMeans(case.penalty, search="sweep")),
-    "DPMeans, cosine": Subject(lambda case: DPMeans(10.0 ** (case.log_penalty / 6), metric="cosine")),
-    "DPMeans, reference": Subject(lambda case: DPMeans(case.penalty, engine="reference", max_iter=50)),
+    "DPMeans, sweep": Subject(lambda case: DPMeans(lam=case.penalty, search="sweep")),
+    "DPMeans, cosine": Subject(lambda case: DPMeans(lam=10.0 ** (case.log_penalty / 6), metric="cosine")),
+    "DPMeans, reference": Subject(lambda case: DPMeans(lam=case.penalty, engine="reference", max_iter=50)),
+    "NestedDPMeans": Subject(lambda case: NestedDPMeans()),
+    "NestedDPMeans, levels": Subject(lambda case: NestedDPMeans(levels=(1, 2))),
+    "AutoCluster": Subject(lambda case: AutoCluster(), all_used=False),
     "KMeans": Subject(lambda case: KMeans(min(3, case.n_rows), random_state=0), all_used=False),
-    "OnlineDPMeans": Subject(lambda case: OnlineDPMeans(case.penalty), all_used=False),
+    "OnlineDPMeans": Subject(lambda case: OnlineDPMeans(lam=case.penalty), all_used=False),
     "OnlineDPMeans, split": Subject(
-        lambda case: OnlineDPMeans(case.penalty, search="published", max_clusters=5), all_used=False
+        lambda case: OnlineDPMeans(lam=case.penalty, search="published", max_clusters=5), all_used=False
     ),
-    "OnlineDPMeans, forgetting": Subject(lambda case: OnlineDPMeans(case.penalty, half_life=5.0), all_used=False),
-    "HardHDP": Subject(lambda case: HardHDP(case.penalty, case.penalty)),
-    "HardHDP, sweep": Subject(lambda case: HardHDP(case.penalty, case.penalty, search="sweep")),
-    "HardHDP, kernel": Subject(lambda case: HardHDP(0.5, 0.5, kernel="rbf")),
-    "KernelDPMeans": Subject(lambda case: KernelDPMeans(10.0 ** (case.log_penalty / 6))),
-    "KernelDPMeans, linear": Subject(lambda case: KernelDPMeans(case.penalty, kernel="linear")),
+    "OnlineDPMeans, forgetting": Subject(lambda case: OnlineDPMeans(lam=case.penalty, half_life=5.0), all_used=False),
+    "HardHDP": Subject(lambda case: HardHDP(lam_local=case.penalty, lam_global=case.penalty)),
+    "HardHDP, sweep": Subject(lambda case: HardHDP(lam_local=case.penalty, lam_global=case.penalty, search="sweep")),
+    "HardHDP, kernel": Subject(lambda case: HardHDP(lam_local=0.5, lam_global=0.5, kernel="rbf")),
+    "KernelDPMeans": Subject(lambda case: KernelDPMeans(lam=10.0 ** (case.log_penalty / 6))),
+    "KernelDPMeans, linear": Subject(lambda case: KernelDPMeans(lam=case.penalty, kernel="linear")),
     # New rows are placed by a formula that rounds; two rows at once may be a tie.
     "SpectralDPMeans": Subject(lambda case: SpectralDPMeans(), False, predicts_labels=False, all_used=False),
     "SpectralDPMeans, neighbours": Subject(
@@ -68,12 +73,12 @@ ESTIMATORS = {
     ),
     "GraphDPMeans": Subject(lambda case: GraphDPMeans(patience=1), False, lambda case: case.adjacency()),
     "GraphDPMeans, penalty": Subject(
-        lambda case: GraphDPMeans(-(10.0 ** (case.log_penalty / 6 - 1)), patience=1),
+        lambda case: GraphDPMeans(lam=-(10.0 ** (case.log_penalty / 6 - 1)), patience=1),
         False,
         lambda case: case.adjacency(),
     ),
     "GraphDPMeans, ratio": Subject(
-        lambda case: GraphDPMeans(-case.penalty, cut="ratio"), False, lambda case: case.adjacency()
+        lambda case: GraphDPMeans(lam=-case.penalty, cut="ratio"), False, lambda case: case.adjacency()
     ),
     "GraphDPMeans, edges": Subject(lambda case: GraphDPMeans(patience=1), False, lambda case: case.edges()),
     "BayesianKMeans": Subject(lambda case: BayesianKMeans(), weighted=False),
@@ -101,6 +106,7 @@ ESTIMATORS = {
 SUBJECTS = [*ESTIMATORS, *FUNCTIONS]
 # Those that take ten milliseconds a case or more, which are drawn less often.
 DEAR = {
+    "AutoCluster",
     "BayesianKMeans",
     "DPMeans, auto",
     "DPMeans, reference",
@@ -113,6 +119,8 @@ DEAR = {
     "HardHDP, kernel",
     "KernelDPMeans",
     "KernelDPMeans, linear",
+    "NestedDPMeans",
+    "NestedDPMeans, levels",
     "OnlineDPMeans",
     "OnlineDPMeans, forgetting",
     "SpectralDPMeans",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import kfree
 from kfree import DPMeans, baselines
+from kfree.estimators import dp_means
 from tests.fuzz import fuzz_properties
 from tests.fuzz.fuzz_cases import DRAWN, MOST_COLUMNS, MOST_PENALTY, MOST_SEEDS, ODD, Case
 from tests.fuzz.fuzz_properties import check
@@ -49,7 +50,7 @@ def zeros(self, X):
     return np.zeros(len(X), dtype=np.int32)
 
 
-def unnamed(self, X, sample_weight):
+def unnamed(*args, **settings):
     raise ValueError("boom")
 
 
@@ -62,17 +63,17 @@ def raises(error):
 
 
 MISTAKES = {
-    "wrong labels": ("predict", zeros, "predict does not give labels_"),
-    "an error of another kind": ("fit", raises(IndexError("boolean index")), "boolean index"),
-    "an error that names nothing": ("_opened", unnamed, "names nothing"),
-    "something written before an error": ("fit", raises(ValueError("X is bad")), r"left \['labels_'\] behind"),
+    "wrong labels": (DPMeans, "predict", zeros, "predict does not give labels_"),
+    "an error of another kind": (DPMeans, "fit", raises(IndexError("boolean index")), "boolean index"),
+    "an error that names nothing": (dp_means, "data_of", unnamed, "names nothing"),
+    "something written before an error": (DPMeans, "fit", raises(ValueError("X is bad")), r"left \['labels_'\] behind"),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_seen(mistake, monkeypatch):
-    name, wrong, message = MISTAKES[mistake]
-    monkeypatch.setattr(DPMeans, name, wrong)
+    where, name, wrong, message = MISTAKES[mistake]
+    monkeypatch.setattr(where, name, wrong)
     with pytest.raises((AssertionError, IndexError), match=message):
         check(Case("DPMeans", values="blobs"))
 

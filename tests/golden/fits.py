@@ -230,7 +230,7 @@ FITS = {
     "DPMeans, sweep in random order": Fit(
         lambda: centres(DPMeans(lam=3.0, search="sweep", order="random", random_state=4), blobs())
     ),
-    "DPMeans, farthest first": Fit(lambda: centres(DPMeans("farthest-first", target_k=8, search="sweep"), blobs())),
+    "DPMeans, farthest first": Fit(lambda: centres(DPMeans(lam="farthest-first", target_k=8, search="sweep"), blobs())),
     "DPMeans, cosine": Fit(lambda: centres(DPMeans(lam=3.0, metric="cosine"), blobs())),
     "DPMeans, sparse": Fit(lambda: centres(DPMeans(lam=900.0), sparse_rows())),
     "DPMeans, sparse, cosine": Fit(lambda: centres(DPMeans(metric="cosine"), sparse_rows())),
@@ -270,16 +270,22 @@ FITS = {
         lambda: stream(OnlineDPMeans(lam=30.0, search="published", max_clusters=9, order="random", random_state=0))
     ),
     "HardHDP": Fit(lambda: in_groups(HardHDP())),
-    "HardHDP, penalties": Fit(lambda: in_groups(HardHDP(5.0, 9.0), more=True)),
-    "HardHDP, sweep and weights": Fit(lambda: in_groups(HardHDP(5.0, 9.0, search="sweep"), sample_weight=weights(240))),
+    "HardHDP, penalties": Fit(lambda: in_groups(HardHDP(lam_local=5.0, lam_global=9.0), more=True)),
+    "HardHDP, sweep and weights": Fit(
+        lambda: in_groups(HardHDP(lam_local=5.0, lam_global=9.0, search="sweep"), sample_weight=weights(240))
+    ),
     "HardHDP, target_k": Fit(lambda: in_groups(HardHDP(target_k=4))),
-    "HardHDP, more columns than rows": Fit(lambda: in_groups(HardHDP(300.0, 600.0), wide()), algebra=True),
-    "HardHDP, kernel": Fit(lambda: in_groups(HardHDP(2.0, 3.0, kernel="rbf", gamma=0.1)), algebra=True),
+    "HardHDP, more columns than rows": Fit(
+        lambda: in_groups(HardHDP(lam_local=300.0, lam_global=600.0), wide()), algebra=True
+    ),
+    "HardHDP, kernel": Fit(
+        lambda: in_groups(HardHDP(lam_local=2.0, lam_global=3.0, kernel="rbf", gamma=0.1)), algebra=True
+    ),
     "HardHDP, kernel, auto": Fit(lambda: in_groups(HardHDP(kernel="linear"), blobs(120, 2, 4)), algebra=True),
     "KernelDPMeans": Fit(lambda: in_feature_space(KernelDPMeans(), blobs(100, 3, 4)), algebra=True),
-    "KernelDPMeans, sweep": Fit(lambda: in_feature_space(KernelDPMeans(0.5, search="sweep")), algebra=True),
+    "KernelDPMeans, sweep": Fit(lambda: in_feature_space(KernelDPMeans(lam=0.5, search="sweep")), algebra=True),
     "KernelDPMeans, polynomial": Fit(
-        lambda: in_feature_space(KernelDPMeans(1e4, kernel="poly", degree=2)), algebra=True
+        lambda: in_feature_space(KernelDPMeans(lam=1e4, kernel="poly", degree=2)), algebra=True
     ),
     "SpectralDPMeans": Fit(lambda: spectral(SpectralDPMeans()), algebra=True),
     "SpectralDPMeans, target_k": Fit(lambda: spectral(SpectralDPMeans(target_k=3)), algebra=True),
@@ -288,7 +294,7 @@ FITS = {
     ),
     "GraphDPMeans": Fit(lambda: of_graph(GraphDPMeans())),
     "GraphDPMeans, target_k": Fit(lambda: of_graph(GraphDPMeans(target_k=3, patience=1))),
-    "GraphDPMeans, ratio": Fit(lambda: of_graph(GraphDPMeans(-3.0, cut="ratio", patience=2))),
+    "GraphDPMeans, ratio": Fit(lambda: of_graph(GraphDPMeans(lam=-3.0, cut="ratio", patience=2))),
     "BayesianKMeans": Fit(lambda: energies(BayesianKMeans(), blobs(150, 3, 4)), algebra=True),
     "BayesianKMeans, process": Fit(
         lambda: energies(BayesianKMeans(mixture="dirichlet-process"), blobs(150, 3, 4)), algebra=True

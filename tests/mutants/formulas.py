@@ -182,6 +182,7 @@ SEARCHES = {
         "return new",
         "search/test_bayesian_search.py",
         "undone",
+        within="until_no_gain",
     ),
     "the number of clusters costs nothing": Mutant(
         "clusters + shared",

@@ -44,7 +44,9 @@ def exercise(X, k, rng):
 def share_clusters(rng):
     """Groups side by side."""
     X = rng.normal(size=(3_000, 3))
-    HardHDP(1.0, 2.0, search="sweep", n_threads=N_THREADS).fit(X, groups=np.repeat(np.arange(30), 100))
+    HardHDP(lam_local=1.0, lam_global=2.0, search="sweep", n_threads=N_THREADS).fit(
+        X, groups=np.repeat(np.arange(30), 100)
+    )
 
 
 def grow_trees(rng):

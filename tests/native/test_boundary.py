@@ -21,7 +21,7 @@ def held(rows=X, anchor=3, shift=3, weight=None):
 
 def stream_state():
     """Settings, counters, ids, last, weights, centres, low, high, number of columns."""
-    model = OnlineDPMeans(0.5, search="published", split=True).partial_fit(X)
+    model = OnlineDPMeans(lam=0.5, search="published", split=True).partial_fit(X)
     return list(model._stream_._stream.__getstate__())
 
 
@@ -152,7 +152,7 @@ def test_groups_without_sites():
 
 
 def test_weights_of_a_model_that_were_changed_by_hand():
-    model = HardHDP(3.0, 3.0).fit(X, groups=np.arange(30) % 3)
+    model = HardHDP(lam_local=3.0, lam_global=3.0).fit(X, groups=np.arange(30) % 3)
     model._model_ = replace(model._model_, weights=np.full_like(model._model_.weights, np.nan))
     with pytest.raises(ValueError, match="centres must have"):
         model.partial_fit(X, groups=np.arange(30) % 3 + 9)
@@ -215,7 +215,12 @@ def test_counts_too_large_to_add(make):
     make("multinomial").fit(P * 2.0**40)
 
 
-MODELS = [DPMeans(3.0), KMeans(3, random_state=0), HardHDP(3.0, 3.0), OnlineDPMeans(3.0, search="published")]
+MODELS = [
+    DPMeans(lam=3.0),
+    KMeans(3, random_state=0),
+    HardHDP(lam_local=3.0, lam_global=3.0),
+    OnlineDPMeans(lam=3.0, search="published"),
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

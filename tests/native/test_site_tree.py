@@ -164,13 +164,13 @@ def test_rows_are_compared_with_where_centres_are_now(engine):
     places = np.arange(1200.0)
     drawn = places[1::2]  # the last site of every leaf is among them
     rows = np.concatenate([places, drawn + 0.44, drawn + 0.56])[:, None]
-    model = OnlineDPMeans(0.45**2, search="published", engine=engine).partial_fit(rows)
+    model = OnlineDPMeans(lam=0.45**2, search="published", engine=engine).partial_fit(rows)
     np.testing.assert_array_equal(model.labels_[1200:], np.tile(drawn, 2))
 
 
 def test_merging(rng):
     X = rng.normal(size=(1150, 1))
-    native, twin = (OnlineDPMeans(2e-8, search="published", engine=engine) for engine in ("native", "reference"))
+    native, twin = (OnlineDPMeans(lam=2e-8, search="published", engine=engine) for engine in ("native", "reference"))
     for model in (native, twin):
         model.partial_fit(X).merge()
     assert len(X) > len(native.cluster_centers_) > FEWEST

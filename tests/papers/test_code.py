@@ -1,6 +1,7 @@
 """The hash of the code behind a number: it changes with what the number depends on, and with nothing else."""
 
 import inspect
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import kfree
 from kfree.baselines import GMeans, KMeansBIC
+from kfree.native import _core
 from reproduce import code
 from reproduce.code import code_of
 from reproduce.kulis_jordan import three_gaussians
@@ -46,7 +48,7 @@ def test_what_a_module_imports_is_followed_to_where_names_are_defined():
 
 def hashed(folder):
     program = "from reproduce.code import code_of; from kfree import BayesianKMeans; print(code_of(BayesianKMeans))"
-    environment = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, check=True
     ).stdout
@@ -56,7 +58,10 @@ def hashed(folder):
 def copied(tmp_path_factory):
     """A copy of the packages, and its hash."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(Path(kfree.__file__).parent, folder / "kfree", ignore=shutil.ignore_patterns("__pycache__"))
+    package = folder / "src" / "kfree"
+    shutil.copytree(ROOT / "src" / "kfree", package, ignore=shutil.ignore_patterns("__pycache__", "_core*"))
+    compiled = Path(_core.__file__)  # where kfree is installed
+    shutil.copy(compiled, package / compiled.relative_to(Path(kfree.__file__).parent))
     shutil.copytree(ROOT / "reproduce", folder / "reproduce", ignore=shutil.ignore_patterns("results", "__pycache__"))
     return {"folder": folder, "hash": hashed(folder)}
 
@@ -75,7 +80,7 @@ def copied(tmp_path_factory):
 )
 def test_a_planted_change_is_seen_and_a_comment_is_not(file, old, new, changes, copied):
     """In a copy of the package, by another process: does the hash of Bayesian k-means change?"""
-    before, path = copied["hash"], copied["folder"] / "kfree" / file
+    before, path = copied["hash"], copied["folder"] / "src" / "kfree" / file
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))

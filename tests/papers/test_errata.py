@@ -89,7 +89,7 @@ def test_eq_34_has_n_minus_1_over_2n(rng):
 
 def test_algorithm_3_looks_for_the_nearest():
     """As printed, with >, the third row would go to the farthest cluster beyond λ."""
-    model = OnlineDPMeans(25.0, search="published").partial_fit([[0.0], [10.0], [0.5]])
+    model = OnlineDPMeans(lam=25.0, search="published").partial_fit([[0.0], [10.0], [0.5]])
     assert model.predict([[0.5]]) == model.predict([[0.0]])
     assert sorted(model.cluster_centers_.ravel()) == [0.25, 10.0]
 
@@ -116,10 +116,10 @@ def test_eq_6_does_not_keep_the_centroid_and_swapped_weights_would():
 @pytest.mark.parametrize(("n", "one", "two"), [(1000, 2100.0, 200.0), (10, 120.0, 200.0)])
 def test_lemma_2_costs_200_with_two_clusters_in_both_examples(n, one, two):
     X = np.repeat([[-1.0, 0.0], [1.0, 0.0]], n, axis=0)
-    assert DPMeans(100.0, search="sweep").fit(X).cost_ == one
+    assert DPMeans(lam=100.0, search="sweep").fit(X).cost_ == one
     labels = (X[:, 0] > 0).astype(int)
     assert sum(((X[labels == c] - X[labels == c].mean(axis=0)) ** 2).sum() + 100.0 for c in (0, 1)) == two
-    assert DPMeans(100.0).fit(X).cost_ == min(one, two)
+    assert DPMeans(lam=100.0).fit(X).cost_ == min(one, two)
 
 
 # Maurer (2015)
@@ -162,7 +162,7 @@ def test_a_penalised_cut_needs_a_penalty_between_minus_two_and_zero(lam, rng):
         best = min(map(tuple, partitions(5)), key=lambda z: normalised_cut(weights, z) + lam * len(set(z)))
         assert len(set(best)) == (1 if lam >= 0 else 5)
     with pytest.raises(ValueError, match="lam="):
-        GraphDPMeans(lam).fit(weights)
+        GraphDPMeans(lam=lam).fit(weights)
 
 
 # Wang's lecture

@@ -39,11 +39,11 @@ def test_earthquakes_as_published():
     merging cannot be had from the text; 354 and 250 is what it gives, at lower cost than printed."""
     X = load("usgs").X
     assert DPMeans(lam=1.0, search="sweep").fit(X).n_clusters_ == 8
-    assert OnlineDPMeans(1.0, search="published", split=False).fit(X).n_clusters_ == 6
-    split = OnlineDPMeans(1.0, search="published").partial_fit(X)
+    assert OnlineDPMeans(lam=1.0, search="published", split=False).fit(X).n_clusters_ == 6
+    split = OnlineDPMeans(lam=1.0, search="published").partial_fit(X)
     assert split.n_clusters_ == pytest.approx(354, rel=0.03)
     assert split.score(X) == pytest.approx(-475, rel=0.03)
-    merged = OnlineDPMeans(1.0, search="published").fit(X)
+    merged = OnlineDPMeans(lam=1.0, search="published").fit(X)
     assert merged.n_clusters_ == pytest.approx(250, rel=0.03)
     assert merged.cost_ == pytest.approx(418, rel=0.03)
 
@@ -51,7 +51,7 @@ def test_earthquakes_as_published():
 def test_proteins_as_published():
     """Odashima et al. (2016), Table 5: 3 clusters by Algorithm 2; 200 and 106 is what the text gives with splits."""
     X = load("kdd2004bio").X
-    assert OnlineDPMeans(1e9, search="published", split=False).fit(X).n_clusters_ == 3
-    merged = OnlineDPMeans(1e9, search="published").fit(X)
+    assert OnlineDPMeans(lam=1e9, search="published", split=False).fit(X).n_clusters_ == 3
+    merged = OnlineDPMeans(lam=1e9, search="published").fit(X)
     assert merged.n_clusters_ == pytest.approx(106, rel=0.03)
     assert merged.cost_ == pytest.approx(3.32e11, rel=0.03)

@@ -2,9 +2,11 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
-from kfree.report import page
+from kfree import DPMeans
+from kfree.report import page, write_report
 from tests.report.conftest import NAMES
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -138,9 +140,38 @@ def test_light_and_dark(shown):
 
 def test_names_are_shown_and_not_run(shown):
     heads = [cell.get_attribute("title") for cell in shown.find_elements(By.CSS_SELECTOR, "#table thead th")][2:]
-    assert heads == NAMES
+    assert sorted(heads) == sorted(NAMES)
     assert shown.find_element(By.ID, "title").text == "people <i>&amp;</i>.csv"
     assert shown.find_elements(By.CSS_SELECTOR, "main b, h1 i") == []
     assert len(shown.find_elements(By.TAG_NAME, "script")) == 2
     # An alert would be in the way of every further question.
     assert shown.execute_script("return 1") == 1
+
+
+@pytest.fixture
+def wide(browser, tmp_path):
+    """The page of 64 columns, the last of which decides."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 64))
+    X[:, 63] += 40.0 * (np.arange(150) % 2)
+    write_report(tmp_path / "wide.html", DPMeans(target_k=2).fit(X), X, [f"column {j}" for j in range(64)])
+    browser.get((tmp_path / "wide.html").as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def test_columns_that_are_not_shown_can_be_found(wide):
+    def heads():
+        return [cell.text for cell in wide.find_elements(By.CSS_SELECTOR, "#table thead th")][2:]
+
+    assert len(heads()) == 30
+    assert heads()[0] == "column 63"
+    note = wide.find_element(By.ID, "columns-note")
+    assert note.text == "30 of 64 columns are shown; search for others."
+    assert "menus have the 60 columns that set clusters apart most" in wide.find_element(By.ID, "drawn").text
+    hidden = next(f"column {j}" for j in range(10, 64) if f"column {j}" not in heads())
+    wide.find_element(By.ID, "search").send_keys(hidden)
+    assert heads() == [hidden]
+    assert note.text == "1 of 64 columns is shown."
+    card = wide.find_element(By.CSS_SELECTOR, ".card .feature .label")
+    assert card.text == "column 63"

@@ -11,6 +11,7 @@ from kfree import DPMeans, TableEncoder, lambda_path
 from kfree.report import embedded, page, steps, write_report
 from kfree.report.data import INFINITE, number, packed, report_data
 from kfree.report.steps import colours, slider_steps
+from tests.report.conftest import NAMES
 
 
 def unpacked(labels):
@@ -41,7 +42,9 @@ def test_means_and_exemplars_are_those_of_the_rows(reported, fitted):
     own = next(step for step in reported["steps"] if step["own"])
     for cluster, means in zip(own["clusters"], own["means"], strict=True):
         rows = model.labels_ == cluster["label"]
-        np.testing.assert_allclose(means, X[rows].mean(axis=0), rtol=1e-3, atol=1e-3)
+        by_hand = dict(zip(NAMES, X[rows].mean(axis=0), strict=True))
+        told = {name: float(mean.replace("−", "-")) for name, mean in zip(reported["features"], means, strict=True)}
+        assert told == pytest.approx(by_hand, abs=0.06)
         distances = np.where(rows, model.transform(X)[:, cluster["label"]], np.inf)
         assert cluster["exemplars"][0] == 1001 + distances.argmin()
 
@@ -52,8 +55,8 @@ def test_standardised_columns_are_shown_in_their_units(fitted):
 
     encoder = TableEncoder(transforms="identity", scale="deviation").fit(X)
     plan, scaled = Preparation(list("abcd"), encoder=encoder), encoder.transform(X)
-    data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, plan=plan)
-    axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "x0")
+    data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, encoder=plan)
+    axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "a")
     np.testing.assert_allclose(axis["values"], X[:, 0], rtol=1e-3, atol=1e-3)
 
 
@@ -77,7 +80,7 @@ def test_a_penalty_for_a_sample_gives_the_clusters_of_all_rows(fitted, monkeypat
     path = lambda_path(X)
     for step in slider_steps(model, X, path):
         if step.k <= 3:
-            assert step.k == DPMeans(step.lam).fit(X).n_clusters_
+            assert step.k == DPMeans(lam=step.lam).fit(X).n_clusters_
 
 
 def test_clusters_keep_the_colour_of_their_largest_part():
@@ -136,3 +139,36 @@ def test_infinite_effects_keep_their_sign():
     data = report_data(DPMeans(target_k=2).fit(X), X, ["plan", "x"])
     own = next(step for step in data["steps"] if step["own"])
     assert sorted(effects[0] for effects in own["effects"]) == [-INFINITE, INFINITE]
+
+
+def own_step(data):
+    return next(step for step in data["steps"] if step["own"])
+
+
+def test_columns_are_ranked_by_their_effect_and_none_is_lost(rng):
+    """The last of 35 columns tells the clusters apart."""
+    X = rng.normal(size=(120, 35))
+    X[:, 34] += 30.0 * (np.arange(120) % 2)
+    data = report_data(DPMeans(target_k=2).fit(X), X)
+    assert len(data["features"]) == data["n_features"] == 35
+    assert data["features"][0] == "x34"
+    assert [abs(row[0]) for row in own_step(data)["effects"]] == pytest.approx([30.0, 30.0], rel=0.2)
+    assert [axis["name"] for axis in data["points"]["axes"]][2] == "x34"
+
+
+def test_the_first_columns_of_a_page_are_those_of_every_cluster(rng, monkeypatch):
+    kind = np.arange(200) % 4
+    X = rng.normal(size=(200, 50))
+    X[np.arange(200), 40 + kind] += 25.0
+    monkeypatch.setattr("kfree.report.columns._CELLS", 1)  # the page of a table that is too large keeps few columns
+    data = report_data(DPMeans(target_k=4).fit(X), X)
+    assert len(data["features"]) == 1
+    monkeypatch.undo()
+    assert set(report_data(DPMeans(target_k=4).fit(X), X)["features"][:4]) == {"x40", "x41", "x42", "x43"}
+
+
+def test_a_single_cluster_has_columns_in_the_order_of_the_next_step(rng):
+    X = rng.normal(size=(100, 3)) * [1.0, 1.0, 40.0]
+    data = report_data(DPMeans(lam=1e9).fit(X), X)
+    assert own_step(data)["k"] == 1
+    assert data["features"][0] == "x2"

@@ -15,6 +15,8 @@ NEW = rng.normal(size=(40, 3)) * 9
 WEIGHT = np.where(np.arange(40) < 4, 0.0, 1.0 + np.arange(40) % 3)
 EDGES = np.array([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)])
 NAMED_EDGES = [("ann", "bob"), ("bob", "cid"), ("cid", "ann"), ("cid", "dot"), ("dot", "eve")]
+ANGLE = np.linspace(0.0, 6.2, 40)
+RINGS = np.vstack([r * np.column_stack([np.cos(ANGLE), np.sin(ANGLE)]) for r in (1.0, 3.0)])
 GROUPS = np.array(["a", "b", "c"])[np.arange(40) % 3]
 TABLE = pd.DataFrame(
     {
@@ -67,23 +69,23 @@ CASES = {
         lambda m: [m.predict(NEW, allow_new=True), m.n_passes_],
     ),
     "online": (
-        lambda: kfree.OnlineDPMeans(4.0, half_life=50.0).partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.cluster_centers_, m.events_],
     ),
     "online, fit": (
-        lambda: kfree.OnlineDPMeans(4.0).fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0).fit(X),
         lambda m: [m.labels_, getattr(m, "cost_", None), m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.events_],
     ),
     "online, published": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", half_life=50.0).partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_, m.events_],
     ),
     "online, reference": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", engine="reference").partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_],
     ),
     "online, no split": (
-        lambda: kfree.OnlineDPMeans(4.0, search="published", split=False, engine="reference").partial_fit(X),
+        lambda: kfree.OnlineDPMeans(lam=4.0, search="published", split=False, engine="reference").partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_],
     ),
     "levels": (
@@ -99,12 +101,12 @@ CASES = {
         lambda m: [m.predict(NEW, groups=GROUPS)],
     ),
     "hdp, precomputed": (
-        lambda: kfree.HardHDP(9.0, 9.0, kernel="precomputed").fit(X @ X.T, groups=GROUPS),
+        lambda: kfree.HardHDP(lam_local=9.0, lam_global=9.0, kernel="precomputed").fit(X @ X.T, groups=GROUPS),
         lambda m: [m.predict(NEW @ X.T, groups=GROUPS)],
     ),
     "kernel": (lambda: kfree.KernelDPMeans(kernel="rbf").fit(X), lambda m: [m.predict(X), m.outlier_score(X)]),
     "kernel, precomputed": (
-        lambda: kfree.KernelDPMeans(9.0, kernel="precomputed").fit(X @ X.T),
+        lambda: kfree.KernelDPMeans(lam=9.0, kernel="precomputed").fit(X @ X.T),
         lambda m: [m.predict(NEW @ X.T)],
     ),
     "spectral": (lambda: kfree.SpectralDPMeans().fit(X), lambda m: [m.predict(X), m.certificate_.n_above]),
@@ -143,6 +145,14 @@ CASES = {
         lambda: kfree.BayesianKMeans("multinomial").fit(np.abs(X).round()),
         lambda m: [m.weights_, m.predict(np.abs(NEW).round(), allow_new=True)],
     ),
+    "chosen, round": (
+        lambda: kfree.AutoCluster().fit(X),
+        lambda m: [m.predict(NEW), m.outlier_score(NEW), m.stability_, m.reason_],
+    ),
+    "chosen, any shape": (
+        lambda: kfree.AutoCluster().fit(RINGS),
+        lambda m: [m.predict(NEW[:, :2]), m.outlier_score(NEW[:, :2]), [one["score"] for one in m.candidates_]],
+    ),
     "tree": (
         lambda: kfree.AgglomerativeBayes().fit(X),
         lambda m: [m.linkage_, m.cut(4), m.refine(X).labels, m.free_energy_path_],
@@ -166,6 +176,7 @@ LABELS = {
         "graph, names": lambda m: m.predict_nodes(np.eye(5)),
         "dp-means, noise": lambda m: m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"]), allow_new=True),
         "dp-means, prepared": CASES["dp-means, prepared"][1],
+        "chosen, any shape": lambda m: m.predict(NEW[:, :2], allow_new=True),
         "bernoulli": lambda m: m.predict(NEW > 0),
         "multinomial": lambda m: m.predict(np.abs(NEW).round()),
         "table": lambda m: m.transform(TABLE).argmax(axis=1),

@@ -143,7 +143,7 @@ def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
         path = lambda_path(X, metric=metric)
         for lam in path.lam[path.lam_high > path.lam_low]:
             best = (path.cost + lam * path.k).min()
-            assert DPMeans(float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
+            assert DPMeans(lam=float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
 
 
 def test_directions_that_cancel_out_merge_at_a_number(rng):

@@ -180,6 +180,8 @@ def test_a_step_carries_what_held_out_rows_said():
         "n_outliers": 0,
         "is_sure": True,
         "is_doubtful": False,
+        "judged_k": None,
+        "judged_score": None,
     }
 
 

@@ -22,22 +22,48 @@ def test_penalty_for_a_wished_number(rng):
 
 
 @pytest.mark.parametrize("k", [2, 7, 20])
-def test_a_wished_number_is_reached_or_missed_with_a_warning(k, rng):
+def test_a_wished_number_is_met(k, rng):
     X = rng.normal(size=(600, 3)) + rng.choice([-8.0, 0.0, 8.0], size=(600, 1))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = DPMeans(target_k=k).fit(X)
-    assert (model.n_clusters_ == k) is not any("found no penalty" in str(one.message) for one in caught)
-    assert abs(model.n_clusters_ - k) <= 1
-    assert DPMeans(lam=model.lam_, init=model.cluster_centers_).fit(X).cost_ <= model.cost_ * (1 + 1e-9)
+    assert model.n_clusters_ == k
+    assert model.cost_ == pytest.approx(model.inertia_ + k * model.lam_)
+    is_best = not any("no penalty makes" in str(one.message) for one in caught)
+    again = DPMeans(lam=model.lam_, init=model.cluster_centers_).fit(X)
+    assert again.cost_ <= model.cost_ * (1 + 1e-9)
+    assert again.n_clusters_ == k or not is_best
 
 
 def test_a_wished_number_that_no_penalty_has():
     X = np.repeat([[0.0], [1.0], [100.0], [101.0]], 5, axis=0)  # the third and the fourth cluster are worth the same
-    with pytest.warns(
-        UserWarning, match=r"found no penalty at which target_k=3 clusters are best; lam_=.* gives (2|4)"
-    ):
-        DPMeans(target_k=3).fit(X)
+    with pytest.warns(UserWarning, match=r"no penalty makes target_k=3 clusters the best. These are the best 3 that"):
+        model = DPMeans(target_k=3).fit(X)
+    assert (model.n_clusters_, model.inertia_) == (3, 2.5)
+    assert model.lam_ == 2.5  # where two and four clusters cost the same
+    assert model.cost_ == 2.5 + 3 * 2.5
+
+
+def partitions(n_rows):
+    """All partitions of so many rows, as labels."""
+    grown = [[0]]
+    for _ in range(n_rows - 1):
+        grown = [[*labels, c] for labels in grown for c in range(max(labels) + 2)]
+    return [np.array(labels) for labels in grown]
+
+
+def test_the_best_of_a_number_that_no_penalty_has():
+    """Three clusters of these eight rows are best at no penalty, and an exhaustive search finds the same three."""
+    X = np.random.default_rng(122).normal(size=(8, 2))
+    with pytest.warns(UserWarning, match="no penalty makes target_k=3 clusters the best"):
+        model = DPMeans(target_k=3).fit(X)
+    lowest = np.full(9, np.inf)
+    for labels in partitions(8):
+        parts = [X[labels == c] for c in range(labels.max() + 1)]
+        lowest[len(parts)] = min(lowest[len(parts)], sum(((part - part.mean(0)) ** 2).sum() for part in parts))
+    assert model.inertia_ == pytest.approx(lowest[3])
+    assert model.lam_ == pytest.approx((lowest[2] - lowest[4]) / 2)
+    assert model.cost_ > (lowest + model.lam_ * np.arange(9))[[2, 4]].max()
 
 
 @pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")  # nine rows

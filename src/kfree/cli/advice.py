@@ -2,10 +2,12 @@
 
 import re
 
+_LESS = "Leave such columns out with --drop, or give them less weight with --weights"
 # What a warning recommends in Python: what does the same on the command line.
 _OPTIONS = {
     "for example with kfree.TableEncoder()": "for example with --standardize",
     "Encode such columns with kfree.TableEncoder()": "Encode such columns with --encode",
+    "Leave such columns out, or give them less weight": _LESS,
     "give lam or target_k, or more rows": "give --lam or --k, or more rows",
     "Give lam or target_k to set": "Give --lam or --k to set",
     "; path_ shows all": "; kfree path shows all",
@@ -21,7 +23,7 @@ _ERRORS = {
 
 
 # The same where --encode was given.
-_AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": "Leave such columns out with --drop"}
+_AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": _LESS}
 
 
 def in_options(message):

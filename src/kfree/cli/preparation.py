@@ -10,6 +10,7 @@ from kfree.cli.console import LIKE_IDENTIFIERS
 from kfree.cli.errors import CommandError, UsageError
 from kfree.core.marks import OneOf
 from kfree.core.printing import quoted
+from kfree.explain.units import NUMBER
 from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
 from kfree.files.rows import rows_of
@@ -74,6 +75,15 @@ class Preparation:
     def in_units(self, X):
         """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""
         return X if self.encoder is None else self.encoder.in_units(X)
+
+    @property
+    def units_out(self):
+        """What the numbers of :meth:`in_units` are; see :class:`kfree.TableEncoder`."""
+        return [NUMBER] * len(self.columns) if self.encoder is None else self.encoder.units_out
+
+    def get_feature_names_out(self):
+        """Names of the columns of the rows."""
+        return self.columns if self.encoder is None else [str(name) for name in self.encoder.get_feature_names_out()]
 
 
 def chosen_columns(table, columns, drop, other_uses, encode, say):

@@ -81,8 +81,7 @@ class Work:
     @property
     def feature_names(self):
         """Names of the columns of X."""
-        encoder = self.plan.encoder
-        return self.plan.columns if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
+        return self.plan.get_feature_names_out()
 
     def labels(self, model):
         """The label of every row, in memory or in a file."""
@@ -135,29 +134,22 @@ class Work:
         if self.kept is None:
             model, title = copy(model), f"{title} ({len(self.X)} of {self.table.n_rows} rows)"
             model.labels_ = model.predict(self.X)
-        facts = {"title": title, "plan": self.plan, "row_numbers": self.row_numbers + 1}
+        facts = {"title": title, "encoder": self.plan, "row_numbers": self.row_numbers + 1}
         with reported(self.options.report):
-            write_report(self.options.report, model, self.X, self.feature_names, **facts)
+            write_report(self.options.report, model, self.X, **facts)
 
     def summary(self, model, labels):
         """The summary of a model, with rows by their number in the file and means in the units of the file."""
         from kfree.explain import summarize
 
-        summary = summarize(model, self.X, self.feature_names)
+        summary = summarize(model, self.X, encoder=self.plan)
         sizes = np.bincount(labels, minlength=len(summary.clusters)) if self.kept is None else None
-        clusters = tuple(replace(c, features=self._in_units(c.features)) for c in summary.clusters)
+        clusters = summary.clusters
         if sizes is not None:
             shares = sizes / len(labels)
             clusters = tuple(replace(c, size=int(sizes[c.label]), share=float(shares[c.label])) for c in clusters)
             summary = replace(summary, n_rows=len(labels))
         return replace(summary, clusters=clusters, row_names=self.row_numbers + 1)
-
-    def _in_units(self, features):
-        place = {name: j for j, name in enumerate(self.feature_names)}
-        means = np.zeros((1, len(place)))
-        means[0, [place[name] for name, _, _ in features]] = [mean for _, _, mean in features]
-        in_units = self.plan.in_units(means)[0]
-        return tuple((name, effect, float(in_units[place[name]])) for name, effect, _ in features)
 
     def facts(self, model, summary):
         """The result for ``--json``."""
@@ -165,7 +157,10 @@ class Work:
             asdict(c)
             | {
                 "exemplars": [int(self.row_numbers[row]) + 1 for row in c.exemplars],
-                "features": [{"name": name, "effect": effect, "mean": mean} for name, effect, mean in c.features],
+                "features": [
+                    {"name": f.name, "effect": f.effect, "mean": f.mean, "others": f.others, "text": f.text}
+                    for f in c.features
+                ],
             }
             for c in summary.clusters
         ]

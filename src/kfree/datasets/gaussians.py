@@ -67,7 +67,7 @@ def make_two_groups(n_rows=1000, random_state=None):
     >>> from kfree import DPMeans
     >>> from kfree.datasets import make_two_groups
     >>> X, y = make_two_groups(random_state=0)
-    >>> DPMeans(100.0, search="sweep").fit(X).n_clusters_, DPMeans(100.0).fit(X).n_clusters_
+    >>> DPMeans(lam=100.0, search="sweep").fit(X).n_clusters_, DPMeans(lam=100.0).fit(X).n_clusters_
     (2, 5)
     """
     return _round_gaussians(_TWO_GROUPS, n_rows, random_state, std=0.5)

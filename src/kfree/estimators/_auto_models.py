@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from sklearn.neighbors import KNeighborsClassifier
+import scipy.sparse as sp
+from scipy.sparse.linalg import norm as sparse_norm
 
-from kfree.core.stats import Floats, Index
+from kfree.core.label_order import published_order, ranks
+from kfree.core.marks import FINITE, AtLeast, Below, Shape
+from kfree.core.sparse import ArrayOrCSR
+from kfree.core.stats import Floats, Index, Labels
+from kfree.engines.local.rows import require_directions
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.k_means import KMeans
+from kfree.models.neighbours import NeighbourVote
 from kfree.search.judge.choose import SHAPES
 from kfree.search.judge.k_means import means
 from kfree.search.judge.rows import Whitening
@@ -26,35 +31,33 @@ _EQUAL = 1e-3
 _CONSTANT = 1e-12
 # Ellipses are looked for in at most so many principal components.
 _MOST_COMPONENTS = 6
-# Neighbours that vote for the cluster of a row.
-_VOTERS = 5
-
-Prepare = Callable[[Floats], Floats]
-
-
-def same(rows: Floats) -> Floats:
-    return rows
 
 
 @dataclass(frozen=True)
 class RowFrame:
-    """Columns that differ, divided by their standard deviations; or unit rows."""
+    """Columns that differ, divided by their standard deviations; or unit rows. Sparse rows stay as they are."""
 
     unit: bool
-    columns: Index
-    mean: Floats
-    spread: Floats
+    columns: Annotated[Index, Shape("used"), Below("f")]
+    mean: Annotated[Floats, Shape("used"), FINITE]
+    spread: Annotated[Floats, Shape("used"), AtLeast(np.finfo(np.float64).tiny)]
 
     @classmethod
-    def of(cls, rows: Floats, metric: str) -> RowFrame:
-        length = np.linalg.norm(rows, axis=1)
-        has_one_length = rows.shape[1] > 1 and length.min() > 0 and np.ptp(length) <= _EQUAL * length.max()
+    def of(cls, rows: ArrayOrCSR, metric: str) -> RowFrame:
+        """From rows that count. Sparse rows are directions."""
+        n_columns = rows.shape[1]
+        length = sparse_norm(rows, axis=1) if sp.issparse(rows) else np.linalg.norm(rows, axis=1)
+        has_one_length = n_columns > 1 and length.min() > 0 and np.ptp(length) <= _EQUAL * length.max()
+        if sp.issparse(rows) or metric == "cosine" or (metric == "auto" and has_one_length):
+            require_directions(length)
+            return cls(True, np.arange(n_columns), np.zeros(n_columns), np.ones(n_columns))
         spread = rows.std(axis=0)
         columns = np.flatnonzero(spread > _CONSTANT * np.abs(rows).max(axis=0, initial=0.0))
-        unit = metric == "cosine" or (metric == "auto" and bool(has_one_length))
-        return cls(unit, columns, rows.mean(axis=0)[columns], spread[columns])
+        return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])
 
-    def __call__(self, rows: Floats) -> Floats:
+    def __call__(self, rows: ArrayOrCSR) -> Any:
+        if sp.issparse(rows):
+            return rows
         if self.unit:
             return unit_rows(rows)
         framed: Floats = (rows[:, self.columns] - self.mean) / self.spread
@@ -62,11 +65,19 @@ class RowFrame:
 
 
 @dataclass(frozen=True)
+class AsTheyAre:
+    """Rows of the frame without any change."""
+
+    def __call__(self, rows: Any) -> Any:
+        return rows
+
+
+@dataclass(frozen=True)
 class Components:
     """Scores of the leading principal components."""
 
-    mean: Floats
-    axes: Floats
+    mean: Annotated[Floats, Shape("used"), FINITE]
+    axes: Annotated[Floats, Shape("used", "ready"), FINITE]
 
     @classmethod
     def of(cls, rows: Floats) -> Components:
@@ -79,29 +90,21 @@ class Components:
         return scores
 
 
-class NeighbourVote:
-    """Clusters of any shape: a row belongs where most of its nearest judged rows do."""
-
-    def __init__(self, rows: Floats, labels: Index):
-        self.labels_, self.n_clusters_ = labels, int(labels.max()) + 1
-        self._vote = KNeighborsClassifier(_VOTERS, weights="distance").fit(rows, labels)
-
-    def predict(self, rows: Floats) -> Index:
-        found: Index = self._vote.predict(rows)
-        return found
+PREPARATIONS = {"as they are": AsTheyAre, "whitened": Whitening, "components": Components}
+MODELS = {"KMeans": KMeans, "DPMeans": DPMeans, "BayesianKMeans": BayesianKMeans, "neighbours": NeighbourVote}
 
 
 class Fitted(NamedTuple):
     """A model, how rows are prepared for it, and the labels of all rows."""
 
     model: Any
-    prepare: Prepare
-    labels: Index
+    prepare: Any
+    labels: Labels
 
 
 def fit_on_all(
     name: str,
-    rows: Floats,
+    rows: ArrayOrCSR,
     weight: Floats | None,
     judged: Index,
     labels: Index,
@@ -111,7 +114,7 @@ def fit_on_all(
     n_threads: int | None,
 ) -> Fitted:
     """The model ``name`` on all rows, whitened if ``white``; ``labels`` are those of the judged rows."""
-    prepare: Prepare = Whitening.of(rows[judged]) if white else same
+    prepare: Any = Whitening.of(rows[judged]) if white else AsTheyAre()
     if name == ELLIPSES:
         prepare = Components.of(rows[judged])
     ready = prepare(rows)
@@ -127,14 +130,11 @@ def fit_on_all(
         metric = "cosine" if unit else "euclidean"
         model = KMeans(len(centres), init=centres, metric=metric, n_threads=n_threads, label_order="size")
     model.fit(ready, sample_weight=weight)
-    return Fitted(model, prepare, np.asarray(model.labels_, dtype=np.int64))
+    return Fitted(model, prepare, np.asarray(model.labels_))
 
 
-def _vote(ready: Floats, judged: Index, labels: Index, prepare: Prepare) -> Fitted:
-    model = NeighbourVote(ready[judged], labels)
-    everyone = np.empty(len(ready), dtype=np.int64)
-    others = np.setdiff1d(np.arange(len(ready)), judged)
-    everyone[judged] = labels
-    if len(others):
-        everyone[others] = model.predict(ready[others])
-    return Fitted(model, prepare, everyone)
+def _vote(ready: Floats, judged: Index, labels: Index, prepare: Any) -> Fitted:
+    """Clusters of any shape in the order of their sizes among the judged rows."""
+    found = labels.astype(np.int32)
+    model = NeighbourVote.of(ready[judged], ranks(published_order("size", found, np.bincount(found)))[found])
+    return Fitted(model, prepare, model.predict(ready))

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import weakref
+from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     # How the command line made the rows of a table.
     preparation_: Annotated[Any, OneOf({"columns": "kfree.cli.preparation:Preparation"}), OPTIONAL]
 
-    def summary(self, X=None, feature_names=None):
+    def summary(self, X=None, feature_names=None, encoder=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
 
         Parameters
@@ -42,13 +43,15 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         X : the rows of ``fit``, or others, which are given to clusters by ``predict``
         feature_names : sequence of str or None, default=None
             Names of the columns; None takes those of X, else x0, x1, ….
+        encoder : a fitted TableEncoder or None, default=None
+            The one that made X, so that columns have their names and means are those of the table, in its units.
 
         Returns
         -------
         summary : kfree.explain.Summary
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
-        return summarize(self, X, feature_names)
+        return summarize(self, X, feature_names, encoder)
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
@@ -134,8 +137,7 @@ default="auto"
         cluster.
 
         This is the distance to a cluster over the distance that a share of ``false_alarms`` of its rows exceeds, the
-        least over all clusters. Where ``lam`` was given as a number, it is the distance to the nearest centre over
-        √lam instead, beyond which a row would open a cluster; ``false_alarms`` is ignored then.
+        least over all clusters.
 
         Parameters
         ----------
@@ -216,6 +218,32 @@ def remember(estimator, X):
     """Note the rows of a fit, without keeping them in memory."""
     estimator._rows_of_fit_ = RowsOfFit(X)
     return estimator
+
+
+def report(self, path, X=None, feature_names=None, **about):
+    """Write a page about the clusters.
+
+    Parameters
+    ----------
+    path : str or path
+        The HTML file.
+    X : array of shape (n_samples, n_features)
+        The rows of ``fit``; may be left out while these are still in memory.
+    feature_names : sequence of str or None, default=None
+    **about
+        ``title``, ``encoder`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
+
+    Returns
+    -------
+    self : the estimator
+    """
+    check_is_fitted(self)
+    X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
+    require_rows(X, self)
+    names = column_names(X, self) if feature_names is None else feature_names
+    # Pages are above estimators, and are loaded when one is asked for.
+    import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
+    return self
 
 
 def require_rows(X, estimator):

@@ -17,11 +17,8 @@ from kfree.validation.rows import validated_rows, validated_weights
 from kfree.validation.tensors import in_memory, placed_like
 
 
-def publish_centres(estimator, X, data, result, left_out=None, radius=None, **more):
-    """Set the fitted attributes of a search with centres; rows that were ``left_out`` get the label −1.
-
-    ``radius`` is the distance beyond which a row is an outlier, None for one by the spread of each cluster.
-    """
+def publish_centres(estimator, X, data, result, left_out=None, **more):
+    """Set the fitted attributes of a search with centres; rows that were ``left_out`` get the label −1."""
     if result.some_rows is None:
         weight = data.weight
         if left_out is not None and left_out.any():
@@ -29,7 +26,7 @@ def publish_centres(estimator, X, data, result, left_out=None, radius=None, **mo
         labels, order, sample = labels_and_spreads(_label_rule(estimator), weight, result)
     else:
         labels, order, sample = _of_summary(estimator, data, result)
-    model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample, radius)
+    model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample)
     found = {"_model_": model} | history_of(result)
     found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
     if left_out is not None:
@@ -130,7 +127,7 @@ def predict(self, X, allow_new=False, out=None):
     X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows of files by :func:`kfree.open_rows`
     allow_new : bool, default=False
         Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-        a thousand rows of a cluster, or than √lam where ``lam`` was given as a number.
+        a thousand rows of a cluster.
     out : str, path or None, default=None
         For rows of files: the folder to write labels to, one Parquet file with a column ``label`` for each file of
         rows, in row order and with its name. A file appears under its name when it is complete.

@@ -12,6 +12,7 @@ from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
 from kfree.native.implementations import IMPLEMENTATIONS
@@ -129,6 +130,7 @@ class AgglomerativeBayes(ClusterEstimator):
     _model_: PosteriorModel
     _tree_: Tree
 
+    @keyword_only
     def __init__(
         self,
         model="gaussian",

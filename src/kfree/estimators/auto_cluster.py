@@ -2,40 +2,65 @@
 
 import warnings
 from dataclasses import dataclass, field, replace
-from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
+from kfree.core.frame import Frame
+from kfree.core.marks import OneOf, require
 from kfree.core.warning import warn
-from kfree.estimators._auto_models import DIPS, ELLIPSES, METRICS, ONE, Components, RowFrame, fit_on_all
+from kfree.estimators._auto_models import (
+    DIPS,
+    ELLIPSES,
+    METRICS,
+    MODELS,
+    ONE,
+    PREPARATIONS,
+    Components,
+    RowFrame,
+    fit_on_all,
+)
+from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, report, require_rows
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
-from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, SHAPES, TIE, Candidate, Judge
+from kfree.explain.spread import FALSE_ALARMS
+from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
-from kfree.search.judge.stability import interval_of, jaccard, refits_on_halves
+from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
 from kfree.search.path.lattice import circles_in, one_hot_groups
-from kfree.validation.parameters import random_generator, require, require_threads
-from kfree.validation.rows import validated_weights
+from kfree.search.span import coordinates, first_of_equal
+from kfree.validation.parameters import check, choice, is_positive_number, random_generator, require_share, threads
+from kfree.validation.parameters import require as require_parameter
+from kfree.validation.rows import validated_rows, validated_weights
 
-# Rows that are judged: of tables, of unit rows. If there are more, they are a random sample.
+CONSTRAINTS = (
+    choice("metric", list(METRICS)),
+    lambda e: require_parameter(
+        e.time_budget is None or is_positive_number(e.time_budget), "time_budget", e.time_budget, "seconds > 0 or None"
+    ),
+    threads,
+)
+
+# Rows that are judged: of tables and sparse rows, of unit rows. If there are more, they are a random sample.
 _MOST_JUDGED, _MOST_JUDGED_UNIT = 1000, 2000
+# Sparse rows of so few columns are a table.
+_FEW_COLUMNS = 30
 # Random splits into halves that stability is measured on: of tables, of unit rows.
 _N_SPLITS, _N_SPLITS_UNIT = 4, 2
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
-# Clusters with a lower Jaccard index are not stable (Hennig 2007).
-_STABLE = 0.75
 # Other numbers of clusters with this share of the best score are named.
 _CLOSE = 0.9
 # Processor seconds that a judgement takes about: for each row, and for each value.
 _SECONDS_PER_ROW, _SECONDS_PER_VALUE = 2.5e-3, 1e-5
 
 
-class AutoCluster(ClusterMixin, BaseEstimator):
+class AutoCluster(ClusterEstimator):
     """Clusters of any kind without parameters: how many, and which model shows them.
 
     A clustering is believed if it is better than what the same procedure finds in surrogate rows, which have the same
@@ -46,7 +71,8 @@ class AutoCluster(ClusterMixin, BaseEstimator):
     ----------
     metric : {"auto", "euclidean", "cosine"}, default="auto"
         ``"euclidean"`` divides columns by their standard deviations. ``"cosine"`` divides rows by their lengths.
-        ``"auto"`` is ``"cosine"`` if all rows have the same length, as normalised embeddings have.
+        ``"auto"`` is ``"cosine"`` if all rows have the same length, as normalised embeddings have, or are sparse
+        with more than 30 columns.
     time_budget : float or None, default=None
         Seconds on one processor core that the judgement may take: fewer rows are judged where it is short. The fit of
         the chosen model on all rows comes on top.
@@ -59,13 +85,16 @@ class AutoCluster(ClusterMixin, BaseEstimator):
     ----------
     labels_ : ndarray of shape (n_samples,), int32
     n_clusters_ : int
+    confidence_ : ndarray of shape (n_samples,)
+        :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     model_ : object
         The fitted winner: ``KMeans``, ``BayesianKMeans`` or ``DPMeans`` on prepared rows, or a vote of neighbours for
         clusters of any shape.
     model_name_ : str
         "one cluster", "round", "shared ellipse", "ellipses" or "any shape".
     candidates_ : list of dict
-        One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``.
+        One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
+        that do not take sparse rows have None for all but the first and the last.
     reason_ : str
         Why this model and this number.
     k_interval_ : tuple of int
@@ -79,6 +108,7 @@ class AutoCluster(ClusterMixin, BaseEstimator):
     n_judged_ : int
         Rows that were judged.
     n_features_in_ : int
+    feature_names_in_ : ndarray of str, where X has column names
 
     Examples
     --------
@@ -91,19 +121,37 @@ class AutoCluster(ClusterMixin, BaseEstimator):
     (3, 'round', True)
     """
 
+    labels_: RowLabels
+    n_clusters_: NumberOfClusters
+    model_: Annotated[Any, OneOf(MODELS)]
+    model_name_: str
+    candidates_: list[dict[str, Any]]
+    reason_: str
+    k_interval_: tuple[int, int]
+    stability_: PerCluster
+    is_sure_: bool
+    curves_: dict[str, dict[str, Any]]
+    n_judged_: Count
+    _frame_: RowFrame
+    _prepare_: Annotated[Any, OneOf(PREPARATIONS)]
+
+    @keyword_only
     def __init__(self, *, metric="auto", time_budget=None, n_threads=None, random_state=0):
         self.metric = metric
         self.time_budget = time_budget
         self.n_threads = n_threads
         self.random_state = random_state
 
+    report = report
+
     def fit(self, X, y=None, sample_weight=None):
         """Judge a sample of the rows, and fit the model that was chosen on all of them.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Fewer than 24 distinct rows are one cluster, and a warning says so.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Fewer than 24 distinct rows are one cluster, and a warning says so. Clusters of sparse rows are round;
+            candidates of other shapes do not take them. Sparse rows of at most 30 columns are handled as dense ones.
         y : ignored
         sample_weight : array-like of shape (n_samples,), default=None
             Weights ≥ 0. Rows of weight zero are not judged. Weights count in the fit of the chosen model; as evidence,
@@ -113,10 +161,10 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         -------
         self : AutoCluster
         """
-        self._check_parameters()
-        rows = self._validated(X, reset=True)
-        weight = validated_weights(sample_weight, len(rows))
-        counting = np.arange(len(rows)) if weight is None else np.flatnonzero(weight > 0)
+        check(self, CONSTRAINTS)
+        rows = self._validated(X)
+        weight = validated_weights(sample_weight, rows.shape[0])
+        counting = np.arange(rows.shape[0]) if weight is None else np.flatnonzero(weight > 0)
         frame = RowFrame.of(rows[counting], self.metric)
         framed = frame(rows)
         rng = np.random.default_rng(random_generator(self.random_state).randint(2**31))
@@ -124,10 +172,10 @@ class AutoCluster(ClusterMixin, BaseEstimator):
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
-            choice = choose(framed[judged], rows[judged], frame.unit, rng, self.n_threads)
+            choice = chosen_for(framed[judged], rows[judged], frame.unit, rng, self.n_threads)
             settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
-        self._publish(frame, choice, fitted, judged)
+        publish(self, X, published(frame, choice, fitted, judged))
         if len(judged) < FEWEST_ROWS:
             warn(
                 f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
@@ -136,66 +184,108 @@ class AutoCluster(ClusterMixin, BaseEstimator):
             )
         return self
 
-    def predict(self, X):
+    def predict(self, X, allow_new=False):
         """The cluster of each row of X.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        allow_new : bool, default=False
+            Label a row −1 if its :meth:`outlier_score` is above 1.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
         """
-        check_is_fitted(self, "labels_")
-        ready = self._fitted.prepare(self._frame(self._validated(X, reset=False)))
-        return self._order[np.asarray(self.model_.predict(ready))].astype(np.int32)
+        ready = self._ready(X)
+        labels = np.asarray(self.model_.predict(ready))
+        return or_new(self, labels, X, allow_new)
 
-    def _check_parameters(self):
-        require(self.metric in METRICS, "metric", self.metric, " or ".join(f'"{metric}"' for metric in METRICS))
-        is_time = isinstance(self.time_budget, Real) and not isinstance(self.time_budget, bool)
-        ok = self.time_budget is None or (is_time and 0 < float(self.time_budget) < np.inf)
-        require(ok, "time_budget", self.time_budget, "seconds > 0 or None")
-        require_threads(self.n_threads)
+    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+        """The outlier score of ``model_``: above 1, the row belongs to no cluster.
 
-    def _validated(self, X, reset):
-        if sp.issparse(X):
-            raise TypeError(
-                'X is sparse, and AutoCluster takes dense rows only. Use DPMeans(metric="cosine"), or reduce the '
-                "columns first, for example with TruncatedSVD."
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        false_alarms : float, default=0.001
+            The share of rows of a cluster with a score above 1.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        require_share("false_alarms", false_alarms)
+        ready = self._ready(X)
+        return self.model_.outlier_score(ready, false_alarms)
+
+    def _ready(self, X):
+        """Rows as the chosen model takes them."""
+        check_is_fitted(self)
+        rows = self._validated(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return self._prepare_(self._frame_(rows))
+
+    def _view(self, X):
+        require_rows(X, self)
+        ready = self._ready(X)
+        return replace(self.model_._view(ready), columns=self._validated(X), names=column_names(X, self))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _validated(self, X):
+        rows = validated_rows(X, self)
+        if sp.issparse(rows) and rows.shape[1] <= _FEW_COLUMNS:
+            rows = rows.toarray()
+        if sp.issparse(rows) and self.metric == "euclidean":
+            raise ValueError(
+                "metric='euclidean' is not allowed for sparse X, whose columns cannot be centred; give metric='cosine',"
+                " or reduce the columns first, for example with TruncatedSVD."
             )
-        return validate_data(self, X, reset=reset, dtype=np.float64)
+        return rows.astype(np.float64, copy=False)
+
+    def _restored(self):
+        ok = self.model_.n_features_in_ == self._prepare_(self._frame_(np.zeros((1, self.n_features_in_)))).shape[1]
+        require(ok, "model", "takes other columns than the frame gives")
 
     def _judged_rows(self, framed, counting, unit, rng):
         """Numbers of the rows that are judged: distinct ones, at most as many as the time allows."""
-        most = _MOST_JUDGED_UNIT if unit else _MOST_JUDGED
+        most = _MOST_JUDGED_UNIT if unit and not sp.issparse(framed) else _MOST_JUDGED
         if self.time_budget is not None:
             per_row = _SECONDS_PER_ROW + _SECONDS_PER_VALUE * framed.shape[1]
             allowed = f"at least {FEWEST_ROWS * per_row:.2f} seconds, which a judgement of {FEWEST_ROWS} rows takes"
-            require(self.time_budget >= FEWEST_ROWS * per_row, "time_budget", self.time_budget, allowed)
+            require_parameter(self.time_budget >= FEWEST_ROWS * per_row, "time_budget", self.time_budget, allowed)
             most = min(most, int(self.time_budget / per_row))
         some = np.sort(rng.permutation(counting)[: 2 * most])
-        some = some[distinct(framed[some])]
+        some = some[first_of_equal(framed[some]) if sp.issparse(framed) else distinct(framed[some])]
         return np.sort(rng.permutation(some)[:most])
 
-    def _publish(self, frame, choice, fitted, judged):
-        sizes = np.bincount(fitted.labels)
-        order = np.empty(len(sizes), dtype=np.int64)
-        order[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))  # the largest cluster is 0
-        self._frame, self._fitted, self._order = frame, fitted, order
-        self.model_, self.model_name_ = fitted.model, choice.name
-        self.labels_ = order[fitted.labels].astype(np.int32)
-        self.n_clusters_ = len(sizes)
-        self.n_judged_ = len(judged)
-        self.candidates_ = choice.table()
-        self.reason_ = choice.reason(self.n_clusters_, len(judged), len(fitted.labels))
-        self.k_interval_ = interval_of(self.n_clusters_, choice.refits)
-        self.stability_ = jaccard(self.labels_[judged].astype(np.int64), choice.refits)
-        self.is_sure_ = self.k_interval_[0] == self.k_interval_[1] and bool((self.stability_ >= _STABLE).all())
-        self.curves_ = {
+
+def published(frame, choice, fitted, judged):
+    """The attributes of a fit."""
+    k = int(fitted.labels.max()) + 1
+    interval, stability = interval_of(k, choice.refits), jaccard(fitted.labels[judged], choice.refits)
+    stability = np.append(stability, np.zeros(k - len(stability)))  # clusters without judged rows
+    return {
+        "_frame_": frame,
+        "_prepare_": fitted.prepare,
+        "labels_": fitted.labels.astype(np.int32, copy=False),
+        "n_clusters_": k,
+        "model_": fitted.model,
+        "model_name_": choice.name,
+        "candidates_": choice.table(),
+        "reason_": choice.reason(k, len(judged), len(fitted.labels)),
+        "k_interval_": interval,
+        "stability_": stability,
+        "is_sure_": is_sure(interval, stability),
+        "curves_": {
             name: {"k": k, "links": scores.links, "clarity": scores.clarity, "score": scores.score}
             for name, (k, scores) in choice.curves.items()
-        }
+        },
+        "n_judged_": len(judged),
+    }
 
 
 @dataclass(frozen=True)
@@ -210,11 +300,14 @@ class Choice:
     curves: dict = field(default_factory=dict)
     refits: tuple = ()
     white: bool = False
+    # Models that do not take rows of this kind, with the reason.
+    left_out: tuple = ()
 
     def table(self):
         """Candidates as dicts."""
         fields = ("model", "k", "links", "score", "why_not")
-        return [{name: getattr(one, name) for name in fields} for one in self.candidates]
+        rest = [dict.fromkeys(fields) | {"model": model, "why_not": why} for model, why in self.left_out]
+        return [{name: getattr(one, name) for name in fields} for one in self.candidates] + rest
 
     def reason(self, k, n_judged, n_rows):
         """Why this model and this number, in a sentence or two."""
@@ -251,8 +344,19 @@ def _times(chosen):
     return f"{100 * min(chosen.links / told, 1.0):.0f} % less often" if told else "no less often"
 
 
+def chosen_for(rows, given, unit, rng, n_threads):
+    """The choice for judged rows, dense or sparse; ``given`` are these as they were given, in their own units."""
+    if not sp.issparse(rows):
+        return choose(rows, given, unit, rng, n_threads)
+    # Distances between sparse rows are kept in coordinates of what they span.
+    found = choose(coordinates(rows, Frame.plain(rows.shape[1], unit=True)), None, True, rng, n_threads)
+    others = tuple((model, "does not take sparse rows") for model in (SHARED, ELLIPSES, SHAPES))
+    candidates = tuple(one for one in found.candidates if one.model != SHAPES)
+    return replace(found, name=ROUND if found.name == SHAPES else found.name, candidates=candidates, left_out=others)
+
+
 def choose(rows, given, unit, rng, n_threads):
-    """The choice for judged rows; ``given`` are these as they were given, in their own units."""
+    """The same for dense rows."""
     nothing = np.zeros(len(rows), dtype=np.int64)
     if len(rows) < FEWEST_ROWS:
         return Choice(ONE, nothing, ())

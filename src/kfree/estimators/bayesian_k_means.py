@@ -26,6 +26,7 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.models.bayesian_rows import DATA, require_prior
 from kfree.models.posterior import PosteriorModel
@@ -170,6 +171,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     n_features_in_: NumberOfCoordinates
     _model_: PosteriorModel
 
+    @keyword_only
     def __init__(
         self,
         model="gaussian",

@@ -16,6 +16,7 @@ from kfree.core.fields import (
     Number,
     NumberOfClusters,
     NumberOfCoordinates,
+    PerCluster,
     RowLabels,
 )
 from kfree.core.label_order import LABEL_ORDERS
@@ -23,8 +24,10 @@ from kfree.core.marks import OPTIONAL
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.models.centres import CentreModel
@@ -168,8 +171,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         uses the penalty at which a sweep opens about ``target_k`` clusters (:func:`kfree.farthest_first_lambda`).
     target_k : int or None, default=None
         The number of clusters to aim at. With ``lam="auto"``, ``fit`` starts from the penalty that the path has for
-        this number and tries a few more if necessary. It warns if none gives this number. With ``search="sweep"`` it
-        uses the penalty of ``"farthest-first"``.
+        this number and tries a few more if necessary. If no penalty makes this number the best, it keeps the best
+        clustering with so many clusters that it finds, and says so: ``lam_`` is then the penalty at which fewer and
+        more clusters cost the same. With ``search="sweep"`` it uses the penalty of ``"farthest-first"``.
     search : {"auto", "split-merge", "summary", "sweep"}, default="auto"
         ``"split-merge"`` searches all rows in memory. It stops when none of these moves lowers the cost: merging two
         clusters, splitting one by 2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows
@@ -220,7 +224,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     noise : float, default=0
         The share of rows to leave out of the fit: those with the highest outlier scores get the label −1 and do not
         count. The search is repeated without them until the same rows are left out twice, at most ten times;
-        a warning says if more than a tenth of them still changed then.
+        a warning says if more than a tenth of them still changed then. ``lam="auto"`` chooses the number of clusters
+        on all rows; that of the remaining rows replaces it only where all its density dips are clear, and those of all
+        rows are not.
     verbose : {0, 1}, default=0
         1 shows the progress of the lam path and then, while the search runs, the cost, the number of clusters and the
         share of ``max_iter`` done, of the summary first where there is one; it needs rich. With scikit-learn 1.9 or
@@ -277,6 +283,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         differ between instruction sets.
     engine_ : str
         The engine used and, if compiled, its instruction set and the number of threads.
+    k_interval_ : tuple of int
+        The smallest and the largest number of clusters found on halves of the rows; set by :meth:`stability`.
+    stability_ : ndarray of shape (n_clusters_,)
+        For each cluster the mean Jaccard index with the most similar cluster found on halves; set by :meth:`stability`.
+    is_sure_ : bool
+        Whether all halves show the same number of clusters, and all clusters are stable (at least 0.75); set by
+        :meth:`stability`.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, where X has column names
 
@@ -286,8 +299,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     weight·squared distance exceeds lam, and one row of weight 3 may do so where three rows of weight 1 do not.
 
     With ``lam="auto"`` a :class:`kfree.exceptions.DataAdvice` warns about data for which the result may mislead:
-    columns of very different scale, row numbers, coarse lattices, elongated clusters, groups that other columns hide,
-    angles, few rows, a path that was too short.
+    columns of very different scale, row numbers, coarse lattices, groups that other columns hide, angles,
+    longitudes on both sides of the date line, few rows, a path that was too short.
 
     Beyond X a fit with the native engine takes at most 160 bytes per row, and 64 with ``search="sweep"``. The summary
     of more than 524,288 rows takes at most 1 GB more.
@@ -328,11 +341,15 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     n_features_in_: NumberOfCoordinates
     _model_: CentreModel
     _noise_of_: Annotated[str, OPTIONAL]
+    k_interval_: Annotated[tuple[int, int], OPTIONAL]
+    stability_: Annotated[PerCluster, OPTIONAL]
+    is_sure_: Annotated[bool, OPTIONAL]
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         search="auto",
         patience=0,
@@ -374,6 +391,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     _constraints = _by_centres.CONSTRAINTS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    stability = stability
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):
@@ -406,14 +424,17 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
                 else:
                     result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
             elif self.noise:
+
+                def again(first, n_left_out):
+                    return partial(self._searched, data, search.with_path_of(first, n_left_out), monitor)
+
                 found = partial(self._searched, data, search, monitor)
-                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found)
+                result, left_out = without_noise(self.noise, data.source.n_rows, data.weight, found, again)
             else:
                 result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids
-        radius = np.sqrt(lam) if search.is_given else None
         _by_centres.publish_centres(
-            self, X, data, result, left_out, radius, lam_=lam, path_=result.path, search_=search.name_of(result)
+            self, X, data, result, left_out, lam_=lam, path_=result.path, search_=search.name_of(result)
         )
         self.cluster_ids_ = uids[self._model_.order]
         if result.path is not None and self.metric == "euclidean":
@@ -479,7 +500,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
-        advise(data.source.n_rows, some, names, labels, self.cluster_centers_, self.path_)
+        advise(data.source.n_rows, some, names, labels, self.n_clusters_, self.path_)
 
     def _view(self, X):
         return _by_centres.view_of(self, X)

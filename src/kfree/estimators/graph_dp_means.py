@@ -16,6 +16,7 @@ from kfree.core.stats import Labels
 from kfree.core.warning import warn
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.models.nodes import node_scores, view_of_nodes
@@ -177,10 +178,11 @@ class GraphDPMeans(ClusterEstimator):
     stop_reason_: str
     _objective_: Annotated[NormalizedCut, OneOf(CUTS)]
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         cut="normalized",
         patience=None,

@@ -14,6 +14,7 @@ from kfree.core.stats import Index, Labels
 from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
 from kfree.estimators._by_centres import history_of, labels_and_spreads, sparse_tags
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.explain.view import view_by_distances
 from kfree.models.feature_space import feature_space
@@ -202,11 +203,12 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     _model_: GroupModel
     _unnamed_: bool
 
+    @keyword_only
     def __init__(
         self,
+        *,
         lam_local="auto",
         lam_global="auto",
-        *,
         target_k=None,
         target_k_local=None,
         kernel=None,

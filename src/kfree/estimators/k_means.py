@@ -14,6 +14,7 @@ from kfree.core.warning import warn
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.models.centres import CentreModel
@@ -197,6 +198,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     _model_: CentreModel
     _noise_of_: Annotated[str, OPTIONAL]
 
+    @keyword_only
     def __init__(
         self,
         n_clusters=8,

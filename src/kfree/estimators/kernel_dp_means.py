@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,6 +13,7 @@ from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
 from kfree.estimators._by_centres import history_of
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators.dp_means import PENALISED
 from kfree.explain.advice import warn_out_of_reach
@@ -142,10 +142,11 @@ class KernelDPMeans(ClusterEstimator):
     n_kernel_values_: Count
     _model_: KernelModel
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         kernel="rbf",
         gamma=None,
@@ -209,8 +210,7 @@ class KernelDPMeans(ClusterEstimator):
         with monitored(self) as monitor:
             result = search(KernelRows(Gram(rows, kernel), weight), monitor)
         order = published_order(self.label_order, result.labels, result.state.stats.n, weight)
-        radius = np.sqrt(result.objective.lam) if search.is_given else None
-        model, labels = KernelModel.of(result, kernel, rows, weight, order, radius)
+        model, labels = KernelModel.of(result, kernel, rows, weight, order)
         found = history_of(result) | {
             "_model_": model,
             "labels_": labels,
@@ -232,7 +232,7 @@ class KernelDPMeans(ClusterEstimator):
             If precomputed, kernel values between these rows and those of ``fit``.
         allow_new : bool, default=False
             Label a row −1 if its :meth:`outlier_score` is above 1: it is farther from every centre than all but one in
-            a thousand rows of a cluster, or than √lam where ``lam`` was given as a number. The same holds for rows so
+            a thousand rows of a cluster. The same holds for rows so
             far from all rows of ``fit`` that their rbf or laplacian kernel values vanish.
 
         Returns

@@ -1,7 +1,6 @@
 """NestedDPMeans: clusters of clusters, with a penalty per node of every level (Maurer 2015, §4)."""
 
 from dataclasses import replace
-from importlib import import_module
 from itertools import pairwise
 from typing import Annotated
 
@@ -15,7 +14,8 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, RowsOfFit, column_names, require_rows
+from kfree.estimators._base import ClusterEstimator, report
+from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
 from kfree.explain.summary import summary_of
@@ -23,10 +23,10 @@ from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.fit import fit_by_summary
-from kfree.search.nested.exact_number import ExactNumberSearch
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.search import NestedSearch
 from kfree.search.path.staircase import Staircase
+from kfree.search.penalised import PenalisedSearch
 from kfree.search.span import is_wide, searched_in_span
 from kfree.validation.parameters import (
     WATCHING,
@@ -41,6 +41,8 @@ from kfree.validation.parameters import (
 from kfree.validation.tensors import in_memory, placed_like
 
 GROUP_WEIGHTS = ["clusters", "rows"]
+# A larger tau changes nothing, and its products with rows may overflow.
+MOST_TAU = 1e100
 
 
 def _is_auto(value):
@@ -95,8 +97,8 @@ CONSTRAINTS = (
     ),
     rule(
         "tau",
-        lambda e: _is_auto(e.tau) or _numbers(e.tau) is not None,
-        "a finite number > 0, such numbers for several levels, coarsest first, or 'auto'",
+        lambda e: _is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
+        f"a number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
     ),
     rule(
         "tau",
@@ -241,6 +243,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     n_features_in_: NumberOfCoordinates
     _model_: CentreModel
 
+    @keyword_only
     def __init__(
         self,
         levels=None,
@@ -314,7 +317,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             else:
                 result = self._searched(data, search, monitor)
         search_ = "sweep" if self.search == "sweep" else search.finest.name_of(result.flat)
-        self._publish(X, data, result, None if _is_auto(self.lam) else np.sqrt(self.lam), search_)
+        self._publish(X, data, result, search_)
         return self
 
     def predict(self, X, level=None, allow_new=False, out=None):
@@ -346,13 +349,15 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             return labels.map_blocks(self.tree_.at_level, level=level, dtype=np.int32)
         return placed_like(self.tree_.at_level(in_memory(labels), level), X)
 
-    def summary(self, X=None, feature_names=None, *, level=None):
+    def summary(self, X=None, feature_names=None, encoder=None, *, level=None):
         """A table of the nodes of a level: size, spread, nearest node, exemplars, what sets them apart from siblings.
 
         Parameters
         ----------
         X : the rows of ``fit``, or others
         feature_names : sequence of str or None, default=None
+        encoder : a fitted TableEncoder or None, default=None
+            The one that made X, so that columns have their names and means are those of the table, in its units.
         level : int or None, default=None
             0 is the coarsest level; None the finest.
 
@@ -362,43 +367,22 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             Features compare the rows of a node with those of the other nodes in its group.
         """
         check_is_fitted(self)
-        return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)))
+        return summary_of(self._view(X, level), feature_names, self.tree_.siblings(self._level(level)), encoder)
 
-    def report(self, path, X=None, feature_names=None, **about):
-        """Write a page about the levels, on which a group can be opened to show its clusters.
-
-        Parameters
-        ----------
-        path : str or path
-            The HTML file.
-        X : array of shape (n_samples, n_features)
-            The rows of ``fit``; may be left out while these are still in memory.
-        feature_names : sequence of str or None, default=None
-        **about
-            ``title``, ``plan`` and ``row_numbers`` as in :func:`kfree.report.write_report`.
-
-        Returns
-        -------
-        self : NestedDPMeans
-        """
-        check_is_fitted(self)
-        X = self.__dict__.get("_rows_of_fit_", RowsOfFit()).rows if X is None else X
-        require_rows(X, self)
-        names = column_names(X, self) if feature_names is None else feature_names
-        # Pages are above estimators, and are loaded when one is asked for.
-        import_module("kfree.report").write_report(path, self, np.asarray(in_memory(X)), names, **about)
-        return self
+    # On the page, a group can be opened to show its clusters.
+    report = report
 
     def _search(self):
         """The search that the parameters ask for."""
         target_k = None if self.levels is None else int(self.levels[-1])
-        finest = ExactNumberSearch(
+        finest = PenalisedSearch(
             type(self).__name__,
             OBJECTIVES[self.metric],
             self.lam,
             target_k,
             max_iter=self.max_iter,
             random_state=self.random_state,
+            number="levels",
         )
         numbers = None if self.levels is None else [int(n) for n in self.levels[:-1]][::-1]
         lam_group = None if _is_auto(self.lam_group) else _numbers(self.lam_group)[::-1]
@@ -421,15 +405,13 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         found = searched_in_span(search.finest, monitor, in_memory(data.X), data.weight, rows, self.n_threads)
         return search(found, monitor)
 
-    def _publish(self, X, data, result, radius, search):
+    def _publish(self, X, data, result, search):
         """Set all fitted attributes."""
         flat, nested, tree = result.flat, result.objective, result.tree
         # Sizes, numbers and parents level by level, from the finest.
         n, rule = flat.state.stats.n, self.label_order
         found = {"lam_group_": nested.penalties[:0:-1], "tau_": nested.taus[::-1], "evidence_": result.evidence}
-        _by_centres.publish_centres(
-            self, X, data, flat, None, radius, lam_=nested.lam, path_=flat.path, search_=search, **found
-        )
+        _by_centres.publish_centres(self, X, data, flat, lam_=nested.lam, path_=flat.path, search_=search, **found)
         order, place = self._model_.order, flat.rows.frame.outward
         sizes, parents, centres = [n[order]], [], [self.cluster_centers_]
         for parent, upper in zip(tree.parents, tree.upper, strict=True):

@@ -17,11 +17,14 @@ from kfree.core.stats import Index, Labels
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, remember
+from kfree.estimators._keywords import keyword_only
+from kfree.explain.spread import SpreadSample
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
 from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
+from kfree.search.stream_sample import StreamSample
 from kfree.validation.parameters import (
     check,
     choice,
@@ -65,12 +68,13 @@ CONSTRAINTS = (
 
 
 class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator):
-    """Online DP-means: every row is processed once, on arrival, and no row is kept.
+    """Online DP-means: every row is processed once, on arrival.
 
     By default the stream is summarised by up to ``n_micro`` micro-clusters, small clusters of which only weight and
     centre are kept. Reading a result runs split-merge DP-means on these weighted centres, so that clusters open, split,
     merge and close as rows arrive. ``search="published"`` runs the algorithms of Odashima et al. (2016) as printed. The
-    result depends on the order of the rows and not on how they are divided into chunks.
+    result depends on the order of the rows and not on how they are divided into chunks. A sample of at most 4,000 rows
+    is kept, from which :meth:`outlier_score` knows how wide clusters are.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     ...     stream = stream.partial_fit(chunk)
     >>> stream.n_clusters_, int(stream.weights_.sum())
     (3, 3000)
-    >>> published = OnlineDPMeans(4.0, search="published").partial_fit([[0.0], [1.0], [9.0]])
+    >>> published = OnlineDPMeans(lam=4.0, search="published").partial_fit([[0.0], [1.0], [9.0]])
     >>> published.labels_.tolist(), published.events_["row"].tolist()
     ([0, 0, 1], [0, 2])
     """
@@ -164,15 +168,17 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     n_features_in_: NumberOfCoordinates
     _stream_: Annotated[RowStream | MicroStream, OneOf(STREAMS)]
     _log_: EventLog
+    _sample_: StreamSample
     _joined_: Annotated[Index, Shape("n"), AtLeast(-1)]
     _last_: Annotated[Index, Shape("n"), AtLeast(-1)]
     _labels_: Annotated[Labels | None, Shape("n"), AtLeast(-1)]
     _settings_: dict[str, Any]
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         search="micro-clusters",
         split=True,
         n_micro=1000,
@@ -228,7 +234,8 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         model = _model_of(stream)
         opened, centres = model.opened(rows, weight, self.engine, self.n_threads)
         done = opened.nearest(Sites.of(centres))
-        self._publish_chunk(X, stream, log, joined, joined, opened.labels(done.assignment))
+        sample = self._sampled(StreamSample.empty(rows.shape[1]), rows, weight, 0, order)
+        self._publish_chunk(X, stream, log, sample, joined, joined, opened.labels(done.assignment))
         self.inertia_ = DPMeansObjective(0.0).cost(done.stats)
         self.cost_ = model.objective.cost(done.stats)
         self._tell_limit(self.lam)
@@ -263,9 +270,12 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         before = stream.lam if self.search == "published" else None
         joined, events = stream.advance(rows, weight)
         log.add(events)
-        self._publish_chunk(
-            X, stream, log, joined, joined if self.search == "micro-clusters" else followed(joined, events)
+        before_chunk = stream.n_rows - rows.shape[0]
+        sample = self._sampled(
+            self._sample_ if begun else StreamSample.empty(rows.shape[1]), rows, weight, before_chunk
         )
+        last = joined if self.search == "micro-clusters" else followed(joined, events)
+        self._publish_chunk(X, stream, log, sample, joined, last)
         self._tell_limit(before)
         return self
 
@@ -367,7 +377,22 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         validate_data(self, X, skip_check_array=True, reset=False)
         return rows
 
-    def _publish_chunk(self, X, stream, log, joined, last, labels=None):
+    def _sampled(self, sample, rows, weight, n_before, order=None):
+        """The sample of the stream after these rows."""
+        return sample.extended(rows, weight, order, n_before, None if self.half_life is None else float(self.half_life))
+
+    def _limits(self, false_alarms):
+        """The distance from each cluster beyond which a row is an outlier, by the spreads of the sample."""
+        model = self._model_
+        sq_distances = model.sq_distances(self._sample_.rows, self.engine, self.n_threads)
+        labels = sq_distances.argmin(axis=1).astype(np.int32)
+        dist = np.sqrt(sq_distances[np.arange(len(labels)), labels])
+        # How many rows a cluster stands for: a rare one has few in the sample.
+        n_rows = self.n_rows_seen_ if self.half_life is None else min(self.n_rows_seen_, self.half_life / np.log(2))
+        sizes = np.rint(n_rows * self.weights_ / self.weights_.sum()).astype(np.int64)
+        return SpreadSample(labels, dist, len(model.order), sizes).spreads().limits(false_alarms)
+
+    def _publish_chunk(self, X, stream, log, sample, joined, last, labels=None):
         """Set all fitted attributes; called only after the chunk has been processed.
 
         ``joined`` holds the cluster that each row joined, ``last`` its successor by now; ``labels`` is given if these
@@ -377,7 +402,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
             validate_data(self, X, skip_check_array=True, reset=True)
             self._settings_ = self._settings()
         self._forget_cost()
-        self._stream_, self._log_ = stream, log
+        self._stream_, self._log_, self._sample_ = stream, log, sample
         self._joined_, self._last_, self._labels_ = joined, last, labels
         remember(self, X)
 
@@ -442,7 +467,7 @@ def _model_of(stream):
     if not len(stream.sites.uids):
         raise ValueError("no row of positive weight was given yet, so there is no cluster. Call partial_fit first.")
     objective, order = DPMeansObjective(stream.lam), np.arange(len(stream.sites.uids))
-    return CentreModel(stream.frame, stream.sites.centres, order, objective, radius=np.sqrt(stream.lam))
+    return CentreModel(stream.frame, stream.sites.centres, order, objective)
 
 
 def has_no_rows(X):

@@ -13,6 +13,7 @@ from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import FINITE, Shape
 from kfree.core.stats import Floats
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
+from kfree.estimators._keywords import keyword_only
 from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
@@ -144,10 +145,11 @@ class SpectralDPMeans(ClusterEstimator):
     certificate_: Certificate
     _model_: EmbeddingModel
 
+    @keyword_only
     def __init__(
         self,
-        lam="auto",
         *,
+        lam="auto",
         target_k=None,
         affinity="rbf",
         gamma=None,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kfree.core.lattice import step_of
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.explain.column_advice import angles, hidden_groups
+from kfree.explain.column_advice import angles, date_line, hidden_groups
 from kfree.explain.view import Floats, Labels
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
@@ -23,11 +23,13 @@ _DISTINCT, _COARSE, _HEAVY = 0.2, 1 / 3, 1.05
 _ONE_VALUE = 0.1
 # The median difference between two rows, for a Gaussian column with standard deviation 1.
 _TYPICAL = 0.954
-# A cluster is long if its largest standard deviation is so many times that of the rest. Where half of the clusters are
-# at least rather long, they are likely to be pieces of something long.
-_LONG, _RATHER_LONG = 2.5, 1.8
-# Clusters touch if the rows half-way between neighbours are this share of those around the two, over all neighbours.
-_TOUCHING, _WINDOW, _FEWEST = 0.85, 0.15, 20
+# Columns are on a common scale if their medians are so near to 0, and typical differences of rows so near to 1.
+_NEAR_ZERO, _NEAR_ONE = 0.15, (0.75, 1.3)
+# Remedies, of rows as they are and of rows that were encoded or scaled.
+_COMMON_SCALE = "Bring them to a common scale, for example with kfree.TableEncoder()."
+_FAR_VALUES = "A few far values make columns so wide: transform these, or leave such rows out."
+_ENCODE = "Encode such columns with kfree.TableEncoder()"
+_WEIGH_LESS = "Leave such columns out, or give them less weight"
 
 
 def spread_over(n_rows: int) -> NDArray[np.int64]:
@@ -36,7 +38,7 @@ def spread_over(n_rows: int) -> NDArray[np.int64]:
 
 
 def advise(
-    n_rows: int, some: Floats | None, names: Sequence[str] | None, labels: Labels | None, centres: Floats, path: Any
+    n_rows: int, some: Floats | None, names: Sequence[str] | None, labels: Labels | None, n_clusters: int, path: Any
 ) -> None:
     """Warn about everything that may mislead a fit of ``n_rows`` rows with an automatic penalty.
 
@@ -48,8 +50,7 @@ def advise(
         with np.errstate(over="ignore", invalid="ignore"):  # values near the ends of float64 get no advice
             scales = unlike_scales(some, named)
             messages += scales + row_numbers(some, named) + lattices(some, named, labels)
-            messages += long_clusters(some, labels, centres, is_sure=path is None or path.is_sure)
-            messages += angles(some, named, len(centres))
+            messages += angles(some, named, n_clusters) + date_line(some, named)
             messages += [] if scales else hidden_groups(some, named, labels)
     _warn_of(messages)
 
@@ -104,9 +105,27 @@ def unlike_scales(rows: Floats, named: list[str]) -> list[str]:
         return []
     return [
         f"columns of X differ in scale by more than {_SCALES:g}, so {' and '.join(said)}: standard deviations run from "
-        f"{scale[varying].min():.3g} to {scale.max():.3g}. Bring them to a common scale, for example with "
-        "kfree.TableEncoder()."
+        f"{scale[varying].min():.3g} to {scale.max():.3g}. " + (_FAR_VALUES if on_common_scale(rows) else _COMMON_SCALE)
     ]
+
+
+def on_common_scale(rows: Floats) -> bool:
+    """Whether rows look as TableEncoder and scikit-learn's scalers make them.
+
+    All columns that are not on a lattice have a median of about 0 and typical differences of about 1; or a level of a
+    category is 1/√2, as in TableEncoder.
+    """
+    steps = lattice_steps(rows)
+    if (np.abs(steps - np.sqrt(0.5)) < 1e-9).any():
+        return True
+    fine = np.ascontiguousarray(rows[:, steps == 0])
+    fine = fine[:, np.ptp(fine, axis=0) > 0]
+    if not fine.shape[1] or len(fine) < _FEW_ROWS:
+        return False
+    half = len(fine) // 2
+    typical = np.median(np.abs(fine[:half] - fine[half : 2 * half]), axis=0)
+    centred = np.abs(np.median(fine, axis=0)) <= _NEAR_ZERO
+    return bool((centred & (typical >= _NEAR_ONE[0]) & (typical <= _NEAR_ONE[1])).all())
 
 
 def row_numbers(rows: Floats, named: list[str]) -> list[str]:
@@ -136,60 +155,9 @@ def lattices(rows: Floats, named: list[str], labels: Labels) -> list[str]:
         return []
     return [
         f"{_some(found, named)} take(s) few values (yes/no, or steps of a lattice), {_values_of(rows, found)}, and "
-        "rows of one value look like a cluster. Encode such columns with kfree.TableEncoder(), or use "
+        f"rows of one value look like a cluster. {_WEIGH_LESS if on_common_scale(rows) else _ENCODE}, or use "
         "kfree.BayesianKMeans(model='bernoulli') if all are zeros and ones."
     ]
-
-
-def long_clusters(rows: Floats, labels: Labels, centres: Floats, is_sure: bool = True) -> list[str]:
-    """Clusters that are much longer than wide, or long ones that were cut in pieces, which then touch.
-
-    Unless all density dips are sure, pieces need not be so long: a ring is cut into many short arcs. If they are, a
-    single long cluster was not cut: there would be a second piece.
-    """
-    if rows.shape[1] < 2 or len(centres) < 2:
-        return []
-    elongations = [_elongation(rows[labels == j]) for j in range(len(centres))]
-    longest, typical = max(elongations), float(np.median(elongations))
-    middle, around = _windows(rows, labels, centres)
-    if longest >= _LONG and (np.count_nonzero(np.array(elongations) >= _LONG) > 1 or not is_sure):
-        seen = f"{longest:.1f} times as long as wide"
-    elif typical >= _RATHER_LONG and not is_sure:
-        seen = f"{typical:.1f} times as long as wide on the whole, and not all of them have a gap to their neighbours"
-    elif around >= _FEWEST and middle > _TOUCHING * around:
-        seen = "without a gap to their neighbours"
-    else:
-        return []
-    return [
-        f"clusters are {seen}: DPMeans finds round clusters and over-splits long ones. Use kfree.BayesianKMeans for "
-        "elliptic clusters, kfree.SpectralDPMeans for curved ones."
-    ]
-
-
-def _windows(rows: Floats, labels: Labels, centres: Floats) -> tuple[float, float]:
-    """Rows half-way between neighbouring centres, and the geometric mean of those around the two, over all pairs."""
-    gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=2) if len(centres) <= 500 else np.empty((0, 0))
-    np.fill_diagonal(gaps, np.inf)
-    middle = around = 0.0
-    for a, b in {(min(pair), max(pair)) for pair in enumerate(gaps.argmin(axis=1).tolist())} if len(gaps) else ():
-        members = rows[(labels == a) | (labels == b)] - (centres[a] + centres[b]) / 2
-        along = members @ (centres[b] - centres[a]) / gaps[a, b]
-        counts = [np.count_nonzero(np.abs(along - place) < _WINDOW) for place in (-0.5, 0.0, 0.5)]
-        middle, around = middle + counts[1], around + np.sqrt(counts[0] * counts[2])
-    return middle, around
-
-
-def _elongation(rows: Floats) -> float:
-    """The largest standard deviation over the root mean square of the others; 0 for few rows."""
-    n_rows, n_features = rows.shape
-    if n_rows < max(_FEWEST, 5 * n_features):
-        return 0.0
-    centred = rows - rows.mean(axis=0)
-    if not np.isfinite((centred**2).sum()):
-        return 0.0
-    variance = np.linalg.svd(centred, compute_uv=False) ** 2
-    rest = variance[1:].sum() / (n_features - 1)
-    return float(np.sqrt(variance[0] / rest)) if rest > 0 else np.inf
 
 
 def _within_variance(rows: Floats, labels: Labels) -> Floats:

@@ -1,5 +1,6 @@
 """Advice about columns that hide clusters of others, and about pairs of columns that are one angle."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ _CLEAR, _EMPTY = 4.5, 0.5
 _POINT_MASS, _FEWEST_ROWS = 0.05, 100
 # How much the radius of a circle may vary, relative to itself, and rows that are looked at first.
 _ROUNDING, _GLANCE = 1e-6, 50
+# Names of longitudes; degrees that are near to the date line, and the share of the rows that must lie there, each side.
+_LONGITUDE = re.compile(r"(?i)(?<![a-z])(lon|lng|long|longitude)(?![a-z])")
+_NEAR_DATE_LINE, _SOME = 165.0, 0.01
 
 
 def hidden_groups(rows: Floats, named: list[str], labels: Labels) -> list[str]:
@@ -55,6 +59,24 @@ def angles(rows: Floats, named: list[str], n_clusters: int) -> list[str]:
                 f"{named[j]} and {named[j + 1]} are a point on a circle, such as the sine and cosine of an hour: "
                 "DPMeans cuts a circle into arcs even if all angles are equally frequent. Leave them out, or "
                 "use kfree.SpectralDPMeans."
+            ]
+    return []
+
+
+def date_line(rows: Floats, named: list[str]) -> list[str]:
+    """Degrees of longitude on both sides of the date line, which are 360 apart instead of close together.
+
+    A longitude is a column whose name says so, or one within ±180 beside a column within ±90.
+    """
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    both_sides = ((rows > _NEAR_DATE_LINE).mean(axis=0) >= _SOME) & ((rows < -_NEAR_DATE_LINE).mean(axis=0) >= _SOME)
+    for j in np.flatnonzero((low >= -180) & (high <= 180) & both_sides):
+        beside = [i for i in (j - 1, j + 1) if 0 <= i < len(named)]
+        if _LONGITUDE.search(named[j]) or any(low[i] >= -90 and high[i] <= 90 and high[i] - low[i] > 1 for i in beside):
+            return [
+                f"{named[j]} looks like degrees of longitude, and rows lie on both sides of the date line: -179 and "
+                "179 are 358 apart here, and 2 on the globe. Give cos(latitude)·cos(longitude), "
+                "cos(latitude)·sin(longitude) and sin(latitude) in place of both columns."
             ]
     return []
 

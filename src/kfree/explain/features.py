@@ -1,5 +1,8 @@
-"""Which columns set a cluster apart: Cohen's d between the rows inside and the rows outside."""
+"""Which columns set a cluster apart: differences of means, in standard deviations within clusters."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,40 +18,59 @@ _ROWS_AT_ONCE = 65536
 _LARGEST = 1e100
 
 
-def effect_sizes(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> tuple[Floats, Floats]:
-    """Cohen's d and the mean of every column in every cluster, each (k, d).
+@dataclass(frozen=True)
+class Profile:
+    """Every column in every cluster, (k, d) each, and the standard deviations within clusters, (d,).
 
-    d = (mean inside − mean outside) / s, where s² is the variance within both parts, pooled. It is ±inf where both
-    parts are constant and differ, and 0 where they are equal or where nothing is outside. Rows labelled −1 count as
-    neither.
+    ``effects`` = (``means`` − ``others``) / ``deviation``, where ``others`` are the means of the rows of all other
+    clusters and deviation² = Σ_c Σ_{i in c} (x_i − mean of c)² / (n − k). An effect is ±inf where no cluster varies and
+    means differ, and 0 where these are equal or where nothing is outside.
     """
-    largest = max(float(columns.max()), -float(columns.min()))
-    if largest > _LARGEST:
-        d, mean = effect_sizes(columns / largest, labels, n_clusters)
-        return d, mean * largest
-    shift, n, total, square = _moments(columns, labels, n_clusters)
-    n_out, total_out, square_out = n.sum() - n, total.sum(axis=0) - total, square.sum(axis=0) - square
-    mean, mean_out = total / np.maximum(n, 1)[:, None], total_out / np.maximum(n_out, 1)[:, None]
-    within = _sum_of_squares(square, total, mean) + _sum_of_squares(square_out, total_out, mean_out)
-    s = np.sqrt(within / max(n.sum() - 2, 1))
-    gap = np.where((n > 0)[:, None] & (n_out > 0)[:, None], mean - mean_out, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        d = np.where(gap == 0, 0.0, gap / s)
-    # A mean of zero is not blurred by the shift and back.
-    return d, np.where(np.abs(mean + shift) < 1e-12 * np.abs(shift), 0.0, mean + shift)
+
+    effects: Floats
+    means: Floats
+    others: Floats
+    deviation: Floats
+
+    def scaled(self, factor: float) -> Profile:
+        """The same of columns that are so many times as large."""
+        return Profile(self.effects, self.means * factor, self.others * factor, self.deviation * factor)
 
 
-def effects_among_siblings(
-    columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int, parent: NDArray[Any]
-) -> tuple[Floats, Floats]:
-    """The same, where outside are only rows of clusters with the same ``parent`` (k,)."""
-    effects, means = np.zeros((2, n_clusters, columns.shape[1]))
+def profile(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int, parent: NDArray[Any] | None = None) -> Profile:
+    """How clusters differ, column by column. Rows labelled −1 do not count.
+
+    With a ``parent`` (k,) of each cluster, other rows are those of clusters with the same parent.
+    """
+    if parent is None:
+        return _profile(columns, labels, n_clusters)
+    effects, means, others = np.zeros((3, n_clusters, columns.shape[1]))
     for siblings in (np.flatnonzero(parent == p) for p in np.unique(parent)):
         rows = np.flatnonzero(np.isin(labels, siblings))
         if len(rows):
-            own = np.searchsorted(siblings, labels[rows])
-            effects[siblings], means[siblings] = effect_sizes(columns[rows], own, len(siblings))
-    return effects, means
+            found = _profile(columns[rows], np.searchsorted(siblings, labels[rows]), len(siblings))
+            effects[siblings], means[siblings], others[siblings] = found.effects, found.means, found.others
+    return Profile(effects, means, others, _profile(columns, labels, n_clusters).deviation)
+
+
+def _profile(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> Profile:
+    largest = max(float(columns.max()), -float(columns.min()))
+    if largest > _LARGEST:
+        return _profile(columns / largest, labels, n_clusters).scaled(largest)
+    shift, n, total, square = _moments(columns, labels, n_clusters)
+    n_out, total_out = n.sum() - n, total.sum(axis=0) - total
+    mean, mean_out = total / np.maximum(n, 1)[:, None], total_out / np.maximum(n_out, 1)[:, None]
+    within = _sum_of_squares(square, total, mean).sum(axis=0)
+    deviation = np.sqrt(within / max(n.sum() - np.count_nonzero(n), 1))
+    gap = np.where((n > 0)[:, None] & (n_out > 0)[:, None], mean - mean_out, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effects = np.where(gap == 0, 0.0, gap / deviation)
+    return Profile(effects, _shifted(mean, shift), _shifted(mean_out, shift), deviation)
+
+
+def _shifted(mean: Floats, shift: Floats) -> Floats:
+    """Means without the shift; one of zero is not blurred by the shift and back."""
+    return np.where(np.abs(mean + shift) < 1e-12 * np.abs(shift), 0.0, mean + shift)
 
 
 def _sum_of_squares(square: Floats, total: Floats, mean: Floats) -> Floats:

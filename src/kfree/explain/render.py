@@ -59,7 +59,8 @@ def _title(summary: Summary) -> str:
 
 
 def _notes(summary: Summary) -> str:
-    return f"spread: {summary.spread}; distance: {summary.distance}; set apart by: Cohen's d (mean)"
+    apart = "how many standard deviations within clusters from other rows (mean)"
+    return f"spread: {summary.spread}; distance: {summary.distance}; set apart by: {apart}"
 
 
 def _header(summary: Summary) -> list[str]:
@@ -83,5 +84,5 @@ def _cells(summary: Summary) -> list[list[str]]:
 
 def _features(cluster: ClusterSummary) -> str:
     """The largest effects; none where there is no other cluster, or no difference from it."""
-    shown = [feature for feature in cluster.features[:_SHOWN] if abs(feature[1]) >= _LEAST]
-    return ", ".join(f"{name} {effect:+.2f} ({mean:.3g})" for name, effect, mean in shown)
+    shown = [feature for feature in cluster.features[:_SHOWN] if abs(feature.effect) >= _LEAST]
+    return ", ".join(f"{feature.name} {feature.effect:+.2f} ({feature.text})" for feature in shown)

@@ -1,22 +1,49 @@
 """summarize: one line per cluster, with its size, spread, neighbour, exemplars and the features that set it apart."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.sparse import ArrayOrCSR
 from kfree.explain import render
-from kfree.explain.features import effect_sizes, effects_among_siblings
-from kfree.explain.view import Floats, View
+from kfree.explain.features import Profile, profile
+from kfree.explain.units import NUMBER, Unit
+from kfree.explain.view import Floats, Labels, View
 
 N_EXEMPLARS = 3
 N_FEATURES = 10
 # Rows per block, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-# Name, effect size and mean.
-Features = tuple[tuple[str, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A column that sets a cluster apart.
+
+    Attributes
+    ----------
+    name : str
+    effect : float
+        The difference between the means inside and outside of the cluster, in standard deviations within clusters.
+    mean, others : float
+        The means inside and outside, in the units of the column.
+    unit : Unit
+        How these are written.
+    """
+
+    name: str
+    effect: float
+    mean: float
+    others: float
+    unit: Unit
+
+    @property
+    def text(self) -> str:
+        """The mean as text."""
+        return self.unit.text(self.mean)
 
 
 @dataclass(frozen=True)
@@ -36,8 +63,8 @@ class ClusterSummary:
         How far that is; infinite if there is none.
     exemplars : tuple of int
         Row numbers, the nearest to the centre first.
-    features : tuple of (name, effect size, mean)
-        The columns that set the cluster apart most, at most ten, by Cohen's d between rows inside and outside.
+    features : tuple of Feature
+        The columns that set the cluster apart most, at most ten: name, effect, mean, and the mean of other rows.
     """
 
     label: int
@@ -47,7 +74,7 @@ class ClusterSummary:
     nearest: int
     nearest_distance: float
     exemplars: tuple[int, ...]
-    features: Features
+    features: tuple[Feature, ...]
 
 
 @dataclass(frozen=True)
@@ -90,7 +117,7 @@ class Summary:
         return render.as_frame(self)
 
 
-def summarize(model: Any, X: Any = None, feature_names: Any = None) -> Summary:
+def summarize(model: Any, X: Any = None, feature_names: Any = None, encoder: Any = None) -> Summary:
     """Explain the clusters of a fitted estimator.
 
     Parameters
@@ -100,6 +127,8 @@ def summarize(model: Any, X: Any = None, feature_names: Any = None) -> Summary:
         May be left out for :class:`kfree.GraphDPMeans`, which keeps its graph.
     feature_names : sequence of str or None, default=None
         Names of the columns; None takes those of X, else x0, x1, ….
+    encoder : a fitted TableEncoder or None, default=None
+        The one that made X, so that columns have their names and means are those of the table, in its units.
 
     Returns
     -------
@@ -113,18 +142,23 @@ def summarize(model: Any, X: Any = None, feature_names: Any = None) -> Summary:
     >>> summary = summarize(DPMeans(lam=10.0).fit(X), X, ["height", "weight"])
     >>> [cluster.size for cluster in summary.clusters]
     [3, 2]
-    >>> summary.clusters[0].features[0][0]
+    >>> summary.clusters[0].features[0].name
     'height'
     """
-    return summary_of(model._view(X), feature_names)
+    return summary_of(model._view(X), feature_names, encoder=encoder)
 
 
-def summary_of(view: View, feature_names: Any = None, parent: NDArray[Any] | None = None) -> Summary:
+def summary_of(
+    view: View, feature_names: Any = None, parent: NDArray[Any] | None = None, encoder: Any = None
+) -> Summary:
     """The summary of a view; ``feature_names`` replace those of the view.
 
-    With a ``parent`` (k,) of each cluster, features set it apart from the others with the same parent.
+    With a ``parent`` (k,) of each cluster, features set it apart from the others with the same parent. An ``encoder``
+    has ``in_units`` and ``units_out``, as a TableEncoder has.
     """
-    features = _features_of(view, _names(view, feature_names), parent)
+    if feature_names is None and view.columns is not None and encoder is not None:
+        feature_names = encoder.get_feature_names_out()
+    features = _features_of(view, _names(view, feature_names), parent, encoder)
     exemplars = exemplars_of(view)
     spreads = spreads_of(view)
     clusters = tuple(
@@ -171,18 +205,34 @@ def _nearest(view: View, rows: NDArray[np.int64], n_rows: int) -> NDArray[np.int
     return order[(own >= 0) & (np.arange(len(order)) - first < n_rows)]
 
 
-def _features_of(view: View, names: list[str], parent: NDArray[Any] | None) -> list[Features]:
+def _features_of(view: View, names: list[str], parent: NDArray[Any] | None, encoder: Any) -> list[tuple[Feature, ...]]:
     """For each cluster the columns that set it apart most, the largest effect first."""
     if view.columns is None:
         return [()] * view.n_clusters
-    if parent is None:
-        effects, means = effect_sizes(view.columns, view.labels, view.n_clusters)
-    else:
-        effects, means = effects_among_siblings(view.columns, view.labels, view.n_clusters, parent)
-    orders = np.argsort(-np.abs(effects), axis=1, kind="stable")[:, :N_FEATURES]
+    found, units = profile_in_units(view.columns, view.labels, view.n_clusters, parent, encoder)
+    orders = np.argsort(-np.abs(found.effects), axis=1, kind="stable")[:, :N_FEATURES]
     return [
-        tuple((names[j], float(effects[c, j]), float(means[c, j])) for j in order) for c, order in enumerate(orders)
+        tuple(
+            Feature(names[j], float(found.effects[c, j]), float(found.means[c, j]), float(found.others[c, j]), units[j])
+            for j in order
+        )
+        for c, order in enumerate(orders)
     ]
+
+
+def profile_in_units(
+    columns: ArrayOrCSR, labels: Labels, n_clusters: int, parent: NDArray[Any] | None = None, encoder: Any = None
+) -> tuple[Profile, list[Unit]]:
+    """How clusters differ, with means in the units of the columns, and these units.
+
+    A mean is that of the rows in their units: of a column whose logarithms were clustered, the mean of its numbers.
+    """
+    found, kinds = profile(columns, labels, n_clusters, parent), [NUMBER] * columns.shape[1]
+    if encoder is not None:
+        in_units = profile(encoder.in_units(columns), labels, n_clusters, parent)
+        found, kinds = replace(in_units, effects=found.effects), encoder.units_out
+    largest = np.abs(found.means).max(axis=0, initial=0.0)
+    return found, [Unit.of(*facts) for facts in zip(kinds, found.deviation.tolist(), largest.tolist(), strict=True)]
 
 
 def _names(view: View, feature_names: Any) -> list[str]:

@@ -190,7 +190,8 @@ def _read_parquet(path: str, _: Any, columns: Sequence[Column], begin: int, end:
         wanted = [j for j in range(len(sizes)) if ends[j] > begin and ends[j] - sizes[j] < end]
         if wanted:
             first = int(ends[wanted[0]] - sizes[wanted[0]])
-            batches = parquet.iter_batches(size, row_groups=wanted, columns=list(columns))
+            # Threads of pyarrow would keep pages of several columns, and memory that no other thread can use.
+            batches = parquet.iter_batches(size, row_groups=wanted, columns=list(columns), use_threads=False)
             for batch in _within(batches, columns, begin - first, end - first, size):
                 yield batch
                 arrow("").default_memory_pool().release_unused()

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
 from kfree.core.divergences import Divergence
-from kfree.core.fields import Centres, NotNegative, Order
+from kfree.core.fields import Centres, Order
 from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.marks import OneOf
@@ -47,8 +47,7 @@ class Costs(Protocol):
 class CentreModel:
     """``centres`` (k, d), oldest first, in the coordinates of ``frame``; ``order`` lists them by public label.
 
-    ``radius`` is the distance beyond which a row is an outlier; None where the spreads of the clusters decide, which
-    are estimated from ``sample``.
+    Spreads of the clusters are estimated from ``sample``. It is None for a stream, which keeps a sample of its own.
     """
 
     frame: Frame
@@ -56,7 +55,6 @@ class CentreModel:
     order: Order
     objective: Annotated[Costs, OneOf(_OBJECTIVES)]
     sample: SpreadSample | None = None
-    radius: NotNegative | None = None
 
     @cached
     def rank(self) -> Labels:
@@ -71,13 +69,11 @@ class CentreModel:
     @cached
     def spreads(self) -> Spreads:
         """How far rows usually lie from their own centre, computed when it is first asked for."""
-        assert self.sample is not None  # a model without a sample has a radius
+        assert self.sample is not None  # a stream does not ask
         return self.sample.spreads()
 
     def limits(self, false_alarms: float) -> Floats:
         """The distance from each cluster beyond which a row is an outlier."""
-        if self.radius is not None:
-            return np.full(len(self.order), self.radius)
         return self.spreads.limits(false_alarms)
 
     def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:

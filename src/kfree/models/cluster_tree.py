@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from kfree.core.cached import cached
+from kfree.core.marks import FINITE, AtLeast, Below, Shape, require
 from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.nested import NestedObjective
@@ -34,11 +35,18 @@ class ClusterTree:
     centres : ndarray of shape (n_nodes, n_features)
     """
 
-    level: Index
-    label: Labels
-    parents: Index
-    sizes: Floats
-    centres: Floats
+    level: Annotated[Index, Shape("nodes"), AtLeast(0)]
+    label: Annotated[Labels, Shape("nodes"), Below("nodes")]
+    parents: Annotated[Index, Shape("nodes"), Below("nodes", least=-1)]
+    sizes: Annotated[Floats, Shape("nodes"), AtLeast(0.0)]
+    centres: Annotated[Floats, Shape("nodes", None), FINITE]
+
+    def _restored(self) -> None:
+        counts = np.bincount(self.level)
+        ok = bool((np.diff(self.level) >= 0).all()) and bool(counts.all())
+        ok = ok and np.array_equal(self.label, np.concatenate([np.arange(count) for count in counts]))
+        ok = ok and np.array_equal(self.level[self.parents[counts[0] :]], self.level[counts[0] :] - 1)
+        require(ok and bool((self.parents[: counts[0]] == -1).all()), "tree", "has nodes that are no levels")
 
     @classmethod
     def of_levels(cls, parents: Sequence[Labels], sizes: Sequence[Floats], centres: Sequence[Floats]) -> ClusterTree:

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import scipy.sparse as sp
 
-from kfree.core.fields import NotNegative, PerCluster, RowsKept
+from kfree.core.fields import PerCluster, RowsKept
 from kfree.core.label_order import ranks
 from kfree.core.marks import FINITE, Shape, require
 from kfree.core.spaces import DUAL, spanned
@@ -30,8 +30,7 @@ class KernelModel:
     """Centres are combinations of the rows of the fit, with ``coefficients`` (k, n) and ``sq_norms`` (k,).
 
     ``rows`` are those of the fit, None for precomputed kernels. ``centre_points`` are coordinates of the centres with
-    the distances that they have in feature space. A row is an outlier beyond ``radius``, or by ``spreads`` if that is
-    None.
+    the distances that they have in feature space.
     """
 
     kernel: Kernel
@@ -40,7 +39,6 @@ class KernelModel:
     sq_norms: PerCluster
     centre_points: Annotated[Floats, Shape("k", "directions"), FINITE]
     spreads: Spreads
-    radius: NotNegative | None = None
 
     def _restored(self) -> None:
         require(self.kernel.precomputed == (self.rows is None), "rows", "are there unless the kernel is precomputed")
@@ -53,20 +51,19 @@ class KernelModel:
         rows: ArrayOrCSR,
         weight: Floats | None,
         order: Index,
-        radius: float | None,
     ) -> tuple[KernelModel, Labels]:
         """The model of a search, whose clusters are published in this ``order``, and the labels of the rows."""
         n_rows, known = rows.shape[0], None if kernel.precomputed else rows
         centres = result.state.sites.centres[order]
         coefficients, sq_norms = sp.csr_array(centres[:, :n_rows]), DUAL.sq_norms(centres)
         points = spanned(centres[:, :n_rows] @ centres[:, n_rows:].T)[1]
-        bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms), radius)
+        bare = cls(kernel, known, coefficients, sq_norms, points, Spreads(sq_norms, sq_norms))
         parts = [(places, offsets) for places, _, offsets in bare.offsets(rows)]
         labels = _as_predicted([offsets for _, offsets in parts], ranks(order)[result.labels])
         own = _with_itself(kernel, rows)
         distances = ((places, _distances_from(offsets, own[places])) for places, offsets in parts)
         spreads = spread_sample(distances, labels, weight).spreads()
-        return cls(kernel, known, coefficients, sq_norms, points, spreads, radius), labels
+        return cls(kernel, known, coefficients, sq_norms, points, spreads), labels
 
     @property
     def fades(self) -> bool:
@@ -75,7 +72,7 @@ class KernelModel:
 
     def limits(self, false_alarms: float) -> Floats:
         """The distance from each cluster beyond which a row is an outlier."""
-        return self.spreads.limits(false_alarms) if self.radius is None else np.full(len(self.sq_norms), self.radius)
+        return self.spreads.limits(false_alarms)
 
     def labels(self, rows: ArrayOrCSR) -> tuple[Labels, Floats]:
         """The nearest centre of each row, and its largest kernel value with a row of the fit."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.explain.features import effect_sizes
+from kfree.explain.features import profile
 from kfree.plot.look import colours, given_or_new, ink
 
 # Columns that are drawn: those with the largest effects.
@@ -38,7 +38,7 @@ def sizes(model, X=None, ax=None):
 
 
 def profiles(model, X=None, ax=None, *, feature_names=None):
-    """Draw which columns set each cluster apart: Cohen's d between rows inside and outside, as numbers and colours.
+    """Draw which columns set each cluster apart: by how many standard deviations within clusters means differ.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     if view.columns is None:
         raise ValueError("profiles need columns, and precomputed values have none; use kind='sizes'.")
     ax = given_or_new(ax)
-    effects, _ = effect_sizes(view.columns, view.labels, view.n_clusters)
+    effects = profile(view.columns, view.labels, view.n_clusters).effects
     given = view.names if feature_names is None else feature_names
     names = [f"x{j}" for j in range(effects.shape[1])] if given is None else [str(name) for name in given]
     shown = np.sort(np.argsort(-np.abs(effects).max(axis=0), kind="stable")[:_MOST_COLUMNS])
@@ -72,5 +72,5 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
         yticks=np.arange(view.n_clusters),
         ylabel="cluster",
     )
-    ax.set_title("difference from other rows (Cohen's d)", fontsize=10)
+    ax.set_title("difference from other rows, in standard deviations within clusters", fontsize=10)
     return ax

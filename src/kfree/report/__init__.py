@@ -8,23 +8,23 @@ from kfree.core.replacing import replacing
 __all__ = ["page", "write_report"]
 
 
-def write_report(path, model, X=None, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
+def write_report(path, model, X=None, feature_names=None, *, title="kfree", encoder=None, row_numbers=None):
     """Write a page about a fitted model.
 
     Parameters
     ----------
     path : str or path
         The HTML file; an older one is replaced only when the new one is complete.
-    model : a fitted DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
+    model : a fitted AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
         The page of a DPMeans has the staircase of penalties and a slider along its steps, that of a tree a slider along
         its cuts, and that of a NestedDPMeans a position for each level; the others show one clustering.
     X : array of shape (n_samples, n_features)
         The rows of ``fit``; a graph has none.
     feature_names : sequence of str or None, default=None
-        Names of the columns; None takes x0, x1, …
+        Names of the columns; None takes those of the encoder, else x0, x1, …
     title : str, default="kfree"
-    plan : object with ``in_units(rows)``, such as a TableEncoder, or None, default=None
-        How columns were scaled or encoded, so that the page shows them in their own units.
+    encoder : a fitted TableEncoder or None, default=None
+        The one that made X, so that columns have their names and means are those of the table, in its units.
     row_numbers : array of shape (n_samples,) or None, default=None
         The numbers of rows on the page; None counts from 1.
 
@@ -40,7 +40,7 @@ def write_report(path, model, X=None, feature_names=None, *, title="kfree", plan
     >>> "<title>kfree</title>" in path.read_text()
     True
     """
-    about = {"title": title, "plan": plan, "row_numbers": row_numbers}
+    about = {"title": title, "encoder": encoder, "row_numbers": row_numbers}
     with replacing(path) as file:
         file.write(page(_data_of(model, X, feature_names, about)).encode())
 
@@ -55,6 +55,8 @@ def _data_of(model, X, feature_names, about):
         return report_data(model, X, feature_names, **about)
     if kind == "AgglomerativeBayes":
         return others.tree_data(model, X, feature_names, **about)
+    if kind == "AutoCluster":
+        return others.chosen_data(model, X, feature_names, **about)
     if kind == "HardHDP":
         return others.groups_data(model, X, feature_names, **about)
     if kind == "NestedDPMeans":
@@ -62,8 +64,8 @@ def _data_of(model, X, feature_names, about):
     if kind == "GraphDPMeans":
         return others.graph_data(model, title=about["title"])
     raise TypeError(
-        f"there is no report page for {kind}; give a DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or "
-        "GraphDPMeans."
+        f"there is no report page for {kind}; give an AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP "
+        "or GraphDPMeans."
     )
 
 

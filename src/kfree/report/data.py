@@ -7,22 +7,21 @@ from importlib import import_module
 import numpy as np
 
 from kfree.estimators.lambda_path import lambda_path
-from kfree.explain.features import effects_among_siblings
-from kfree.explain.summary import summary_of
+from kfree.explain.summary import exemplars_of, spreads_of
+from kfree.report.columns import shown_columns
 from kfree.report.steps import colours, sampled, slider_steps
 
-# Rows that are drawn, rows that clusters are described by, and columns that are shown.
+# Rows that are drawn, rows that clusters are described by, and columns in the menus of the map.
 _POINTS = 2000
 _DESCRIBED = 20_000
-_AXES = 12
-_TABLE_COLUMNS = 30
+_AXES = 60
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
 # Stands for an infinite effect, which JSON cannot hold.
 INFINITE = 1e6
 
 
-def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_numbers=None):
+def report_data(model, X, feature_names=None, *, title="kfree", encoder=None, row_numbers=None):
     """What the page needs of a fitted DPMeans and its rows."""
     X = np.asarray(X)
     require_rows_of_fit(model, X)
@@ -30,7 +29,7 @@ def report_data(model, X, feature_names=None, *, title="kfree", plan=None, row_n
     if path is None:
         path = lambda_path(X, metric=model.metric, n_threads=model.n_threads)
     steps = slider_steps(model, X, path)
-    return assembled(steps, X, feature_names, title=title, plan=plan, row_numbers=row_numbers, path=path)
+    return assembled(steps, X, feature_names, title=title, encoder=encoder, row_numbers=row_numbers, path=path)
 
 
 def require_rows_of_fit(model, X):
@@ -46,7 +45,7 @@ def assembled(
     feature_names=None,
     *,
     title="kfree",
-    plan=None,
+    encoder=None,
     row_numbers=None,
     path=None,
     axes=None,
@@ -57,52 +56,48 @@ def assembled(
 
     ``axes`` replace columns and main directions on the map. ``word`` is what a row is called.
     """
-    names = [f"x{j}" for j in range(X.shape[1])] if feature_names is None else [str(name) for name in feature_names]
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     described = sampled(len(X), _DESCRIBED)
     drawn = described[sampled(len(described), _POINTS)]
     keeps_all = len(X) * len(steps) <= _LABELS_KEPT
+    shown = shown_columns(steps, X, described, feature_names, encoder)
+    described_steps = zip(steps, colours(steps), shown.profiles, strict=True)
     return {
         "title": title,
         "version": import_module("kfree").__version__,
         "word": word,
         "n_rows": len(X),
         "n_features": X.shape[1],
-        "features": names[:_TABLE_COLUMNS],
+        "features": [shown.names[j] for j in shown.kept],
         "row_numbers": row_numbers.tolist() if keeps_all else None,
         "stairs": [] if path is None else _stairs(path),
         "suggested": suggested if path is None else int(path.suggest().k),
         "points": {
             "rows": row_numbers[drawn].tolist(),
-            "axes": _axes(X, drawn, names, plan) if axes is None else _given_axes(axes, drawn),
+            "axes": _axes(X, drawn, shown, encoder) if axes is None else _given_axes(axes, drawn),
         },
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
-            _step(step, own, path, X, described, drawn, plan, names, row_numbers, keeps_all)
-            for step, own in reversed(list(zip(steps, colours(steps), strict=True)))
+            _step(step, own, profile, path, described, drawn, shown, row_numbers, keeps_all)
+            for step, own, profile in reversed(list(described_steps))
         ],
     }
 
 
-def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers, keeps_all):
-    labels = step.labels[described]
-    siblings = np.zeros(step.k) if step.parents is None else step.parents
-    effects, shown = effects_among_siblings(X[described][:, :_TABLE_COLUMNS], labels, step.k, siblings)
-    means = np.zeros((step.k, X.shape[1]))
-    means[:, :_TABLE_COLUMNS] = shown
-    means = _in_units(means, plan)[:, :_TABLE_COLUMNS]
+def _step(step, own_colours, profile, path, described, drawn, shown, row_numbers, keeps_all):
     sizes = np.bincount(step.labels[step.labels >= 0], minlength=step.k)
-    summary = summary_of(step.view(described), names)
+    view = step.view(described)
+    spreads, exemplars = spreads_of(view), exemplars_of(view)
     clusters = [
         {
-            "label": cluster.label,
-            "size": int(sizes[cluster.label]),
-            "spread": number(cluster.spread),
-            "nearest": cluster.nearest,
-            "nearest_distance": number(cluster.nearest_distance),
-            "exemplars": row_numbers[described[list(cluster.exemplars)]].tolist(),
+            "label": c,
+            "size": int(sizes[c]),
+            "spread": number(spreads[c]),
+            "nearest": int(view.nearest[c]),
+            "nearest_distance": number(view.gaps[c]),
+            "exemplars": row_numbers[described[exemplars[c]]].tolist(),
         }
-        for cluster in summary.clusters
+        for c in range(step.k)
     ]
     low, high = (None, None) if path is None else _bounds(path, step)
     return {
@@ -115,8 +110,8 @@ def _step(step, own_colours, path, X, described, drawn, plan, names, row_numbers
         "parents": None if step.parents is None else step.parents.tolist(),
         "colours": own_colours,
         "clusters": clusters,
-        "effects": [[number(value) for value in row] for row in np.clip(effects, -INFINITE, INFINITE)],
-        "means": [[number(value) for value in row] for row in means],
+        "effects": [[number(value) for value in row] for row in np.clip(profile.effects, -INFINITE, INFINITE)],
+        "means": [shown.texts(row) for row in profile.means],
         "points": packed(step.labels[drawn]),
         "labels": packed(step.labels) if keeps_all or step.is_own else None,
     }
@@ -150,15 +145,11 @@ def _bounds(path, step):
     return number(step.lam), number(step.lam)
 
 
-def _in_units(rows, plan):
-    """Rows in the units of their columns, before they were standardised or encoded."""
-    return rows if plan is None else plan.in_units(rows)
-
-
-def _axes(X, drawn, names, plan):
+def _axes(X, drawn, shown, encoder):
     """What can be drawn against each other: main directions if there are more than two columns, and columns."""
-    units = _in_units(X[drawn], plan)[:, :_AXES]
-    axes = [{"name": name, "values": _values(units[:, j])} for j, name in enumerate(names[:_AXES])]
+    units = X[drawn] if encoder is None else encoder.in_units(X[drawn])
+    columns = range(X.shape[1]) if X.shape[1] <= 2 else shown.kept[:_AXES]
+    axes = [{"name": shown.names[j], "values": _values(units[:, j]), "unit": vars(shown.units[j])} for j in columns]
     if X.shape[1] > 2:
         rows = X[drawn].astype(np.float64)
         _, spread, directions = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)

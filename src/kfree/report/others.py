@@ -32,6 +32,14 @@ def _cut(model, X, k):
     return SliderStep(labels, view, is_own=k == model.n_clusters_, note=note)
 
 
+def chosen_data(model, X, feature_names=None, **about):
+    """What the page needs of a fitted AutoCluster and its rows: one clustering, and why it was chosen."""
+    X = np.asarray(X)
+    require_rows_of_fit(model, X)
+    step = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), is_own=True, note=model.reason_)
+    return assembled([step], X, feature_names, **about)
+
+
 def groups_data(model, X, feature_names=None, **about):
     """What the page needs of a fitted HardHDP and its rows: one clustering."""
     X = np.asarray(X)

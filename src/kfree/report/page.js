@@ -4,6 +4,7 @@ const at = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const GOLDEN_ANGLE = 0.381966;
 const INFINITE = 1e6;  // of effects, as in data.py
+const TABLE_COLUMNS = 30;
 // ``group`` is the group of the next coarser step whose clusters are shown, or null for all.
 const state = { step: data.steps.findIndex((step) => step.own), cluster: null, group: null, point: null };
 
@@ -33,6 +34,17 @@ const hue = (colour) => ((colour * GOLDEN_ANGLE + 0.58) % 1) * 360;
 const colourOf = (colour) => `hsl(${hue(colour)} ${style("--dot-saturation")} ${style("--dot-light")})`;
 const counted = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 }));
+/* A value of an axis: a number with the decimals of its column, a share, a date from years, or a time from seconds. */
+function valueText(value, unit) {
+  if (value === null) return "–";
+  if (!unit) return shown(value);
+  const two = (number) => String(Math.floor(number)).padStart(2, "0");
+  if (unit.kind === "share") return `${Math.round(100 * value)} %`;
+  if (unit.kind === "date") return new Date((value - 1970) * 365.2425 * 86400e3).toISOString().slice(0, unit.decimals ? 16 : 10).replace("T", " ");
+  if (unit.kind === "time of day") return `${two(value / 3600)}:${two((value % 3600) / 60)}`;
+  if (unit.decimals > 9 || Math.abs(value) >= 1e15) return shown(value);
+  return (Math.round(value * 10 ** unit.decimals) / 10 ** unit.decimals + 0).toLocaleString("en", { maximumFractionDigits: unit.decimals });
+}
 const current = () => data.steps[state.step];
 const isShown = (label) => state.group === null || current().parents[label] === state.group;
 const shownClusters = () => current().clusters.filter((cluster) => isShown(cluster.label));
@@ -151,12 +163,12 @@ function drawAxes(pen, box, across, up, x, y) {
   pen.textBaseline = "top";
   ends(across.values).forEach((value, j) => {
     pen.textAlign = j ? "right" : "left";
-    pen.fillText(shown(value), x(value), box.height - 27);
+    pen.fillText(valueText(value, across.unit), x(value), box.height - 27);
   });
   pen.textAlign = "center";
   pen.fillText(across.name, box.width / 2, box.height - 16, box.width * 0.7);
   pen.textAlign = "right";
-  ends(up.values).forEach((value, j) => { pen.textBaseline = j ? "top" : "bottom"; pen.fillText(shown(value), 40, y(value), 38); });
+  ends(up.values).forEach((value, j) => { pen.textBaseline = j ? "top" : "bottom"; pen.fillText(valueText(value, up.unit), 40, y(value), 38); });
   pen.save();
   pen.translate(10, box.height / 2);
   pen.rotate(-Math.PI / 2);
@@ -189,7 +201,7 @@ function describePoint() {
     return;
   }
   const own = current().places[state.point];
-  const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${shown(axis.values[state.point])}`);
+  const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${valueText(axis.values[state.point], axis.unit)}`);
   box.textContent = [`${data.word} ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : `cluster ${own}`}`, ...lines].join("\n");
   box.style.display = "block";
   const [px, py] = places[state.point], map = at("map");
@@ -260,14 +272,15 @@ function bar(name, effect, most) {
 }
 function drawTable() {
   const step = current();
+  const columns = shownColumns();
   const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, `${data.word}s`),
-    ...data.features.map((name) => made("th", { scope: "col", title: name }, name)));
+    ...columns.map((j) => made("th", { scope: "col", title: data.features[j] }, data.features[j])));
   const rows = shownClusters().map((cluster) => {
     const swatch = made("span", { className: "swatch" });
     swatch.style.background = colourOf(step.colours[cluster.label]);
-    const cells = step.means[cluster.label].map((mean, j) => {
+    const cells = columns.map((j) => {
       const effect = step.effects[cluster.label][j];
-      const cell = made("td", { title: `Cohen's d ${effectText(effect, 2)}` }, shown(mean));
+      const cell = made("td", { title: `${effectText(effect, 2)} standard deviations within clusters` }, step.means[cluster.label][j]);
       const strength = Math.min(1, Math.abs(effect) / 3) * 0.55;
       if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
@@ -275,6 +288,19 @@ function drawTable() {
     return made("tr", {}, made("th", { scope: "row" }, swatch, String(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
   });
   at("table").replaceChildren(made("thead", {}, head), made("tbody", {}, ...rows));
+}
+/* The columns of the table: those whose names contain what is searched for, at most TABLE_COLUMNS. */
+function shownColumns() {
+  const wanted = at("search").value.trim().toLowerCase();
+  const found = data.features.map((_, j) => j).filter((j) => data.features[j].toLowerCase().includes(wanted));
+  const columns = found.slice(0, TABLE_COLUMNS), left = data.n_features - data.features.length;
+  const parts = [];
+  if (columns.length < data.n_features) {
+    parts.push(`${columns.length} of ${counted(data.n_features, "column")} ${columns.length === 1 ? "is" : "are"} shown${wanted ? "" : "; search for others"}.`);
+  }
+  if (left) parts.push(`${counted(left, "column")} with small effects ${left === 1 ? "is" : "are"} not on this page.`);
+  at("columns-note").textContent = parts.join(" ");
+  return columns;
 }
 function drawLabels() {
   const step = current();
@@ -337,6 +363,10 @@ at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(da
 at("footer").textContent = `Made by kfree ${data.version}. This page loads nothing from elsewhere.`;
 at("drawn").textContent = data.points.rows.length < data.n_rows
   ? `a sample of ${data.points.rows.length.toLocaleString("en")} ${data.word}s is drawn` : "";
+const nAxes = data.points.axes.filter((axis) => axis.unit).length;
+if (nAxes && nAxes < data.n_features) {
+  at("drawn").textContent += `${at("drawn").textContent ? "; " : ""}menus have the ${nAxes} columns that set clusters apart most`;
+}
 data.steps.forEach((_, j) => at("ticks").append(made("option", { value: j })));
 for (const [place, id] of [[0, "across"], [1, "up"]]) {
   at(id).append(...data.points.axes.map((axis, j) => made("option", { value: j }, axis.name)));
@@ -345,6 +375,7 @@ for (const [place, id] of [[0, "across"], [1, "up"]]) {
 }
 at("slider").max = data.steps.length - 1;
 at("slider").addEventListener("input", () => show(Number(at("slider").value)));
+at("search").addEventListener("input", drawTable);
 at("own").addEventListener("click", () => show(data.steps.findIndex((step) => step.own)));
 at("close").addEventListener("click", () => show(state.step + 1));
 at("download").addEventListener("click", download);

@@ -85,6 +85,6 @@ def _penalties(path, own_k):
 
 def _clustered(model, X, rows, lam, share):
     """A clustering at another penalty: found on a sample, to which the penalty is scaled, and given to all rows."""
-    fitted = DPMeans(lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
+    fitted = DPMeans(lam=lam * share, metric=model.metric, n_threads=model.n_threads).fit(rows)
     labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
     return SliderStep(np.asarray(labels), lambda some: fitted._view(X[some]), lam)

@@ -205,6 +205,9 @@ class Unpacker:
 
     def _sparse(self, name: str, data: str, indices: str, indptr: str, shape: list[int]) -> Any:
         arrays = self._array(data), self._array(indices), self._array(indptr)
+        ends = arrays[2]  # SciPy does not look at these where the last is zero, or becomes zero in 32 bits
+        rise = len(ends) > 0 and ends[0] == 0 and ends[-1] == len(arrays[1]) and bool((ends[1:] >= ends[:-1]).all())
+        require(rise, name, "has ends of rows that do not rise to the number of entries")
         matrix = _SPARSE[name](arrays, shape=tuple(shape))
         matrix.check_format(full_check=True)  # indices beyond the shape would be read out of bounds
         return matrix

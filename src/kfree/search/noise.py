@@ -22,13 +22,19 @@ _FEW_CHANGES = 0.1
 Mask = NDArray[np.bool_]
 # From weights, None where all rows count once, to what a search finds.
 Search = Callable[[Floats | None], Result]
+# From what the first search found, and the number of rows to leave out, to the search of further rounds.
+Again = Callable[[Result, int], Search]
 
 
-def without_noise(noise: float, n_rows: int, weight: Floats | None, search: Search) -> tuple[Result, Mask | None]:
+def without_noise(
+    noise: float, n_rows: int, weight: Floats | None, search: Search, again: Again | None = None
+) -> tuple[Result, Mask | None]:
     """What ``search(weight)`` finds without a share of ``noise`` of the rows, and which rows those are.
 
     Every round leaves out the rows with the highest outlier scores under what the last one found, until these are the
-    same rows twice. Warnings are those of the last search, since the others still hold rows that are left out.
+    same rows twice. Rounds after the first use the search that ``again`` makes of the first result, so that the number
+    of clusters stays as all rows have decided; unless that is doubtful, and without these rows it is sure. Warnings are
+    those of the search whose result is returned, since others still hold rows that are left out.
     """
     if noise == 0:
         return search(weight), None
@@ -36,6 +42,7 @@ def without_noise(noise: float, n_rows: int, weight: Floats | None, search: Sear
     left_out = np.zeros(n_rows, dtype=bool)
     n_out = int(noise * np.count_nonzero(given > 0))
     found, told = _searched(search, weight)
+    further = search if again is None else again(found, n_out)
     n_changed = 0
     for _ in range(_ROUNDS if n_out else 0):
         farthest = _farthest(found, given, left_out, n_out)
@@ -43,7 +50,11 @@ def without_noise(noise: float, n_rows: int, weight: Floats | None, search: Sear
         if not n_changed:
             break
         left_out = farthest
-        found, told = _searched(search, np.where(left_out, 0.0, given))
+        found, told = _searched(further, np.where(left_out, 0.0, given))
+    if again is not None and n_out and found.path is not None and found.path.is_doubtful:
+        anew, told_anew = _searched(search, np.where(left_out, 0.0, given))
+        if anew.path is not None and anew.path.is_sure:
+            found, told = anew, told_anew
     for warning in told:
         warn(str(warning.message), warning.category)
     if n_changed > _FEW_CHANGES * n_out:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +16,7 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows, VisitingOrder
 from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.exact_number import crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -54,8 +55,10 @@ class PenalisedSearch:
     max_clusters: int | None = None
     random_state: Any = None
     init: Floats | None = None
+    # The path that a given penalty was chosen from by an earlier search.
+    path: Staircase | None = None
     # The parameter of the estimator that sets the number of clusters, for warnings.
-    number: ClassVar[str] = "target_k"
+    number: str = "target_k"
 
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result:
         """Choose the penalty and search. Where the path kept some rows only, these alone are searched."""
@@ -73,7 +76,7 @@ class PenalisedSearch:
         objective = self.family(lam)
         self._warn_of_limits(descent, lam)
         state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
-        return Result(rows, objective, state, descent, path)
+        return Result(rows, objective, state, descent, self.path if path is None else path)
 
     def swept_elsewhere(self, rows: MemoryRows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
         """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
@@ -91,6 +94,16 @@ class PenalisedSearch:
     def is_given(self) -> bool:
         """Whether the penalty is a number."""
         return bool(is_positive_number(self.lam))
+
+    def with_path_of(self, first: Result, n_left_out: int) -> PenalisedSearch:
+        """The search without some rows, at the penalty that all rows have chosen, from the centres found for these.
+
+        It is the same search if there is no path, or if the path has set aside more rows than are left out now.
+        """
+        if first.path is None or first.path.n_outliers > n_left_out:
+            return self
+        centres = first.rows.frame.outward(first.state.sites.centres)
+        return replace(self, lam=first.objective.lam, init=centres, path=first.path)
 
     def name_of(self, result: Result) -> str:
         """Which search gave a result."""
@@ -120,6 +133,8 @@ class PenalisedSearch:
     def _penalty(self, rows: MemoryRows, monitor: Monitor) -> tuple[float, Staircase | None, MemoryRows | None]:
         """The penalty, the path that it was chosen from (or None), and the rows that the path kept (None for all)."""
         if self.is_given:
+            if self.path is not None and self.path.is_doubtful:
+                self._warn_of_doubt(self.path)
             return float(self.lam), None, None
         plain = self.family(0.0)
         if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
@@ -144,16 +159,37 @@ class PenalisedSearch:
         return path.at(k=k).lam
 
     def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
-        assert self.target_k is not None  # the caller has looked
-        lam, descent = self._nearest_to(self.target_k, rows, lam, budget)
-        n_found = len(descent.state.stats.n)
-        if n_found != self.target_k and budget.may_go_on():
+        """A penalty whose search ends with ``target_k`` clusters; else the best clustering with so many that is found,
+        and the penalty at which those with fewer and more clusters cost the same."""
+        k, found = self.target_k, list[tuple[float, Descent[State]]]()
+        assert k is not None  # the caller has looked
+        lam, descent = self._nearest_to(k, rows, lam, budget, found=found)
+        if len(descent.state.stats.n) == k or not budget.in_time():
+            return lam, descent
+        states = sorted((one.state for _, one in found), key=lambda state: len(state.stats.n))
+        near = [*[s for s in states if len(s.stats.n) < k][-1:], *[s for s in states if len(s.stats.n) > k][:1]]
+        lam = crossing(*near) if len(near) == 2 else lam
+        exact = with_exactly(k, near, rows, self.family(lam), self.max_iter, budget)
+        self._warn_of_number(len(exact.state.stats.n), lam)
+        return lam, exact
+
+    def _warn_of_number(self, n_found: int, lam: float) -> None:
+        """Say that no penalty makes ``target_k`` clusters the best, or that so many were not found at all.
+
+        Levels of clusters are asked for without a penalty in mind.
+        """
+        if n_found == self.target_k and self.number == "target_k":
             warn(
-                f"{self.estimator} found no penalty at which target_k={self.target_k} clusters are best; "
-                f"lam_={lam:g} gives {n_found}. Use KMeans({self.target_k}) for exactly this number.",
+                f"no penalty makes target_k={self.target_k} clusters the best. These are the best {self.target_k} that "
+                f"{self.estimator} found; at lam_={lam:g}, fewer and more clusters cost as much or less.",
                 UserWarning,
             )
-        return lam, descent
+        elif n_found != self.target_k:
+            warn(
+                f"{self.estimator} found {n_found} clusters where {self.number}={self.target_k} asks for others: X has "
+                "too few distinct rows, or they are too close together.",
+                UserWarning,
+            )
 
     def _as_suggested(
         self, rows: MemoryRows, lam: float, path: Staircase, budget: Budget
@@ -164,7 +200,7 @@ class PenalisedSearch:
             return lam, self._split_merge(rows, lam, self._start(rows), budget)
         lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
         n_found = len(descent.state.stats.n)
-        if n_found != step.k and budget.may_go_on():
+        if not path.suggests(n_found) and budget.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
                 f"clusterings of lower cost than the path found. Give {self.number}={step.k} for that number.",
@@ -173,11 +209,20 @@ class PenalisedSearch:
         return lam, descent
 
     def _nearest_to(
-        self, k: int, rows: MemoryRows, lam: float, budget: Budget, within: tuple[float, float] = (0.0, np.inf)
+        self,
+        k: int,
+        rows: MemoryRows,
+        lam: float,
+        budget: Budget,
+        within: tuple[float, float] = (0.0, np.inf),
+        found: list[tuple[float, Descent[State]]] | None = None,
     ) -> tuple[float, Descent[State]]:
-        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside."""
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside.
+
+        All penalties and searches are appended to ``found``.
+        """
         given = self._start(rows)
-        found: list[tuple[float, Descent[State]]] = []
+        found = [] if found is None else found
 
         def search(lam: float, sites: Sites | None) -> Descent[State]:
             found.append((lam, self._split_merge(rows, lam, given if sites is None else sites, budget)))

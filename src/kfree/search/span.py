@@ -135,6 +135,13 @@ def _from_sparse(rows: sp.csr_array, frame: Frame) -> Floats | None:
     return None if places is None else times_power_of_two(places, exponent)
 
 
+def first_of_equal(rows: sp.csr_array) -> NDArray[np.bool_]:
+    """Which sparse rows have no equal one before them."""
+    first = np.zeros(rows.shape[0], dtype=bool)
+    first[np.unique(_numbers_of_equal(rows), return_index=True)[1]] = True
+    return first
+
+
 def _numbers_of_equal(rows: sp.csr_array) -> NDArray[Any]:
     """A number (n,) for each sparse row without zeros, the same for equal rows."""
     numbers: dict[tuple[bytes, bytes], int] = {}

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kfree.core.fields import Name
+from kfree.explain.units import SHARE
 from kfree.tables.columns import BOOLEAN, LEVELS
 
 
@@ -19,6 +20,7 @@ class Categories:
     """
 
     family: ClassVar[str] = LEVELS
+    unit: ClassVar[str] = SHARE
     name: Name
     levels: tuple[Name, ...]
 
@@ -50,6 +52,7 @@ class Binary:
     """Two levels as 0 and 1."""
 
     family: ClassVar[str] = LEVELS
+    unit: ClassVar[str] = SHARE
     name: Name
     levels: tuple[Name, Name]
 

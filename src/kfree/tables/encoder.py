@@ -243,9 +243,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         -------
         rows : ndarray of shape (n_rows, n_features_out), float64
             Numbers in the units of their column, shares of rows for levels, ranks from 0 for ordered levels, and years
-            for dates. The inverse of a transform is applied to the mean: of a logarithm, the geometric mean results.
+            for dates. Of the mean of logarithms, the geometric mean results: to get means of a table, take them after
+            this.
         """
         return np.hstack([encoder.in_units(block) for encoder, block in self._blocks(X)])
+
+    @property
+    def units_out(self):
+        """What each number of :meth:`in_units` is: "number", "share", "date", "time of day", "seconds" or "rank"."""
+        check_is_fitted(self)
+        return [encoder.unit for encoder in self.encoders_ for _ in encoder.names_out]
 
     def _blocks(self, X):
         """The encoder of each column of the table, and the columns that it makes."""

@@ -142,10 +142,10 @@ def look_alikes(column: Column) -> list[Any]:
     """Levels that differ from another one in case or spaces only."""
     if column.kind not in (TEXT, CATEGORY):
         return []
-    by_key: dict[str, set[str]] = {}
-    for value in {value for value in column.values.tolist() if isinstance(value, str)}:
-        by_key.setdefault(_key(value), set()).add(value)
-    return [level for levels in by_key.values() if len(levels) > 1 for level in sorted(levels)]
+    by_key: dict[str, list[str]] = {}
+    for value in sorted({value for value in column.values.tolist() if isinstance(value, str)}):
+        by_key.setdefault(_key(value), []).append(value)
+    return [level for levels in by_key.values() if len(levels) > 1 for level in levels]
 
 
 def _key(level: str) -> str:

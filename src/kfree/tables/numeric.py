@@ -10,12 +10,13 @@ import numpy as np
 
 from kfree.core.fields import Name, Number
 from kfree.core.marks import AtLeast
+from kfree.explain import units
 from kfree.tables.columns import DATE, DATE_UNIT, DURATION, LEVELS, NUMBER, TIME
 from kfree.tables.transforms import Transform
 
 # Number of quantiles that represent a column when differences between rows are computed.
 _QUANTILES = 1000
-_MICROSECONDS_A_YEAR = 365.2425 * 86_400e6
+_MICROSECONDS_A_YEAR = units.DAYS_A_YEAR * 86_400e6
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Numeric:
     """Numbers x as (transform(x) − centre) / scale."""
 
     family: ClassVar[str] = NUMBER
+    unit: ClassVar[str] = units.NUMBER
 
     name: Name
     transform: Transform
@@ -57,6 +59,7 @@ class Dates(Numeric):
     """Points in time, as numbers are: microseconds since 1970."""
 
     family: ClassVar[str] = DATE
+    unit: ClassVar[str] = units.DATE
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         microseconds = np.rint(super().decoded(block))
@@ -79,6 +82,7 @@ class Durations(Numeric):
     """Spans of time, as numbers are: seconds."""
 
     family: ClassVar[str] = DURATION
+    unit: ClassVar[str] = units.SECONDS
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         return np.rint(super().decoded(block) * 1e6).astype("timedelta64[us]")
@@ -89,6 +93,7 @@ class TimesOfDay(Numeric):
     """Times of day, as numbers are: seconds after midnight."""
 
     family: ClassVar[str] = TIME
+    unit: ClassVar[str] = units.TIME
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         return np.array([time_of_day(seconds) for seconds in super().decoded(block)], dtype=object)
@@ -99,6 +104,7 @@ class Ordinal(Numeric):
     """Ordered levels by their rank; a rank between two is decoded as the nearer level."""
 
     family: ClassVar[str] = LEVELS
+    unit: ClassVar[str] = units.RANK
     levels: tuple[Name, ...] = ()
 
     @classmethod

@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from kfree.search.judge.choose import ROUND, SHAPES, Judge, numbers_of
+from kfree.search.judge.choose import ROUND, SHAPES, Judge
+from kfree.search.judge.numbers import numbers_of
 from kfree.search.judge.stability import Refit, interval_of, jaccard, refits_on_halves
 
 

@@ -54,7 +54,7 @@ def fitted(options, work):
 
     lam = "auto" if options.lam is None else options.lam
     model = DPMeans(
-        lam,
+        lam=lam,
         target_k=options.k,
         metric=options.metric,
         memory=options.memory,

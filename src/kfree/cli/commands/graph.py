@@ -29,7 +29,7 @@ def run(options, console):
     require_apart(files_of(options.input), outputs)
     table = InputTable(options)
     title, edges = table.title, links(table, options.columns)
-    model = GraphDPMeans("auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
+    model = GraphDPMeans(lam="auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
     model.fit(edges)
     write_columns({"node": model.node_names_, "cluster": model.labels_}, output, format_, options.safe_cells)
     if options.save:

@@ -25,8 +25,8 @@ def run(options, console):
     work = Work(options, console, group=options.group)
     groups = work.other(options.group)
     model = HardHDP(
-        "auto" if options.lam_local is None else options.lam_local,
-        "auto" if options.lam_global is None else options.lam_global,
+        lam_local="auto" if options.lam_local is None else options.lam_local,
+        lam_global="auto" if options.lam_global is None else options.lam_global,
         n_threads=options.threads,
         random_state=options.seed,
     ).fit(work.X, groups=_names(groups))

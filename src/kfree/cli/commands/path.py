@@ -37,7 +37,7 @@ def run(options, console):
     if options.report:
         from kfree import DPMeans
 
-        model = DPMeans(best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
+        model = DPMeans(lam=best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
         work.report(model.fit(work.X))
     facts = {"input": work.table.title, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
     places = {"steps": options.output, "picture": options.plot, "report": options.report}

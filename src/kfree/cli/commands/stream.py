@@ -31,7 +31,7 @@ def run(options, console):
 
         raise UsageError("a stream is written as csv or jsonl")
     lam = "auto" if options.lam is None else options.lam
-    model = OnlineDPMeans(lam, max_clusters=options.max_clusters, half_life=options.half_life)
+    model = OnlineDPMeans(lam=lam, max_clusters=options.max_clusters, half_life=options.half_life)
     row = 0
     require_apart(files_of(options.input), {"--output": output, "--save": options.save})
     with opened_stream(options, console) as reader, written(output) as file:

@@ -12,6 +12,7 @@ from kfree.core.stats import Floats, Index
 from kfree.search.judge.excess import held_out_silhouettes
 from kfree.search.judge.k_means import k_means_by_merging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
+from kfree.search.judge.numbers import null_numbers, numbers_of
 from kfree.search.judge.rows import Whitening, dithered
 from kfree.search.judge.scores import Measured, Null, Scores
 from kfree.search.judge.silhouette import silhouette
@@ -28,11 +29,12 @@ TIE = 0.005
 CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
 _FEW_COLUMNS = 3
-# Rows that a cluster has at least, rows per cluster at most k, and the rows without which nothing is judged.
-_FEWEST_PER_CLUSTER, _ROWS_PER_CLUSTER, FEWEST_ROWS = 3, 8, 24
-# The most clusters that graphs and k-means of unit rows are asked for, and the ratio of consecutive numbers beyond 12.
-_MOST_IN_GRAPH, _MOST, _RATIO = 50, 400, 1.18
-_N_SURROGATES = 3
+# Rows that a cluster has at least, and the rows without which nothing is judged.
+_FEWEST_PER_CLUSTER, FEWEST_ROWS = 3, 24
+# The most clusters that graphs and k-means of unit rows are asked for.
+_MOST_IN_GRAPH, _MOST = 50, 400
+# Surrogates, and splits of unit rows into halves of which one is clustered and the other measured.
+_N_SURROGATES, _N_SPLITS = 3, 2
 
 # Scores by view and number of clusters.
 Curves: TypeAlias = dict[str, tuple[Index, Scores]]
@@ -67,20 +69,6 @@ class Judgement:
     curves: Curves = field(repr=False)
 
 
-def numbers_of(n_rows: int, most: int) -> list[int]:
-    """Numbers of clusters that are tried: all to 13, then a geometric grid, to n / 8."""
-    top = max(2, min(n_rows // _ROWS_PER_CLUSTER, most))
-    numbers = list(range(2, 14))
-    while numbers[-1] < top:
-        numbers.append(round(numbers[-1] * _RATIO))
-    return [k for k in numbers if k <= top]
-
-
-def _null_numbers(numbers: Sequence[int]) -> list[int]:
-    """Those at which surrogates are clustered."""
-    return sorted({*numbers[:3], *numbers[4::3], numbers[-1]})
-
-
 @dataclass(frozen=True)
 class Views:
     """Rows and, for tables, whitened rows, each with the neighbours of every row."""
@@ -107,8 +95,15 @@ class Views:
 class Judge:
     """Rows, and what is found in their surrogates, which is shared by all questions."""
 
-    def __init__(self, rows: Floats, unit: bool, rng: np.random.Generator, n_surrogates: int = _N_SURROGATES):
-        self.unit, self.rng = unit, rng
+    def __init__(
+        self,
+        rows: Floats,
+        unit: bool,
+        rng: np.random.Generator,
+        n_surrogates: int = _N_SURROGATES,
+        n_splits: int = _N_SPLITS,
+    ):
+        self.unit, self.rng, self.n_splits = unit, rng, n_splits
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
         self.views = Views.of(self.rows, unit, self.m, rng)
@@ -121,7 +116,7 @@ class Judge:
         self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
 
     def _graph_null(self, view: int) -> Null:
-        some = _null_numbers(self.numbers)
+        some = null_numbers(self.numbers)
         null = Null.of([one.in_graph(view, some, self.rng) for one in self.surrogates])
         if self.unit or self.rows.shape[1] > _FEW_COLUMNS:
             return null
@@ -167,10 +162,10 @@ class Judge:
         The graph has 50 clusters at most; beyond, its clarity counts as that of the last.
         """
         numbers = numbers_of(self.n_rows, _MOST)
-        self.centres_null = self._k_means_null(0, _null_numbers(numbers), held_out=True)
+        self.centres_null = self._k_means_null(0, null_numbers(numbers), held_out=True)
         k, scores = curves[ROWS_GRAPH]
         self.graph_clarity = k, scores.clarity
-        held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, repeats=2)
+        held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, self.n_splits)
         measured = Measured.of(numbers, self.views.by_k_means(0, numbers, self.unit), held.tolist(), self.views.near)
         return measured, self._of_centres(measured, self.centres_null)
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from kfree.core.stats import Floats
 from kfree.search.judge.choose import FEWEST_ROWS, Judge
+from kfree.search.judge.numbers import is_about
 
+# Rows that are judged, and the most columns: time and memory grow with their product.
+MOST_ROWS, MOST_COLUMNS = 2000, 2048
+# With fewer columns, density dips decide alone.
+FEWEST_COLUMNS = 30
 # The number that the path suggests is kept if it has this share of the best score.
 _KEPT = 0.9
 
@@ -18,6 +23,10 @@ class JudgedSteps(NamedTuple):
 
     score: dict[int, float]
 
+    def up_to(self, most: int | None) -> JudgedSteps:
+        """Numbers that are not larger."""
+        return JudgedSteps({k: score for k, score in self.score.items() if most is None or k <= most})
+
     def best(self) -> int:
         """The number with the highest score; one if there is none."""
         return max(self.score, key=lambda k: self.score[k]) if self.score else 1
@@ -26,9 +35,14 @@ class JudgedSteps(NamedTuple):
         """The number to take where the path suggests one: that, if it is about as good as the best."""
         if not self.score:
             return suggested
-        nearest = min(self.score, key=lambda k: abs(np.log(k / suggested)))
-        as_good = self.score[nearest] >= _KEPT * self.score[self.best()]
+        as_good = self.near(suggested) >= _KEPT * self.score[self.best()]
         return suggested if suggested > 1 and as_good else self.best()
+
+    def near(self, k: int) -> float:
+        """The highest score of the tested numbers about as large as k, or that of the nearest."""
+        about = [tested for tested in self.score if is_about(tested, k)]
+        nearest = min(self.score, key=lambda tested: abs(np.log(tested / k)))
+        return max(self.score[tested] for tested in (*about, nearest))
 
 
 def judged_steps(rows: Floats, unit: bool, rng: np.random.Generator) -> JudgedSteps:
@@ -39,7 +53,8 @@ def judged_steps(rows: Floats, unit: bool, rng: np.random.Generator) -> JudgedSt
     """
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
-    judge = Judge(rows, unit, rng)
+    # One surrogate and one split: at 2,000 rows, three and two give the same numbers in twice the time.
+    judge = Judge(rows, unit, rng, n_surrogates=1, n_splits=1)
     graph, curves = judge.best_graph()
     if graph.score < judge.gate:
         return JudgedSteps({})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,11 +50,12 @@ def nearest(rows: Reals, centres: Reals) -> Index:
     return found
 
 
-def means(rows: Reals, labels: Index) -> Reals:
-    """The mean of each cluster."""
-    size = np.bincount(labels)
-    member = sp.csr_matrix((np.ones(len(rows), rows.dtype), (labels, np.arange(len(rows)))), (len(size), len(rows)))
-    mean: Reals = (member @ rows) / size[:, None].astype(rows.dtype)
+def means(rows: Any, labels: Index) -> Reals:
+    """The mean of each cluster of dense or sparse rows."""
+    n, size = rows.shape[0], np.bincount(labels)
+    member = sp.csc_array((np.ones(n, rows.dtype), labels, np.arange(n + 1)), (len(size), n))
+    total = member @ rows
+    mean: Reals = (total.toarray() if sp.issparse(total) else total) / size[:, None].astype(rows.dtype)
     return mean
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from kfree.core.marks import FINITE, Shape
 from kfree.core.stats import Floats, Used
 
 # A column takes few values if each of these is shared by so many rows on average.
@@ -57,8 +59,8 @@ def has_few_points(rows: Floats) -> bool:
 class Whitening:
     """Principal components of about unit variance; the smallest are shrunk, since they are mostly noise."""
 
-    mean: Floats
-    axes: Floats
+    mean: Annotated[Floats, Shape("used"), FINITE]
+    axes: Annotated[Floats, Shape("used", "ready"), FINITE]
 
     @classmethod
     def of(cls, rows: Floats) -> Whitening:

@@ -10,6 +10,9 @@ import numpy as np
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.choose import SHAPES, Candidate, Judge
 
+# Clusters with a lower Jaccard index are not stable (Hennig 2007).
+_STABLE = 0.75
+
 
 class Refit(NamedTuple):
     """Some of the judged rows, and labels that were found among them alone."""
@@ -41,6 +44,11 @@ def interval_of(k: int, refits: Sequence[Refit]) -> tuple[int, int]:
     """The smallest and the largest number of clusters that was found."""
     numbers = [k, *(refit.k for refit in refits)]
     return min(numbers), max(numbers)
+
+
+def is_sure(interval: tuple[int, int], stability: Floats) -> bool:
+    """Whether all refits have the same number of clusters, and all clusters are stable."""
+    return interval[0] == interval[1] and bool((stability >= _STABLE).all())
 
 
 def jaccard(labels: Index, refits: Sequence[Refit]) -> Floats:

@@ -13,7 +13,7 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
-from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all
+from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
 from kfree.search.path.micro_clusters import PathObjective
 
 _MAX_LLOYD = 20
@@ -34,8 +34,12 @@ class BestByK:
 
     def __init__(self, engine: MemoryRows, objective: PathObjective):
         self._engine, self._objective = engine, objective
-        rows, weight = engine.rows(np.arange(engine.n_rows)), engine.row_weights()
-        self._alone = Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
+        self._alone = single_rows(engine)
+        if products_overflow(self._alone):
+            raise ValueError(
+                "squares of the rows of X (times sample_weight) overflow float64, so that there is no lam path. Divide "
+                "X by a constant."
+            )
         self.merges = merge_all(self._alone, objective, engine.name)
         self._best: dict[int, State] = {}
         self._partners = Partners()
@@ -128,6 +132,12 @@ class BestByK:
         at_most = cheapest_pair_with(first, stats, self._objective)[2]
         near = np.flatnonzero(least <= (1 + 1e-9) * at_most)
         return cheapest_pair_with(near if len(near) else first, stats, self._objective)
+
+
+def single_rows(engine: MemoryRows) -> Stats:
+    """Every row as a cluster."""
+    rows, weight = engine.rows(np.arange(engine.n_rows)), engine.row_weights()
+    return Stats(weight, weight[:, None] * rows, np.zeros(len(rows)))
 
 
 class Partners:

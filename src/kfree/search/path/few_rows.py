@@ -12,7 +12,8 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.centres.split_merge import Budget, no_gain, split_merge
 from kfree.search.centres.state import SplitMergeObjective, State, state_of
 from kfree.search.loop import Descent
-from kfree.search.path.best_by_k import BestByK
+from kfree.search.path.best_by_k import BestByK, single_rows
+from kfree.search.path.gram_merges import products_overflow
 from kfree.search.path.lam_path import LEAST_REACH, ROWS_PER_CLUSTER
 from kfree.search.path.micro_clusters import PathObjective, make_micro_clusters, sample_of
 
@@ -39,6 +40,8 @@ def split_merge_from_path(
     descent = split_merge(engine, objective, sites, max_iter, max_clusters, budget)
     if sites is not None or engine.n_counting > FEW_ROWS or max_clusters is not None or not descent.converged:
         return descent
+    if products_overflow(single_rows(engine)):  # there is no path
+        return descent
     start = _sites_of_path(engine, objective)
     if no_gain(descent.state, state_of(start, engine.nearest(start), objective)):
         return descent
@@ -55,5 +58,6 @@ def _sites_of_path(engine: MemoryRows, objective: PenalisedPathObjective) -> Sit
     best_by_k = BestByK(micro.engine, micro.objective)
     reach = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     cost = best_by_k.costs(reach + reach // 3)
-    k = int(np.argmin(cost + objective.lam * np.arange(1, len(cost) + 1))) + 1
+    with np.errstate(over="ignore"):  # an infinite cost is not the lowest
+        k = int(np.argmin(cost + objective.lam * np.arange(1, len(cost) + 1))) + 1
     return Sites.of(micro.outward(best_by_k.cheapest_centres(k)))

@@ -29,6 +29,13 @@ class GramObjective(Protocol):
     ) -> Floats: ...
 
 
+def products_overflow(stats: Stats) -> bool:
+    """Whether an inner product of sums of these clusters, merged or not, may overflow float64."""
+    with np.errstate(over="ignore"):
+        longest = np.abs(stats.sum).sum(axis=0).max(initial=0.0) * np.sqrt(stats.sum.shape[1])
+    return not longest < np.sqrt(np.finfo(np.float64).max)
+
+
 def merge_all(stats: Stats, objective: GramObjective, engine: str) -> Merges:
     """Merge the cheapest pair, the smallest one on ties, until one cluster is left; ``engine`` names the code."""
     k = len(stats.n)

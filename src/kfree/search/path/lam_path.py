@@ -8,9 +8,11 @@ from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
+from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
 from kfree.search.path.halves import halves
@@ -70,9 +72,46 @@ def lam_path(
 
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
     rows are far from all others, a second staircase is computed without these. ``_replaces`` says whether it is used.
+    Directions are judged by comparison with surrogates as well, which sees more clusters than steps that are tested.
     """
     tell("micro-clusters", 0.0)
     sample = sample_of(engine, objective, rng)
+    found = _tested(engine, sample, objective, rng, max_k, tell)
+    if not objective.of_directions or not FEWEST_COLUMNS <= engine.n_features <= MOST_COLUMNS:
+        return found
+    tell("comparison with surrogates", 0.9)
+    kept = sample if found.kept is None else found.kept
+    return found._replace(staircase=_compared(found.staircase, engine, kept, objective, rng, max_k))
+
+
+def _compared(
+    path: Staircase,
+    engine: MemoryRows,
+    sample: MemoryRows,
+    objective: PathObjective,
+    rng: np.random.RandomState,
+    max_k: int | None,
+) -> Staircase:
+    """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
+    rows = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS)))
+    # One thread for matrix products, so that no sum depends on the number of threads.
+    with threadpool_limits(1, user_api="blas"):
+        steps = judged_steps(rows, True, np.random.default_rng(rng.randint(2**31))).up_to(max_k)
+    k = steps.choose(path.suggest().k)
+    if k > len(path):
+        path = staircase_to(engine, objective, rng, k)
+    return path.with_judged(k, steps.near(k)) if steps.score and k <= len(path) else path
+
+
+def _tested(
+    engine: MemoryRows,
+    sample: MemoryRows,
+    objective: PathObjective,
+    rng: np.random.RandomState,
+    max_k: int | None,
+    tell: Tell,
+) -> Path:
+    """The staircase of all rows, or of those that are not far from all others."""
     path = _staircase(engine, sample, objective, rng, max_k, tell)
     has_all = engine.n_counting <= sample.n_rows and sample.n_rows >= _FEWEST_FOR_OUTLIERS
     far = far_rows(sample) if has_all and may_have_far_rows(sample, objective.space) else np.zeros(0, dtype=bool)

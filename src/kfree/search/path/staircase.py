@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
+from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Floats
+from kfree.search.judge.numbers import is_about
 from kfree.search.path.density_dips import DensityDips
 from kfree.search.path.steps import PerStep, Step, Steps, penalties_of
 from kfree.search.path.verdicts import Verdicts
@@ -46,6 +50,11 @@ class Staircase(Steps):
     k_beyond : int or None
         A number of clusters beyond the end of the staircase at which greedy merging has its widest step, if that is
         clear.
+    judged_k : int
+        The number of clusters by comparison with surrogate rows without clusters, which is the suggested one. Missing
+        where no comparison was made, or where it showed no clusters.
+    judged_score : float
+        Its score: 0 for what surrogates reach, 1 for the best there is.
 
     Examples
     --------
@@ -62,6 +71,8 @@ class Staircase(Steps):
     weakest: PerStep
     unimodal: PerStep
     k_beyond: int | None
+    judged_k: Annotated[int, OPTIONAL]
+    judged_score: Annotated[float, OPTIONAL]
     _verdicts: Verdicts | None
 
     def __init__(
@@ -90,24 +101,62 @@ class Staircase(Steps):
         """The staircase of a greedy merging that began with single rows, from its cost with 1, 2, … clusters."""
         return cls(costs_by_k, len(costs_by_k), complete=True)
 
+    def with_judged(self, k: int, score: float) -> Staircase:
+        """This staircase with the number of clusters that a comparison with surrogates found, and its score."""
+        judged = copy(self)
+        judged.judged_k, judged.judged_score = k, score
+        return judged
+
     def suggest(self) -> Step:
         """The step best supported by the data; that of one cluster if no other step passes the test.
 
-        Of the steps with enough evidence, the one with the largest score times share of density dips; or a finer one
-        whose dips are all clear.
+        ``judged_k`` where rows were compared with surrogates. Otherwise, of the steps with enough evidence, the one
+        with the largest score times share of density dips; or a finer one whose dips are all clear.
         """
         return super().suggest()
+
+    def suggests(self, k: int) -> bool:
+        """Whether k is the suggested number, or as good: numbers for a comparison with surrogates have gaps."""
+        suggested = self.suggest().k
+        return k == suggested or (hasattr(self, "judged_k") and is_about(k, suggested))
+
+    def summary(self) -> dict[str, Any]:
+        """The suggested number of clusters and the strength of its evidence, by name.
+
+        Returns
+        -------
+        summary : dict
+            ``k``, ``lam``, ``score``, ``evidence``, ``share`` and ``weakest`` of the suggested step (see ``Step``),
+            ``runner_up`` (the second most plausible number of clusters or None), ``n_outliers``, ``is_sure``,
+            ``is_doubtful``, ``judged_k`` and ``judged_score`` (None where rows were not compared with surrogates).
+        """
+        judged = {name: getattr(self, name, None) for name in ("judged_k", "judged_score")}
+        return super().summary() | judged
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the suggested step has several clusters but too many of these have no density dip between them.
+
+        A number of clusters by comparison with surrogates is not in doubt: in many columns, dips are seldom seen.
+        """
+        return not hasattr(self, "judged_k") and super().is_doubtful
 
     def _ranked(self) -> list[int]:
         """Steps by plausibility, the suggested one first; by score if none was tested."""
         if self._verdicts is None:
-            return [int(j) for j in np.argsort(-self.score, kind="stable")]
-        return self._verdicts.ranked(self.score)
+            ranked = [int(j) for j in np.argsort(-self.score, kind="stable")]
+        else:
+            ranked = self._verdicts.ranked(self.score)
+        if not hasattr(self, "judged_k"):
+            return ranked
+        return [self.judged_k - 1, *(j for j in ranked if j != self.judged_k - 1)]
 
     def __repr__(self) -> str:
         best, *others = self._ranked()
         lines = [f"Staircase of 1 to {len(self.k)} clusters", f"suggested: {self._described(best)}"]
         lines += [f"less plausible: {self._described(j)}" for j in others[:3]]
+        if hasattr(self, "judged_k"):
+            lines.append(f"against surrogate rows without clusters: k={self.judged_k}, score {self.judged_score:.2f}")
         if self.n_outliers:
             lines.append(f"rows left out as outliers: {self.n_outliers}")
         return "\n".join(lines)

@@ -1,0 +1,63 @@
+"""Values of a column as a reader knows them: how numbers, shares, dates and times are written."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from dataclasses import dataclass
+
+NUMBER, SHARE, DATE, TIME, SECONDS, RANK = "number", "share", "date", "time of day", "seconds", "rank"
+UNITS = (NUMBER, SHARE, DATE, TIME, SECONDS, RANK)
+
+DAYS_A_YEAR = 365.2425
+# Numbers beyond these are written with an exponent.
+_MOST_DECIMALS, _LARGEST = 9, 1e15
+# Columns of dates that vary less are written with the time of day.
+_A_FEW_DAYS = 3 / DAYS_A_YEAR
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What the values of a column are, and how many decimals are worth showing.
+
+    ``kind`` is one of ``UNITS``. A date is a number of years, such as 2024.5; a time of day counts seconds.
+    """
+
+    kind: str = NUMBER
+    decimals: int = 2
+
+    @classmethod
+    def of(cls, kind: str, deviation: float, largest: float) -> Unit:
+        """The unit of values with this standard deviation, of which two digits are shown; ``largest`` if it is zero."""
+        if kind == DATE:
+            return cls(kind, 0 if deviation == 0 or deviation > _A_FEW_DAYS else 1)
+        scale = deviation if deviation > 0 else largest
+        usable = scale > 0 and math.isfinite(scale)
+        return cls(kind, max(0, 1 - math.floor(math.log10(scale))) if usable else 0)
+
+    def text(self, value: float) -> str:
+        """A value as text."""
+        if not math.isfinite(value):
+            return "–" if math.isnan(value) else f"{value:g}".replace("inf", "∞").replace("-", "−")
+        if self.kind == SHARE:
+            return f"{100 * value:.0f} %"
+        if self.kind == DATE:
+            return _date(value, with_time=self.decimals > 0)
+        if self.kind == TIME:
+            return f"{int(value // 3600):02d}:{int(value % 3600 // 60):02d}"
+        return self._number(value) + (" s" if self.kind == SECONDS else "")
+
+    def _number(self, value: float) -> str:
+        if abs(value) >= _LARGEST or self.decimals > _MOST_DECIMALS:
+            return f"{value:.3g}".replace("-", "−")
+        rounded = round(value, self.decimals) + 0.0  # no minus before a zero
+        return f"{rounded:,.{self.decimals}f}".replace("-", "−")
+
+
+def _date(years: float, with_time: bool) -> str:
+    try:
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=(years - 1970) * DAYS_A_YEAR)
+    except OverflowError:
+        return f"year {years:.0f}"
+    nearest = moment + (datetime.timedelta(seconds=30) if with_time else datetime.timedelta(hours=12))
+    return nearest.strftime("%Y-%m-%d %H:%M" if with_time else "%Y-%m-%d")

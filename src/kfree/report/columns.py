@@ -1,0 +1,56 @@
+"""The columns of a table on the report page: which come first, and their means in the units of the table."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kfree.explain.features import Profile
+from kfree.explain.summary import profile_in_units
+
+# Means on the page, over all clusters of all steps.
+_CELLS = 200_000
+
+
+@dataclass(frozen=True)
+class ShownColumns:
+    """Columns by their importance.
+
+    ``kept`` are the numbers of the columns on the page: first those that set a cluster of the model apart most.
+    ``profiles`` has for each step the effects and means of these columns. ``names`` and ``units`` are of all columns.
+    """
+
+    names: list[str]
+    kept: Any
+    units: list
+    profiles: list[Profile]
+
+    def texts(self, means):
+        """Means of the kept columns as text."""
+        return [self.units[j].text(mean) for j, mean in zip(self.kept.tolist(), means.tolist(), strict=True)]
+
+
+def shown_columns(steps, X, described, feature_names, encoder):
+    """The columns of the page of these steps; rows that are ``described`` stand for all."""
+    if feature_names is None:
+        feature_names = [f"x{j}" for j in range(X.shape[1])] if encoder is None else encoder.get_feature_names_out()
+    rows = X[described]
+    found = [profile_in_units(rows, step.labels[described], step.k, step.parents, encoder) for step in steps]
+    own, units = found[_model_of(steps)]
+    kept = ranked(own.effects)[: max(_CELLS // sum(step.k for step in steps), 1)]
+    profiles = [replace(one, effects=one.effects[:, kept], means=one.means[:, kept]) for one, _ in found]
+    return ShownColumns([str(name) for name in feature_names], kept, units, profiles)
+
+
+def ranked(effects):
+    """Numbers of the columns, (d,): first those with the largest effect in some cluster, then the second largest …"""
+    size = np.abs(effects)
+    place = np.argsort(np.argsort(-size, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.lexsort((-size.max(axis=0), place.min(axis=0)))
+
+
+def _model_of(steps):
+    """The place of the step that ranks the columns: the model, or the next finer one where that has one cluster."""
+    own = next(place for place, step in enumerate(steps) if step.is_own)
+    finer = [place for place, step in enumerate(steps) if step.k > 1]
+    return finer[0] if steps[own].k == 1 and finer else own

@@ -1,0 +1,84 @@
+"""Clusterings with exactly k clusters, also where no penalty makes this number the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfree.engines.contract import MemoryRows
+from kfree.search.agglomerate import agglomerate
+from kfree.search.centres.bisection import bisect
+from kfree.search.centres.moves import Move
+from kfree.search.centres.refine import CONVERGE, Exchange
+from kfree.search.centres.split_merge import Budget, no_gain
+from kfree.search.centres.state import SplitMergeObjective, State, recentred
+from kfree.search.loop import Descent, descend
+
+
+def crossing(fewer: State, more: State) -> float:
+    """The penalty at which two states with different numbers of clusters cost the same."""
+    return (fewer.inertia - more.inertia) / (len(more.stats.n) - len(fewer.stats.n))
+
+
+def with_exactly(
+    k: int,
+    near: Sequence[State],
+    engine: MemoryRows,
+    objective: SplitMergeObjective,
+    max_iter: int,
+    budget: Budget,
+) -> Descent[State]:
+    """The best clustering with k clusters that is found from states with about as many; no move changes k.
+
+    It has another number only where clusters cannot be split, as with too few distinct rows.
+    """
+    starts = [with_number(k, state, engine, objective) for state in near]
+    best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.inertia))
+    moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
+    return descend(best, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
+
+
+@dataclass(frozen=True)
+class Relocate:
+    """Split the cluster that gains most, then merge the cheapest pair."""
+
+    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+        more = _split(state, 1, engine, objective)
+        if more is None or len(more.stats.n) != len(state.stats.n) + 1:
+            return state
+        new = _merged(more, 1, engine, objective)
+        return new if len(new.stats.n) == len(state.stats.n) else state
+
+
+def with_number(k: int, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    """k clusters: the cheapest pairs are merged, or the clusters split that gain most, and k-means follows."""
+    for _ in range(2 * abs(len(state.stats.n) - k)):
+        n_found = len(state.stats.n)
+        if n_found == k:
+            break
+        at_once = max(1, abs(n_found - k) // 2)
+        new = (_merged if n_found > k else _split)(state, at_once, engine, objective)
+        if new is None:
+            break
+        state = new
+    return state
+
+
+def _merged(state: State, n_merges: int, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    merges = agglomerate(state.stats, objective)
+    stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
+    for (a, b), cost in zip(merges.pairs[:n_merges], merges.costs[:n_merges], strict=True):
+        stats.absorb(a, b, cost)
+        alive[b] = False
+    sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+    return CONVERGE.start(sites, engine, objective)
+
+
+def _split(state: State, n_splits: int, engine: MemoryRows, objective: SplitMergeObjective) -> State | None:
+    halves = bisect(state, engine, objective)
+    by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
+    if not len(by_gain):
+        return None
+    return CONVERGE.start(halves.divided(recentred(state, objective), np.sort(by_gain[:n_splits])), engine, objective)
