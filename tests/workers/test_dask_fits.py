@@ -195,8 +195,8 @@ def test_sweeps_on_workers_have_the_bits_of_memory(metric, rows, client):
     np.testing.assert_array_equal(model.predict(rows), expected.labels_)
     np.testing.assert_array_equal(chunked.labels_.compute(), expected.labels_)
     assert model.engine_.startswith("dask")
-    few = X[:50]
-    np.testing.assert_array_equal(model.outlier_score(few), expected.outlier_score(few))
+    # Spreads are those of a sample.
+    np.testing.assert_allclose(model.outlier_score(X[:50]), expected.outlier_score(X[:50]), rtol=0.15)
 
 
 @pytest.mark.parametrize(

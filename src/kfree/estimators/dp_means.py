@@ -21,19 +21,20 @@ from kfree.core.fields import (
 )
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
+from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, is_direction, n_columns_of, opened_for_passes, starting_centres
 from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.search.bregman import BregmanSearch
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
@@ -121,7 +122,7 @@ BREGMAN = (
 )
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
-    choice("metric", [*OBJECTIVES, *BREGMAN_OBJECTIVES]),
+    choice("metric", [*PLACED_OBJECTIVES, *BREGMAN_OBJECTIVES]),
     *BREGMAN,
     choice("label_order", LABEL_ORDERS),
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
@@ -193,10 +194,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     order : {"given", "random"}, default="given"
         The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
         permutation for the whole fit.
-    metric : {"euclidean", "cosine", "kl", "itakura-saito", "logistic"}, default="euclidean"
+    metric : {"euclidean", "cosine", "haversine", "kl", "itakura-saito", "logistic"}, default="euclidean"
         ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors. The
-        other three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
-        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory.
+        last three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
+        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory. ``"haversine"`` is for
+        two columns, latitude and longitude in degrees, in memory: centres are in degrees, distances are arcs in km, and
+        costs and ``lam`` are in km² (`docs/places.md`).
     max_iter : int, default=300
         Maximum number of sweeps, or of moves that split-merge search tries.
     max_clusters : int or None, default=None
@@ -414,7 +417,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         check(self, (*CONSTRAINTS, *SWEPT_ON_WORKERS))
         # Random splits need all rows.
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
-        search, left_out = self._search(data.source.n_features), None
+        search, left_out = self._search(n_columns_of(self, data)), None
         with monitored(self) as monitor:
             if data.plan is not None:
                 seed = random_seed(self.random_state)
@@ -433,8 +436,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             else:
                 result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids
+        path = result.path.times(search.sq_unit) if result.path and self.metric == "haversine" else result.path
         _by_centres.publish_centres(
-            self, X, data, result, left_out, lam_=lam, path_=result.path, search_=search.name_of(result)
+            self, X, data, result, left_out, lam_=lam, path_=path, search_=search.name_of(result)
         )
         self.cluster_ids_ = uids[self._model_.order]
         if result.path is not None and self.metric == "euclidean":
@@ -450,11 +454,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             self.max_clusters,
             f"at least the {0 if init is None else len(init)} centres of init",
         )
+        sq_unit = SQ_EARTH_RADIUS if self.metric == "haversine" else 1.0
         kind = BregmanSearch if self.metric in BREGMAN_OBJECTIVES else PenalisedSearch
         return kind(
             type(self).__name__,
             self._family,
-            self.lam,
+            self.lam / sq_unit if is_positive_number(self.lam) else self.lam,
             self.target_k,
             self.search == "sweep",
             self.patience,
@@ -464,17 +469,18 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             self.max_clusters,
             self.random_state,
             init,
+            sq_unit,
         )
 
     @property
     def _family(self):
         """From a penalty to the objective."""
-        return {**OBJECTIVES, **BREGMAN_OBJECTIVES}[self.metric]
+        return {**PLACED_OBJECTIVES, **BREGMAN_OBJECTIVES}[self.metric]
 
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights; few rows of many columns are searched in their span."""
         divergence = self._family.divergence
-        place = {"unit": self.metric == "cosine", "n_threads": self.n_threads, "divergence": divergence}
+        place = {"unit": is_direction(self.metric), "n_threads": self.n_threads, "divergence": divergence}
         rows = open_engine(self.engine, data.X, weight=weight, **place)
         if search.sweep or search.init is not None or divergence is not None or not is_wide(data.X):
             return search(rows, monitor)
