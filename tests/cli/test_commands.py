@@ -292,3 +292,27 @@ def test_warnings_name_columns_and_options(here, rng, capsys):
     assert "for example with --standardize" in err
     (here / "t.csv").write_text("a,b\n1.5,2\n3,4.5\n")
     assert "give --lam or --k, or more rows" in outcome(["cluster", "t.csv"], capsys)[2]
+
+
+def test_places_are_clustered_on_the_globe(here, capsys):
+    rng = np.random.default_rng(0)
+    centres = np.array([[52.5, 13.4], [-36.8, 179.9], [-17.7, -179.95]])
+    X = centres[np.arange(90) % 3] + 0.2 * rng.normal(size=(90, 2))
+    X[:, 1] = (X[:, 1] + 180) % 360 - 180
+    lines = ["lat,lon,other", *(f"{a!r},{b!r},{i}" for i, (a, b) in enumerate(X.tolist()))]
+    (here / "places.csv").write_text("\n".join(lines))
+    facts = told(["cluster", "places.csv", "--geo", "lat,lon", "--save", "model.kfree"], capsys)
+    assert facts["n_clusters"] == 3
+    found = [row["cluster"] for row in rows_of("places.clusters.csv")]
+    assert same_partition(found, (np.arange(90) % 3).tolist())
+    status, _, _ = outcome(["predict", "model.kfree", "places.csv", "-o", "again.csv"], capsys)
+    assert status == 0
+    assert [row["cluster"] for row in rows_of("again.csv")] == found
+    for wrong, said in (
+        (["--geo", "lat"], "--geo takes two columns"),
+        (["--geo", "lat,lon", "--standardize"], "leave --standardize out"),
+        (["--geo", "lon,lat"], "is no latitude"),
+    ):
+        status, _, err = outcome(["cluster", "places.csv", *wrong], capsys)
+        assert status != 0
+        assert said in err

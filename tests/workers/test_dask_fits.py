@@ -1,6 +1,7 @@
 """Fits with engine="dask": the bits of rows in memory and in files, lazy labels, checkpoints, clear errors."""
 
 import sys
+import warnings
 
 import dask.array as da
 import dask.dataframe as dd
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from files.test_any_size import FITS, MEMORY, N_ROWS, PUBLISHED, rows_with_weights
+from sklearn.exceptions import ConvergenceWarning
 
 import kfree
 from kfree import DPMeans, KMeans, open_rows
@@ -174,3 +176,37 @@ def test_values_that_are_no_numbers_are_named(client):
     bad[12_345, 1] = np.nan
     with pytest.raises(ValueError, match="X: row 12345 holds nan in column 1"):
         DPMeans(memory=MEMORY, engine="dask").fit(da.from_array(bad, chunks=(5000, 3)))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sweeps_on_workers_have_the_bits_of_memory(metric, rows, client):
+    """Algorithm 1 of Kulis & Jordan (2012): rows in order, births passed from worker to worker."""
+    settings = {"lam": 60.0 if metric == "euclidean" else 0.05, "metric": metric, "search": "sweep", "max_iter": 12}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        expected = DPMeans(**settings).fit(X, sample_weight=WEIGHT)
+        model = DPMeans(engine="dask", **settings).fit(rows)
+        collections = da.from_array(X, chunks=(4000, 3)), da.from_array(WEIGHT, chunks=5000)
+        chunked = DPMeans(engine="dask", **settings).fit(collections[0], sample_weight=collections[1])
+    assert expected.n_clusters_ > 8
+    for other in (model, chunked):
+        for name in ("cluster_centers_", "cost_", "cost_history_", "n_iter_", "cluster_ids_", "n_clusters_", "search_"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_array_equal(model.predict(rows), expected.labels_)
+    np.testing.assert_array_equal(chunked.labels_.compute(), expected.labels_)
+    assert model.engine_.startswith("dask")
+    # Spreads are those of a sample.
+    np.testing.assert_allclose(model.outlier_score(X[:50]), expected.outlier_score(X[:50]), rtol=0.15)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"lam": "auto"}, "lam='auto' is not allowed; give a number with search='sweep' on workers"),
+        ({"lam": 1.0, "order": "random"}, "order='random' is not allowed; give 'given' on workers"),
+        ({"lam": 1.0, "noise": 0.1}, "noise=0.1 is not allowed; give 0 with search='sweep' on workers"),
+    ],
+)
+def test_what_a_sweep_on_workers_cannot_do_is_named(parameters, said, rows, client):
+    with pytest.raises(ValueError, match=said):
+        DPMeans(engine="dask", search="sweep", **parameters).fit(rows)

@@ -1,9 +1,14 @@
 """What DPMeans, KMeans and OnlineDPMeans share as estimators with centres: the attributes of a fit, and methods."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.frame import Frame
 from kfree.core.label_order import heaviest_first, published_order, ranks
+from kfree.core.sites import Sites
+from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
 from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
 from kfree.engines.registry import ENGINES
 from kfree.estimators._base import column_names, digest_of, or_new, publish, remember, require_rows
@@ -16,10 +21,13 @@ from kfree.validation.parameters import check, choice, count, require, threads
 from kfree.validation.rows import validated_rows, validated_weights
 from kfree.validation.tensors import in_memory, placed_like
 
+# Attributes in units of squared distance.
+_COSTS = ("lam_", "inertia_", "cost_", "cost_history_", "summary_cost_")
+
 
 def publish_centres(estimator, X, data, result, left_out=None, **more):
     """Set the fitted attributes of a search with centres; rows that were ``left_out`` get the label −1."""
-    if result.summary is None:
+    if result.some_rows is None:
         weight = data.weight
         if left_out is not None and left_out.any():
             weight = np.where(left_out, 0.0, 1.0 if weight is None else weight)
@@ -27,12 +35,19 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
     else:
         labels, order, sample = _of_summary(estimator, data, result)
     model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample)
+    if estimator.metric == "haversine":
+        model = on_sphere(model)
+        # By centres in degrees, which differ from the vectors of the search in last bits.
+        labels = result.rows.nearest_labels(Sites.of(unit_vectors(model.centres)), model.rank)
     found = {"_model_": model} | history_of(result)
     found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
     if left_out is not None:
         labels = np.where(left_out, np.int32(-1), in_memory(labels))
         found["_noise_of_"] = digest_of(in_memory(data.X))
-    publish(estimator, X, found | _of_passes(data, result) | more, columns_of(X))
+    found |= _of_passes(data, result) | more
+    if estimator.metric == "haversine":
+        found |= {name: SQ_EARTH_RADIUS * found[name] for name in _COSTS if name in found}
+    publish(estimator, X, found, columns_of(X))
     if isinstance(X, FileRows):
         if X.feature_names is not None:
             estimator.feature_names_in_ = np.array(X.feature_names, dtype=object)
@@ -40,9 +55,15 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
     if not is_collection(X):
         estimator.labels_ = placed_like(labels, X)
         return estimator
-    is_here = result.summary is None
+    is_here = result.some_rows is None
     estimator.labels_ = data.source.chunked(labels) if is_here else lazy_labels(estimator, X, allow_new=False)
     return remember(estimator, None)
+
+
+def on_sphere(model):
+    """A model of unit vectors with centres in degrees, and spreads as arcs."""
+    sample = replace(model.sample, dist=arcs(model.sample.dist**2))
+    return replace(model, frame=Frame.plain(2, unit=True), centres=degrees_of(model.centres), sample=sample)
 
 
 def history_of(result):
@@ -75,8 +96,8 @@ def labels_and_spreads(label_order, weight, result):
 
 
 def _of_summary(estimator, data, result):
-    """The same where a summary was searched; spreads are those of its sample."""
-    state, rows, sample = result.state, result.rows, result.summary.sample
+    """The same where rows are not all in memory; spreads are those of a sample."""
+    state, rows, sample = result.state, result.rows, result.some_rows
     labels, rule = None if data.X is None else rows.labels(state.assignment), _label_rule(estimator)
     if labels is None or estimator.memory is not None:  # the same order for arrays and files
         order = heaviest_first(rule, state.stats.n)
@@ -104,7 +125,8 @@ def _of_passes(data, result):
             "summary_cost_": summary.cost,
             "summary_n_iter_": summary.n_iter,
         }
-    return {"n_passes_": 1, "summary_cost_": result.state.cost} if data.is_limited else {}
+    is_loaded = data.is_limited and data.plan is None
+    return {"n_passes_": 1, "summary_cost_": result.state.cost} if is_loaded else {}
 
 
 # What predict, transform and score look at besides the rows.

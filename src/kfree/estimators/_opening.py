@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from kfree.core.divergences import DIVERGENCES, require_domain
+from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
@@ -21,6 +22,7 @@ from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
+from kfree.validation.tensors import in_memory
 
 # Where ``memory`` is None; for arrays no more than what a search on so many rows takes.
 DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19
@@ -57,6 +59,8 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     if estimator.engine == "dask":
         current_client()  # before any pass
     plan = Plan.of(_memory_for(estimator, data, block), data.source.n_features, block)
+    if estimator.search == "sweep" and estimator.engine == "dask":
+        return replace(data, plan=plan)
     if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.source.n_rows)):
         check(estimator, streamable)
         return replace(data, plan=plan)
@@ -72,23 +76,36 @@ def opened_for_passes(estimator, data, seed, monitor):
     # Under a limit, labels may not fit, and rows may not fit on a GPU.
     may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.source.n_rows))
     if data.X is not None and may_hold and journal is None:
-        settings = {"unit": estimator.metric == "cosine", "n_threads": estimator.n_threads}
+        settings = {"unit": is_direction(estimator.metric), "n_threads": estimator.n_threads}
         return open_engine(estimator.engine, data.X, weight=data.weight, **settings)
     meter = _Meter(monitor, data.source)
     reading = Reading(estimator.engine, estimator.n_threads, data.plan.chunk_rows, meter)
     first_draw = int(np.random.RandomState(seed).randint(2**31))
     place = place_of(estimator, data.source, reading, journal)
-    return open_stream(place, unit=estimator.metric == "cosine", sample=(data.plan.sample_rows, first_draw))
+    return open_stream(place, unit=is_direction(estimator.metric), sample=(data.plan.sample_rows, first_draw))
 
 
 def starting_centres(init, n_features, metric):
     """Given centres (k, d)."""
     centres = validated_centres(init, n_features)
-    is_direction = metric != "cosine" or centres.any(axis=1).all()
-    require(bool(is_direction), "init", init, "centres that are not zero: under cosine they are directions")
+    has_direction = metric != "cosine" or centres.any(axis=1).all()
+    require(bool(has_direction), "init", init, "centres that are not zero: under cosine they are directions")
     if metric in DIVERGENCES:
         require_domain(centres, DIVERGENCES[metric], "init")
+    if metric == "haversine":
+        require_degrees(centres, "init")
+        return unit_vectors(centres)
     return centres
+
+
+def n_columns_of(estimator, data):
+    """The columns of X, which are two where rows are compared as vectors of three."""
+    return 2 if estimator.metric == "haversine" else data.source.n_features
+
+
+def is_direction(metric):
+    """Whether rows are compared as unit vectors."""
+    return metric in ("cosine", "haversine")
 
 
 def validated(estimator, X, sample_weight):
@@ -101,6 +118,8 @@ def validated(estimator, X, sample_weight):
 def _given(estimator, X, sample_weight):
     is_file, is_dask = isinstance(X, FileRows), estimator.engine == "dask"
     is_limited = is_file or is_dask or estimator.checkpoint is not None or estimator.memory is not None
+    if (is_file or is_dask) and estimator.metric == "haversine":
+        raise ValueError("metric='haversine' takes arrays and frames in memory; give X as one, and engine='auto'.")
     is_path = estimator.checkpoint is None or isinstance(estimator.checkpoint, str | os.PathLike)
     require(is_path, "checkpoint", estimator.checkpoint, "the name of a file, or None")
     if is_file:
@@ -114,6 +133,10 @@ def _given(estimator, X, sample_weight):
             f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
         )
     rows, weight = validated(estimator, X, sample_weight)
+    if estimator.metric == "haversine":
+        rows = in_memory(rows)
+        require_degrees(rows)
+        rows = unit_vectors(rows)
     if is_limited or estimator.search == "summary":
         asked = next((name for name in ("memory", "checkpoint") if getattr(estimator, name) is not None), "search")
         allowed = "'auto' for sparse rows" if asked == "search" else "None for sparse rows"

@@ -21,19 +21,20 @@ from kfree.core.fields import (
 )
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
+from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, is_direction, n_columns_of, opened_for_passes, starting_centres
 from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.search.bregman import BregmanSearch
 from kfree.search.fit import fit_by_summary
 from kfree.search.noise import without_noise
@@ -121,13 +122,25 @@ BREGMAN = (
 )
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
-    choice("metric", [*OBJECTIVES, *BREGMAN_OBJECTIVES]),
+    choice("metric", [*PLACED_OBJECTIVES, *BREGMAN_OBJECTIVES]),
     *BREGMAN,
     choice("label_order", LABEL_ORDERS),
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
     *PENALISED,
     NOISE,
     rule("init", lambda e: not isinstance(e.init, str), "centres of shape (k, n_features) or None"),
+)
+
+
+def _not_swept_or(holds):
+    """A constraint that sweeps on workers alone must fulfil."""
+    return lambda e: (e.engine, e.search) != ("dask", "sweep") or holds(e)
+
+
+SWEPT_ON_WORKERS = (
+    rule("lam", _not_swept_or(lambda e: is_positive_number(e.lam)), "a number with search='sweep' on workers"),
+    rule("order", _not_swept_or(lambda e: e.order == "given"), "'given' on workers: rows are visited as they lie"),
+    rule("noise", _not_swept_or(lambda e: e.noise == 0), "0 with search='sweep' on workers"),
 )
 # A search on a summary.
 STREAMABLE = (
@@ -169,7 +182,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         ``"summary"`` searches micro-clusters of the rows in the same way and refines the result in passes over all
         rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory`` and for arrays of more than 524,288
         rows, and ``"split-merge"`` for all others. ``"sweep"`` is the published algorithm: rows are visited in order
-        and means are recomputed after each sweep. ``search_`` says which one ran.
+        and means are recomputed after each sweep. With ``engine="dask"`` workers visit their rows in turn and pass on
+        the clusters that they open, with the same result. ``search_`` says which one ran.
     patience : int, default=0
         For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     time_budget : float or None, default=None
@@ -180,10 +194,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     order : {"given", "random"}, default="given"
         The order in which ``search="sweep"`` visits the rows; its result depends on it. ``"random"`` draws one
         permutation for the whole fit.
-    metric : {"euclidean", "cosine", "kl", "itakura-saito", "logistic"}, default="euclidean"
+    metric : {"euclidean", "cosine", "haversine", "kl", "itakura-saito", "logistic"}, default="euclidean"
         ``"cosine"`` scales rows to unit length; squared distances are then 2 − 2 cos and centres unit vectors. The
-        other three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
-        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory.
+        last three are divergences in place of squared distances, for counts and shares, spectra, and zeros and ones
+        (`docs/counts.md`); they need ``lam`` as a number or ``target_k``, and rows in memory. ``"haversine"`` is for
+        two columns, latitude and longitude in degrees, in memory: centres are in degrees, distances are arcs in km, and
+        costs and ``lam`` are in km² (`docs/places.md`).
     max_iter : int, default=300
         Maximum number of sweeps, or of moves that split-merge search tries.
     max_clusters : int or None, default=None
@@ -400,15 +416,18 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         -------
         self : DPMeans
         """
-        check(self, CONSTRAINTS)
+        check(self, (*CONSTRAINTS, *SWEPT_ON_WORKERS))
         # Random splits need all rows.
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
-        search, left_out = self._search(data.source.n_features), None
+        search, left_out = self._search(n_columns_of(self, data)), None
         with monitored(self) as monitor:
             if data.plan is not None:
                 seed = random_seed(self.random_state)
                 rows = opened_for_passes(self, data, seed, monitor)
-                result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
+                if search.sweep:
+                    result = search.swept_elsewhere(rows, data.plan.sample_rows, seed, monitor)
+                else:
+                    result = fit_by_summary(rows, search, data.plan, seed, self.n_threads, monitor)
             elif self.noise:
 
                 def again(first, n_left_out):
@@ -419,8 +438,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             else:
                 result = self._searched(data, search, monitor, data.weight)
         lam, uids = result.objective.lam, result.state.sites.uids
+        path = result.path.times(search.sq_unit) if result.path and self.metric == "haversine" else result.path
         _by_centres.publish_centres(
-            self, X, data, result, left_out, lam_=lam, path_=result.path, search_=search.name_of(result)
+            self, X, data, result, left_out, lam_=lam, path_=path, search_=search.name_of(result)
         )
         self.cluster_ids_ = uids[self._model_.order]
         if result.path is not None and self.metric == "euclidean":
@@ -436,11 +456,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             self.max_clusters,
             f"at least the {0 if init is None else len(init)} centres of init",
         )
+        sq_unit = SQ_EARTH_RADIUS if self.metric == "haversine" else 1.0
         kind = BregmanSearch if self.metric in BREGMAN_OBJECTIVES else PenalisedSearch
         return kind(
             type(self).__name__,
             self._family,
-            self.lam,
+            self.lam / sq_unit if is_positive_number(self.lam) else self.lam,
             self.target_k,
             self.search == "sweep",
             self.patience,
@@ -450,17 +471,18 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             self.max_clusters,
             self.random_state,
             init,
+            sq_unit,
         )
 
     @property
     def _family(self):
         """From a penalty to the objective."""
-        return {**OBJECTIVES, **BREGMAN_OBJECTIVES}[self.metric]
+        return {**PLACED_OBJECTIVES, **BREGMAN_OBJECTIVES}[self.metric]
 
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights; few rows of many columns are searched in their span."""
         divergence = self._family.divergence
-        place = {"unit": self.metric == "cosine", "n_threads": self.n_threads, "divergence": divergence}
+        place = {"unit": is_direction(self.metric), "n_threads": self.n_threads, "divergence": divergence}
         rows = open_engine(self.engine, data.X, weight=weight, **place)
         if search.sweep or search.init is not None or divergence is not None or not is_wide(data.X):
             return search(rows, monitor)

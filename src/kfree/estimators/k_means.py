@@ -10,15 +10,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from kfree.core.fields import Centres, Count, History, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
+from kfree.core.sphere import degrees_of
 from kfree.core.warning import warn
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, is_direction, n_columns_of, opened_for_passes, starting_centres
 from kfree.models.centres import CentreModel
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.search.centres.seeding import greedy_k_means_plus_plus, random_rows
 from kfree.search.fit import fit_by_summary
 from kfree.search.lloyd import LloydSearch, given
@@ -50,7 +51,7 @@ CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
     choice("search", ["auto", "lloyd", "summary"]),
     count("n_clusters"),
-    choice("metric", list(OBJECTIVES)),
+    choice("metric", list(PLACED_OBJECTIVES)),
     choice("label_order", ["auto", *LABEL_ORDERS]),
     _n_init,
     NOISE,
@@ -96,8 +97,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     tol : float ≥ 0, default=1e-4
         Stop when the summed squared shift of the centres is below this share of the mean variance of the columns; 0
         iterates until no label changes.
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        ``"cosine"`` is spherical k-means.
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        ``"cosine"`` is spherical k-means. ``"haversine"`` is for two columns, latitude and longitude in degrees, as in
+        :class:`kfree.DPMeans`.
     engine : {"auto", "native", "reference", "gpu", "dask"}, default="auto"
         ``"gpu"`` runs the passes on a CUDA device, for arrays and for tensors, which stay where they are.
         ``"dask"`` runs the passes on the workers of the current Dask client, for rows of files, Dask arrays and Dask
@@ -258,7 +260,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         """
         check(self, CONSTRAINTS)
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=False)
-        search, left_out = self._search(data.source.n_features), None
+        search, left_out = self._search(n_columns_of(self, data)), None
         with monitored(self) as monitor:
             if data.plan is not None:
                 seed = random_seed(self.random_state)
@@ -276,7 +278,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     def _search(self, n_features):
         """The search that the parameters ask for."""
         limits = self._n_starts(), self.max_iter, self.tol, self.random_state
-        return LloydSearch(OBJECTIVES[self.metric], self.n_clusters, self._seeds(n_features), *limits)
+        return LloydSearch(PLACED_OBJECTIVES[self.metric], self.n_clusters, self._seeds(n_features), *limits)
 
     def _n_starts(self):
         """How often the search starts."""
@@ -295,7 +297,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
             return given(self._checked(self.init, n_features))
 
         def called(rows, n_clusters, rng):
-            centres = self.init(in_memory(rows.given()), n_clusters, random_state=rng)
+            given_rows = in_memory(rows.given())
+            given_rows = degrees_of(given_rows) if self.metric == "haversine" else given_rows
+            centres = self.init(given_rows, n_clusters, random_state=rng)
             return rows.frame.placed(self._checked(centres, n_features))
 
         return called
@@ -309,7 +313,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights."""
-        unit = self.metric == "cosine"
+        unit = is_direction(self.metric)
         return search(open_engine(self.engine, data.X, weight=weight, unit=unit, n_threads=self.n_threads), monitor)
 
     def _view(self, X):

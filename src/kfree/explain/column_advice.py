@@ -75,8 +75,9 @@ def date_line(rows: Floats, named: list[str]) -> list[str]:
         if _LONGITUDE.search(named[j]) or any(low[i] >= -90 and high[i] <= 90 and high[i] - low[i] > 1 for i in beside):
             return [
                 f"{named[j]} looks like degrees of longitude, and rows lie on both sides of the date line: -179 and "
-                "179 are 358 apart here, and 2 on the globe. Give cos(latitude)·cos(longitude), "
-                "cos(latitude)·sin(longitude) and sin(latitude) in place of both columns."
+                "179 are 358 apart here, and 2 on the globe. Use metric='haversine' with latitude and longitude alone, "
+                "or give cos(latitude)·cos(longitude), cos(latitude)·sin(longitude) and sin(latitude) in place of both "
+                "columns."
             ]
     return []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.marks import OneOf
 from kfree.core.sites import Sites
+from kfree.core.sphere import EARTH_RADIUS, SQ_EARTH_RADIUS, arcs, require_degrees, unit_vectors
 from kfree.core.stats import Floats, Labels, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
@@ -24,11 +25,11 @@ from kfree.explain.spread import Spreads, SpreadSample
 from kfree.explain.view import View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.validation.rows import require_sound_centres
 from kfree.validation.tensors import in_memory
 
-_OBJECTIVES = {**OBJECTIVES, **BREGMAN_OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"}
+_OBJECTIVES = {**PLACED_OBJECTIVES, **BREGMAN_OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"}
 # What a distance is, by metric.
 _DISTANCES = {False: "Euclidean distance to the centre", True: "√(2 − 2 cos) to the centre"}
 
@@ -79,6 +80,10 @@ class CentreModel:
     def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:
         """Validated rows in the coordinates of the fit, and the centres in those of the rows."""
         frame, centres = self.frame, self.centres
+        if self._on_sphere:
+            rows = in_memory(rows)
+            require_degrees(rows)
+            rows, centres, frame = unit_vectors(rows), unit_vectors(centres), Frame.plain(3, unit=True)
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
@@ -94,6 +99,11 @@ class CentreModel:
         return opened, centres
 
     @property
+    def _on_sphere(self) -> bool:
+        """Whether rows and centres are latitudes and longitudes."""
+        return getattr(self.objective, "on_sphere", False)
+
+    @property
     def _divergence(self) -> Divergence | None:
         """What takes the place of the squared distance, None for that itself."""
         return getattr(self.objective, "divergence", None)
@@ -107,20 +117,25 @@ class CentreModel:
     def cost(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> float:
         """The cost of rows at their nearest centres."""
         opened, centres = self.opened(rows, weight, name, n_threads)
-        return self.objective.cost(opened.nearest(Sites.of(centres)).stats)
+        cost = self.objective.cost(opened.nearest(Sites.of(centres)).stats)
+        return SQ_EARTH_RADIUS * cost if self._on_sphere else cost
 
     def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Floats:
         """Squared distances of rows to all centres by public label, (n, k)."""
         opened, centres = self.opened(in_memory(rows), None, _in_process(name), n_threads)
         sq_dist = opened.sq_distances(centres[self.order])
+        if self._on_sphere:
+            sq_dist = arcs(sq_dist) ** 2
         return sq_dist if sp.issparse(rows) else self._zero_at_centres(sq_dist, np.asarray(in_memory(rows)))
 
     def _zero_at_centres(self, sq_dist: Floats, rows: Any) -> Floats:
         """Zero, in place, where a row is a public centre: its way to these coordinates and back may leave last bits."""
         frame, public = self.frame, self.public_centres
         size = np.abs(self.centres[self.order]) + np.abs(frame.shift) + np.abs(frame.anchor)
-        most = ((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2
-        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most.sum(axis=1))):
+        size = np.full_like(size, EARTH_RADIUS) if self._on_sphere else size
+        with np.errstate(over="ignore"):
+            most = (((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2).sum(axis=1)
+        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most)):
             if np.array_equal(rows[row], public[label]):
                 sq_dist[row, label] = 0.0
         return sq_dist
@@ -137,7 +152,13 @@ class CentreModel:
             distance = f"√ of the divergence {self._divergence.name!r} to the centre"
         told = {"distance": distance, "columns": in_memory(rows), "names": names}
         told |= {"may_be_infinite": self._divergence is not None}
-        return view_by_distances(self.distances(rows, name, n_threads), labels, self.public_centres, **told)
+        if not self._on_sphere:
+            return view_by_distances(self.distances(rows, name, n_threads), labels, self.public_centres, **told)
+        # Means of longitudes mislead across the date line, so that columns do not describe clusters.
+        told |= {"distance": "arc to the centre in km", "columns": None, "names": None}
+        vectors = unit_vectors(self.public_centres)
+        found = view_by_distances(self.distances(rows, name, n_threads), labels, vectors, **told)
+        return replace(found, gaps=np.where(np.isinf(found.gaps), np.inf, arcs(found.gaps**2)))
 
 
 def _in_process(name: str) -> str:

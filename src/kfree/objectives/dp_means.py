@@ -27,6 +27,8 @@ class DPMeansObjective:
     space: Annotated[Space, OneOf(SPACES)] = field(default=EUCLIDEAN, kw_only=True)
     row_costs: ClassVar[type[RowCosts]] = MeanRowCosts
     of_directions: ClassVar[bool] = False
+    # Whether rows are latitudes and longitudes.
+    on_sphere: ClassVar[bool] = False
     # What takes the place of the squared distance; None for that itself.
     divergence: ClassVar[Divergence | None] = None
 
@@ -128,4 +130,13 @@ def _divided(sums: Floats, sizes: Floats, previous: Floats) -> Floats:
     return centres
 
 
+@dataclass(frozen=True)
+class GreatCircleObjective(CosineObjective):
+    """The same between places on the Earth; in units of its squared radius."""
+
+    on_sphere = True
+
+
 OBJECTIVES = {"euclidean": DPMeansObjective, "cosine": CosineObjective}
+# The same, and for two columns of degrees.
+PLACED_OBJECTIVES = {**OBJECTIVES, "haversine": GreatCircleObjective}

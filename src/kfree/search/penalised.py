@@ -55,6 +55,8 @@ class PenalisedSearch:
     max_clusters: int | None = None
     random_state: Any = None
     init: Floats | None = None
+    # What costs are multiplied by when a user sees them.
+    sq_unit: float = 1.0
     # The path that a given penalty was chosen from by an earlier search.
     path: Staircase | None = None
     # The parameter of the estimator that sets the number of clusters, for warnings.
@@ -77,6 +79,18 @@ class PenalisedSearch:
         self._warn_of_limits(descent, lam)
         state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
         return Result(rows, objective, state, descent, self.path if path is None else path)
+
+    def swept_elsewhere(self, rows: MemoryRows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
+        """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
+        lam = float(self.lam)
+        objective = self.family(lam)
+        monitor.begins()
+        descent = self._swept(rows, lam, monitor)
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        self._warn_of_limits(descent, lam)
+        state = _finished(descent, rows, objective, searched_all=True)
+        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, objective))
+        return Result(rows, objective, state, descent, sample=sample)
 
     @property
     def is_given(self) -> bool:
@@ -169,7 +183,8 @@ class PenalisedSearch:
         if n_found == self.target_k and self.number == "target_k":
             warn(
                 f"no penalty makes target_k={self.target_k} clusters the best. These are the best {self.target_k} that "
-                f"{self.estimator} found; at lam_={lam:g}, fewer and more clusters cost as much or less.",
+                f"{self.estimator} found; at lam_={self.sq_unit * lam:g}, fewer and more clusters cost as much or "
+                "less.",
                 UserWarning,
             )
         elif n_found != self.target_k:
@@ -274,7 +289,7 @@ class PenalisedSearch:
         if descent.state.was_full:
             warn(
                 f"max_clusters={self.max_clusters} was reached; more clusters would lower the cost at "
-                f"lam={lam:g}. Raise max_clusters, or lam.",
+                f"lam={self.sq_unit * lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
             )
 

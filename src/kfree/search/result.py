@@ -36,6 +36,7 @@ class Result:
     """``state`` is to be published, under ``objective``; ``descent`` tells how the search came there.
 
     ``path`` is the one that the penalty was chosen from, and ``summary`` the search on a summary; None without one.
+    ``sample`` are some of the rows in memory, where all were swept elsewhere.
     """
 
     rows: MemoryRows
@@ -44,6 +45,12 @@ class Result:
     descent: Descent[State]
     path: Staircase | None = None
     summary: SummarySearch | None = None
+    sample: MemoryRows | None = None
+
+    @property
+    def some_rows(self) -> MemoryRows | None:
+        """Rows in memory that stand for all, None where all rows are there themselves."""
+        return self.sample if self.summary is None else self.summary.sample
 
     @cached
     def labels(self) -> Labels:

@@ -17,6 +17,8 @@ def add_options(parser):
     )
     parser.add_argument("--id", metavar="COLUMN", help="the column that names rows; it is not clustered")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
+    degrees = "columns of latitude and longitude in degrees; --lam is in km²"
+    parser.add_argument("--geo", type=shared.names, metavar="LAT,LON", help=degrees)
     parser.add_argument("--memory", type=shared.memory, metavar="SIZE", help="such as 500MB; more rows are streamed")
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says how many times a row counts")
     shared.add_computing(parser)
@@ -35,6 +37,8 @@ def run(options, console):
 
     if options.lam is not None and options.k is not None:
         raise UsageError("--lam and --k both set the number of clusters; give one of them")
+    if options.geo is not None:
+        _use_places(options)
     work = Work(options, console)
     _require_fitting(options, work)
     model = fitted(options, work)
@@ -52,6 +56,25 @@ def run(options, console):
     facts = work.facts(model, summary) | {"certainty": certainty, "sentences": told}
     console.report("\n".join([*lines, work.places()]), facts)
     work.end()
+
+
+def _use_places(options):
+    """Two columns of degrees are all that is clustered."""
+    from kfree.cli.errors import UsageError
+
+    if len(options.geo) != 2:
+        raise UsageError(f"--geo takes two columns, latitude and longitude, such as lat,lon; {len(options.geo)} given")
+    others = {
+        "--columns": options.columns,
+        "--standardize": options.standardize,
+        "--encode": options.encode,
+        "--weights": options.weights,
+        "--metric cosine": options.metric != "euclidean",
+    }
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise UsageError(f"--geo uses its two columns as they are; leave {' and '.join(given)} out")
+    options.columns, options.metric = options.geo, "haversine"
 
 
 def _require_fitting(options, work):

@@ -107,6 +107,13 @@ class Staircase(Steps):
         judged.judged_k, judged.judged_score = k, score
         return judged
 
+    def times(self, factor: float) -> Staircase:
+        """This staircase with costs and penalties in other units."""
+        scaled = copy(self)
+        scaled.cost, scaled.lam = factor * self.cost, factor * self.lam
+        scaled.lam_low, scaled.lam_high = factor * self.lam_low, factor * self.lam_high
+        return scaled
+
     def suggest(self) -> Step:
         """The step best supported by the data; that of one cluster if no other step passes the test.
 
