@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kfree import baselines, datasets, exceptions, metrics, plot
+    from kfree.clustering import Clustering, cluster
     from kfree.estimators.agglomerative_bayes import AgglomerativeBayes
     from kfree.estimators.auto_cluster import AutoCluster
     from kfree.estimators.bayesian_k_means import BayesianKMeans
@@ -32,6 +33,7 @@ __all__ = [
     "AgglomerativeBayes",
     "AutoCluster",
     "BayesianKMeans",
+    "Clustering",
     "DPMeans",
     "GraphDPMeans",
     "HardHDP",
@@ -43,6 +45,7 @@ __all__ = [
     "TableEncoder",
     "baselines",
     "choose_k",
+    "cluster",
     "datasets",
     "exceptions",
     "farthest_first_lambda",
@@ -57,6 +60,7 @@ _HOME = {
     "AgglomerativeBayes": "kfree.estimators.agglomerative_bayes",
     "AutoCluster": "kfree.estimators.auto_cluster",
     "BayesianKMeans": "kfree.estimators.bayesian_k_means",
+    "Clustering": "kfree.clustering",
     "DPMeans": "kfree.estimators.dp_means",
     "GraphDPMeans": "kfree.estimators.graph_dp_means",
     "HardHDP": "kfree.estimators.hard_hdp",
@@ -67,6 +71,7 @@ _HOME = {
     "SpectralDPMeans": "kfree.estimators.spectral_dp_means",
     "TableEncoder": "kfree.tables.encoder",
     "choose_k": "kfree.estimators.choose_k",
+    "cluster": "kfree.clustering",
     "farthest_first_lambda": "kfree.estimators.farthest_first",
     "lambda_path": "kfree.estimators.lambda_path",
     "load": "kfree.saving",

@@ -385,11 +385,11 @@ def test_penalties_by_farthest_first_are_those_of_the_paper(weighted, rng):
     for search in ("sweep", "split-merge"):
         model = HardHDP(search=search, **names).fit(X, groups=group, sample_weight=weight if weighted else None)
         assert (model.lam_local_, model.lam_global_) == pytest.approx((local, global_), rel=1e-9)
-        by_number = HardHDP(model.lam_local_, model.lam_global_, search=search)
+        by_number = HardHDP(lam_local=model.lam_local_, lam_global=model.lam_global_, search=search)
         same = by_number.fit(X, groups=group, sample_weight=weight if weighted else None)
         np.testing.assert_array_equal(model.labels_, same.labels_)
     # One penalty by the rule, the other found.
-    mixed = HardHDP("farthest-first", "auto", target_k_local=3).fit(X, groups=group)
+    mixed = HardHDP(lam_local="farthest-first", lam_global="auto", target_k_local=3).fit(X, groups=group)
     assert mixed.lam_local_ == pytest.approx(penalties_by_the_published_rule(X, group, 3, 1, np.ones(90))[0])
 
 

@@ -117,4 +117,17 @@ def test_a_display_of_the_model_does_not_compute_it(X):
     model = DPMeans(lam=150.0).fit(X)
     assert "confidence_" not in dict(inspect.getmembers(model))
     assert "confidence_" not in model._repr_html_()
-    assert model._rows_of_fit_.confidence is None
+    assert not model._rows_of_fit_.known
+
+
+@pytest.mark.parametrize("model", [DPMeans(lam=300.0), KMeans(3, random_state=0)], ids=["DPMeans", "KMeans"])
+def test_exemplars_are_the_rows_nearest_to_the_centres(model, rng):
+    X = rng.normal(size=(90, 2)) + 20.0 * np.eye(3, 2)[np.arange(90) % 3]
+    model = model.fit(X)
+    expected = [
+        min(np.flatnonzero(model.labels_ == c), key=lambda row: np.linalg.norm(X[row] - model.cluster_centers_[c]))
+        for c in range(3)
+    ]
+    assert model.exemplars_.tolist() == expected
+    with pytest.raises(AttributeError, match=r"exemplars_ needs the rows of fit.*Use summary\(X\)"):
+        _ = clone(model).fit(X + 1.0).exemplars_  # rows that nothing keeps

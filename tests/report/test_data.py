@@ -56,7 +56,7 @@ def test_standardised_columns_are_shown_in_their_units(fitted):
     encoder = TableEncoder(transforms="identity", scale="deviation").fit(X)
     plan, scaled = Preparation(list("abcd"), encoder=encoder), encoder.transform(X)
     data = report_data(DPMeans(lam=10.0).fit(scaled), scaled, encoder=plan)
-    axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "a")
+    axis = next(axis for axis in data["points"]["axes"] if axis["name"] == "x0")
     np.testing.assert_allclose(axis["values"], X[:, 0], rtol=1e-3, atol=1e-3)
 
 

@@ -157,6 +157,10 @@ CASES = {
         lambda: kfree.AgglomerativeBayes().fit(X),
         lambda m: [m.linkage_, m.cut(4), m.refine(X).labels, m.free_energy_path_],
     ),
+    "clustering": (
+        lambda: kfree.cluster(pd.DataFrame(X, columns=["a", "b", "c"]), model="round").rename({0: "first"}),
+        lambda m: [m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"])), m.sentences(), str(m.summary()), m.certainty],
+    ),
     "table": (
         encoded,
         lambda m: [m.transform(TABLE).tobytes(), m.get_feature_names_out(), m.describe(), m.left_out_["year"]],
@@ -177,6 +181,7 @@ LABELS = {
         "dp-means, noise": lambda m: m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"]), allow_new=True),
         "dp-means, prepared": CASES["dp-means, prepared"][1],
         "chosen, any shape": lambda m: m.predict(NEW[:, :2], allow_new=True),
+        "clustering": lambda m: m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"])),
         "bernoulli": lambda m: m.predict(NEW > 0),
         "multinomial": lambda m: m.predict(np.abs(NEW).round()),
         "table": lambda m: m.transform(TABLE).argmax(axis=1),

@@ -8,15 +8,25 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from kfree import TableEncoder
 
 
+def expected_failures(_):
+    """Checks that are wrong themselves."""
+    takes_mean_of_whole_numbers = parse_version(sklearn.__version__) < parse_version("1.8")
+    return {"check_positive_only_tag_during_fit": "subtracts in place"} if takes_mean_of_whole_numbers else {}
+
+
 @pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")
-@parametrize_with_checks([TableEncoder(), TableEncoder(missing="error", transforms="identity")])
+@parametrize_with_checks(
+    [TableEncoder(), TableEncoder(missing="error", transforms="identity")], expected_failed_checks=expected_failures
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -43,9 +43,10 @@ class Work:
         outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
         require_apart(files_of(options.input), {"--output": self.output, **outputs})
         self.weight = getattr(options, "weight", None)
-        self.others = [name for name in (group, getattr(options, "names", None), self.weight) if name]
+        self.id = getattr(options, "id", None)
+        self.others = [name for name in (group, getattr(options, "names", None), self.weight, self.id) if name]
         self.table = InputTable(options)
-        self.table.require(self.others, "--group, --names or --weight")
+        self.table.require(self.others, "--group, --names, --weight or --id")
         self.table.require([*(options.categories or []), *options.weights], "--categories or --weights")
         columns = chosen_columns(self.table, options.columns, options.drop, self.others, options.encode, console.say)
         plan, encoder = Preparation(columns, missing, group), encoder_for(options, missing)
@@ -124,7 +125,14 @@ class Work:
         if self.options.save:
             save_model(model, self.options.save)
 
-    def report(self, model):
+    @property
+    def row_names(self):
+        """What rows are called: the values of --id, or their numbers from 1."""
+        if self.id is None:
+            return self.row_numbers + 1
+        return np.array(self.table.read([self.id]).column(0).to_pylist(), dtype=object)[self.row_numbers]
+
+    def report(self, model, certainty=None):
         """Write the page of --report, if there is one."""
         if not self.options.report:
             return
@@ -134,7 +142,8 @@ class Work:
         if self.kept is None:
             model, title = copy(model), f"{title} ({len(self.X)} of {self.table.n_rows} rows)"
             model.labels_ = model.predict(self.X)
-        facts = {"title": title, "encoder": self.plan, "row_numbers": self.row_numbers + 1}
+        facts = {"title": title, "encoder": self.plan, "row_numbers": self.row_names}
+        facts |= {"certainty": certainty, "remarks": self.console.remarks}
         with reported(self.options.report):
             write_report(self.options.report, model, self.X, **facts)
 
@@ -149,14 +158,14 @@ class Work:
             shares = sizes / len(labels)
             clusters = tuple(replace(c, size=int(sizes[c.label]), share=float(shares[c.label])) for c in clusters)
             summary = replace(summary, n_rows=len(labels))
-        return replace(summary, clusters=clusters, row_names=self.row_numbers + 1)
+        return replace(summary, clusters=clusters, row_names=self.row_names)
 
     def facts(self, model, summary):
         """The result for ``--json``."""
         clusters = [
             asdict(c)
             | {
-                "exemplars": [int(self.row_numbers[row]) + 1 for row in c.exemplars],
+                "exemplars": [self.row_names[row] for row in c.exemplars],
                 "features": [
                     {"name": f.name, "effect": f.effect, "mean": f.mean, "others": f.others, "text": f.text}
                     for f in c.features

@@ -46,12 +46,15 @@ class RowFrame:
     def of(cls, rows: ArrayOrCSR, metric: str) -> RowFrame:
         """From rows that count. Sparse rows are directions."""
         n_columns = rows.shape[1]
-        length = sparse_norm(rows, axis=1) if sp.issparse(rows) else np.linalg.norm(rows, axis=1)
-        has_one_length = n_columns > 1 and length.min() > 0 and np.ptp(length) <= _EQUAL * length.max()
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = sparse_norm(rows, axis=1) if sp.issparse(rows) else np.linalg.norm(rows, axis=1)
+            spread = np.empty(0) if sp.issparse(rows) else rows.std(axis=0)
+        has_one_length = n_columns > 1 and length.min() >= (1 - _EQUAL) * length.max() > 0 and np.isfinite(length).all()
         if sp.issparse(rows) or metric == "cosine" or (metric == "auto" and has_one_length):
             require_directions(length)
             return cls(True, np.arange(n_columns), np.zeros(n_columns), np.ones(n_columns))
-        spread = rows.std(axis=0)
+        if not np.isfinite(spread).all():
+            raise ValueError("the variance of a column of X overflows float64. Divide X by a constant first.")
         columns = np.flatnonzero(spread > _CONSTANT * np.abs(rows).max(axis=0, initial=0.0))
         return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])
 

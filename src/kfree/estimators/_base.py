@@ -16,7 +16,9 @@ from kfree.core.fields import ColumnNames, NumberOfColumns
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.estimators._monitoring import CallbackSupportMixin
 from kfree.explain import summarize
+from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
+from kfree.explain.summary import exemplars_of
 from kfree.validation.parameters import require_choice, require_share
 from kfree.validation.tensors import in_memory
 
@@ -52,6 +54,16 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
             A text when printed, a table in a notebook, a data frame by ``to_frame()``.
         """
         return summarize(self, X, feature_names, encoder)
+
+    def certainty(self):
+        """How many clusters there are and how sure that is, in words: "4 clusters, clear".
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        return in_words(self)
 
     def plot(self, X=None, kind="auto", ax=None, **settings):
         """Draw the clusters. Needs matplotlib.
@@ -171,7 +183,10 @@ default="auto"
         # No properties: dir(), and so scikit-learn's display in a notebook, would start the computation.
         if name == "confidence_":
             check_is_fitted(self)
-            return _confidence_of_fit(self)
+            return _of_fit(self, name, lambda view: view.confidence)
+        if name == "exemplars_":
+            check_is_fitted(self)
+            return _of_fit(self, name, _exemplars)
         if name == "labels_" and "n_passes_" in self.__dict__:
             raise AttributeError(
                 "labels_ is not kept after a fit on files; write labels with predict(rows, out='folder'), or get them "
@@ -180,8 +195,12 @@ default="auto"
         return object.__getattribute__(self, name)  # raises again, also what a property raised
 
 
+# What gives the same for any rows.
+_OF_ROWS = {"confidence_": "confidence(X)", "exemplars_": "summary(X), whose clusters have exemplars"}
+
+
 class RowsOfFit:
-    """The rows of a fit for as long as the caller keeps them, and their confidence once it is computed.
+    """The rows of a fit for as long as the caller keeps them, and what is ``known`` of them once it is computed.
 
     Copies and pickles of a model have neither.
     """
@@ -190,7 +209,7 @@ class RowsOfFit:
         self._reference = None
         with contextlib.suppress(TypeError):  # None, and lists, which cannot be referred to
             self._reference = weakref.ref(X)
-        self.confidence = None
+        self.known = {}
 
     @property
     def rows(self):
@@ -274,24 +293,29 @@ def digest_of(rows):
     return state.hexdigest()
 
 
-def _confidence_of_fit(estimator):
-    """The confidence of the rows of ``fit``, computed when it is first asked for.
+def _of_fit(estimator, name, compute):
+    """What ``compute`` makes of a view of the rows of ``fit``, when it is first asked for.
 
     An estimator does not keep its rows, so this takes the object that was given to ``fit``, unchanged and still in
     memory.
     """
     fitted = estimator.__dict__.get("_rows_of_fit_", RowsOfFit())  # which a loaded model lacks
-    if fitted.confidence is None:
+    if name not in fitted.known:
         if fitted.rows is None and not hasattr(estimator, "adjacency_"):
             raise AttributeError(
-                f"confidence_ needs the rows of fit. {type(estimator).__name__} does not keep them, and they are no "
-                "longer in memory. Use confidence(X)."
+                f"{name} needs the rows of fit. {type(estimator).__name__} does not keep them, and they are no "
+                f"longer in memory. Use {_OF_ROWS[name]}."
             )
         view = estimator._view(fitted.rows)
         if not np.array_equal(view.labels, in_memory(estimator.labels_)):
             raise AttributeError(
-                "confidence_ needs the rows of fit, and predict gives these rows labels that differ from labels_: "
-                "they, or the clusters, have changed since. Use confidence(X)."
+                f"{name} needs the rows of fit, and predict gives these rows labels that differ from labels_: they, "
+                f"or the clusters, have changed since. Use {_OF_ROWS[name]}."
             )
-        fitted.confidence = view.confidence
-    return fitted.confidence
+        fitted.known[name] = compute(view)
+    return fitted.known[name]
+
+
+def _exemplars(view):
+    """The row nearest to each cluster, (k,); −1 for a cluster without rows."""
+    return np.array([rows[0] if rows else -1 for rows in exemplars_of(view, 1)], dtype=np.int64)

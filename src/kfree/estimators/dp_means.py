@@ -249,6 +249,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         A Dask array if X is a Dask collection; none if X is rows of files.
     confidence_ : ndarray of shape (n_samples,)
         :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
+    exemplars_ : ndarray of shape (n_clusters_,), int64
+        The row of ``fit`` nearest to each centre, computed likewise.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features), float64
     cluster_ids_ : ndarray of shape (n_clusters_,)
         Numbers that clusters keep from when they are opened; missing numbers belong to removed clusters.

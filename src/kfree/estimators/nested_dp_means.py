@@ -98,7 +98,7 @@ CONSTRAINTS = (
     rule(
         "tau",
         lambda e: _is_auto(e.tau) or (_numbers(e.tau) is not None and max(_numbers(e.tau)) <= MOST_TAU),
-        f"a number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
+        f"a finite number > 0 and ≤ {MOST_TAU:g}, such numbers for several levels, coarsest first, or 'auto'",
     ),
     rule(
         "tau",

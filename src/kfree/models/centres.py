@@ -133,8 +133,9 @@ class CentreModel:
         frame, public = self.frame, self.public_centres
         size = np.abs(self.centres[self.order]) + np.abs(frame.shift) + np.abs(frame.anchor)
         size = np.full_like(size, EARTH_RADIUS) if self._on_sphere else size
-        most = ((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2
-        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most.sum(axis=1))):
+        with np.errstate(over="ignore"):
+            most = (((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2).sum(axis=1)
+        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most)):
             if np.array_equal(rows[row], public[label]):
                 sq_dist[row, label] = 0.0
         return sq_dist

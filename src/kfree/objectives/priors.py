@@ -31,7 +31,7 @@ def informed_by_data(
     Weights of rows count in the mean and in S, not in d_small, which is a distance between different rows.
     """
     mean, n_features = np.average(rows, axis=0, weights=weight), rows.shape[1]
-    S = np.cov(rows, rowvar=False, bias=True, aweights=weight).reshape(n_features, n_features)
+    S = np.cov(rows.T, bias=True, aweights=weight).reshape(n_features, n_features)
     shape, regularised = _shape(S, len(rows))
     B0 = smallest_distance(rows, rng) ** 2 * shape
     return GaussianModel.conjugate(0.1, mean, float(n_features), B0), regularised

@@ -8,7 +8,19 @@ from kfree.core.replacing import replacing
 __all__ = ["page", "write_report"]
 
 
-def write_report(path, model, X=None, feature_names=None, *, title="kfree", encoder=None, row_numbers=None):
+def write_report(
+    path,
+    model,
+    X=None,
+    feature_names=None,
+    *,
+    title="kfree",
+    encoder=None,
+    row_numbers=None,
+    certainty=None,
+    names=None,
+    remarks=(),
+):
     """Write a page about a fitted model.
 
     Parameters
@@ -26,7 +38,13 @@ def write_report(path, model, X=None, feature_names=None, *, title="kfree", enco
     encoder : a fitted TableEncoder or None, default=None
         The one that made X, so that columns have their names and means are those of the table, in its units.
     row_numbers : array of shape (n_samples,) or None, default=None
-        The numbers of rows on the page; None counts from 1.
+        The numbers or names of rows on the page; None counts from 1.
+    certainty : str or None, default=None
+        How sure the number of clusters is, in words; None takes that of the model.
+    names : dict or None, default=None
+        Names of clusters by label.
+    remarks : sequence of str, default=()
+        What else readers should know, such as columns that were left out.
 
     Examples
     --------
@@ -41,8 +59,19 @@ def write_report(path, model, X=None, feature_names=None, *, title="kfree", enco
     True
     """
     about = {"title": title, "encoder": encoder, "row_numbers": row_numbers}
+    told = {
+        "certainty": model.certainty() if certainty is None else certainty,
+        "names": {str(label): str(name) for label, name in (names or {}).items()},
+        "remarks": [*map(str, remarks), *_preparation(encoder)],
+    }
     with replacing(path) as file:
-        file.write(page(_data_of(model, X, feature_names, about)).encode())
+        file.write(page(_data_of(model, X, feature_names, about) | told).encode())
+
+
+def _preparation(encoder):
+    """How columns were encoded, one line each."""
+    encoder = getattr(encoder, "encoder", encoder)  # that of a command, which may have none
+    return [] if encoder is None else encoder.describe().splitlines()
 
 
 def _data_of(model, X, feature_names, about):

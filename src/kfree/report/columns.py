@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from kfree.explain.features import Profile
-from kfree.explain.summary import profile_in_units
+from kfree.explain.sentences import distinct, phrase
+from kfree.explain.summary import N_FEATURES, Feature, profile_in_units
 
 # Means on the page, over all clusters of all steps.
 _CELLS = 200_000
@@ -29,6 +30,20 @@ class ShownColumns:
         """Means of the kept columns as text."""
         return [self.units[j].text(mean) for j, mean in zip(self.kept.tolist(), means.tolist(), strict=True)]
 
+    def sentences(self, step, profile):
+        """What sets each cluster of the model apart, in words; None for other steps."""
+        if not step.is_own:
+            return None
+        told = []
+        for effects, means, others in zip(profile.effects, profile.means, profile.others, strict=True):
+            order = np.argsort(-np.abs(effects), kind="stable")[:N_FEATURES].tolist()
+            places = self.kept[order].tolist()
+            values = zip(effects[order].tolist(), means[order].tolist(), others[order].tolist(), strict=True)
+            columns = [(self.names[place], self.units[place]) for place in places]
+            features = [Feature(name, *facts, unit) for (name, unit), facts in zip(columns, values, strict=True)]
+            told.append(", ".join(phrase(feature) for feature in distinct(tuple(features))))
+        return told
+
 
 def shown_columns(steps, X, described, feature_names, encoder):
     """The columns of the page of these steps; rows that are ``described`` stand for all."""
@@ -38,8 +53,12 @@ def shown_columns(steps, X, described, feature_names, encoder):
     found = [profile_in_units(rows, step.labels[described], step.k, step.parents, encoder) for step in steps]
     own, units = found[_model_of(steps)]
     kept = ranked(own.effects)[: max(_CELLS // sum(step.k for step in steps), 1)]
-    profiles = [replace(one, effects=one.effects[:, kept], means=one.means[:, kept]) for one, _ in found]
+    profiles = [_some_columns(one, kept) for one, _ in found]
     return ShownColumns([str(name) for name in feature_names], kept, units, profiles)
+
+
+def _some_columns(one, kept):
+    return replace(one, effects=one.effects[:, kept], means=one.means[:, kept], others=one.others[:, kept])
 
 
 def ranked(effects):

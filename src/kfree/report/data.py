@@ -112,6 +112,7 @@ def _step(step, own_colours, profile, path, described, drawn, shown, row_numbers
         "clusters": clusters,
         "effects": [[number(value) for value in row] for row in np.clip(profile.effects, -INFINITE, INFINITE)],
         "means": [shown.texts(row) for row in profile.means],
+        "sentences": shown.sentences(step, profile),
         "points": packed(step.labels[drawn]),
         "labels": packed(step.labels) if keeps_all or step.is_own else None,
     }

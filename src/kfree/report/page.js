@@ -47,6 +47,8 @@ function valueText(value, unit) {
 }
 const current = () => data.steps[state.step];
 const isShown = (label) => state.group === null || current().parents[label] === state.group;
+/* The name that was given to a cluster of the model, or its number. */
+const nameOf = (label, word = "") => (current().own && data.names && data.names[label]) || `${word}${label}`;
 const shownClusters = () => current().clusters.filter((cluster) => isShown(cluster.label));
 for (const step of data.steps) step.places = unpacked(step.points);
 
@@ -202,7 +204,7 @@ function describePoint() {
   }
   const own = current().places[state.point];
   const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${valueText(axis.values[state.point], axis.unit)}`);
-  box.textContent = [`${data.word} ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : `cluster ${own}`}`, ...lines].join("\n");
+  box.textContent = [`${data.word} ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : nameOf(own, "cluster ")}`, ...lines].join("\n");
   box.style.display = "block";
   const [px, py] = places[state.point], map = at("map");
   const left = px + 14 + box.offsetWidth > map.clientWidth ? px - 14 - box.offsetWidth : px + 14;
@@ -231,9 +233,10 @@ function drawCards() {
     filled.style.width = `${100 * share}%`;
     filled.style.background = colour;
     const card = made("button", { className: "card", type: "button", "aria-pressed": state.cluster === cluster.label, "data-cluster": cluster.label },
-      made("span", { className: "name" }, swatch, `Cluster ${cluster.label}`,
+      made("span", { className: "name" }, swatch, nameOf(cluster.label, "Cluster "),
         made("span", { className: "size" }, `${counted(cluster.size, data.word)} · ${(100 * share).toFixed(1)} %`)),
       made("span", { className: "share" }, filled),
+      ...(step.sentences && step.sentences[cluster.label] ? [made("span", { className: "sentence" }, step.sentences[cluster.label])] : []),
       made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${near}`),
       made("span", { className: "facts" }, `typical ${data.word}s: ${cluster.exemplars.join(", ")}`),
       made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
@@ -285,7 +288,7 @@ function drawTable() {
       if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
     });
-    return made("tr", {}, made("th", { scope: "row" }, swatch, String(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
+    return made("tr", {}, made("th", { scope: "row" }, swatch, nameOf(cluster.label)), made("td", {}, cluster.size.toLocaleString("en")), ...cells);
   });
   at("table").replaceChildren(made("thead", {}, head), made("tbody", {}, ...rows));
 }
@@ -360,6 +363,11 @@ if (data.steps.length === 1) for (const part of [at("slider"), at("slider-word")
 at("map-heading").textContent = `Map of the ${data.word}s`;
 at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters.`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
+at("certainty").textContent = data.certainty || "";
+if (data.remarks && data.remarks.length) {
+  at("remarks").hidden = false;
+  at("remarks-list").append(...data.remarks.map((remark) => made("li", {}, remark)));
+}
 at("footer").textContent = `Made by kfree ${data.version}. This page loads nothing from elsewhere.`;
 at("drawn").textContent = data.points.rows.length < data.n_rows
   ? `a sample of ${data.points.rows.length.toLocaleString("en")} ${data.word}s is drawn` : "";

@@ -4,6 +4,7 @@ from importlib import import_module
 
 from kfree.core.marks import require
 from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
+from kfree.saving.records import fields_of, is_estimator, public
 from kfree.saving.values import Packer, Unpacker
 
 
@@ -48,9 +49,10 @@ def load(path):
     manifest, arrays = read_members(path)
     try:
         name = manifest["estimator"]
-        content = {key: manifest[key] for key in ("parameters", "fitted")}
         cls = _estimator(name)
         require(cls is not None, repr(name), "is no estimator of kfree")
+        names = ("parameters", "fitted") if is_estimator(cls) else map(public, fields_of(cls))
+        content = {key: manifest[key] for key in names}
         return Unpacker(arrays).unpack(content, cls, name)
     except Exception as error:  # whatever damage leads to, MemoryError included
         raise ModelFileError(

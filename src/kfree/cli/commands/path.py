@@ -4,6 +4,9 @@ from kfree.cli import options as shared
 
 HELP = "show the number of clusters for every penalty"
 
+# What is written about each step.
+_COLUMNS = ("k", "lam", "lam_low", "lam_high", "cost", "score", "evidence", "density_dips", "weakest")
+
 
 def add_options(parser):
     shared.add_input(parser)
@@ -20,13 +23,14 @@ def run(options, console):
     from kfree import lambda_path
     from kfree.cli.output import output_of, write_columns
     from kfree.cli.work import Work
+    from kfree.explain.certainty import in_words_of_path
 
     work = Work(options, console)
     console.output_is_data = options.output == "-"
     path = lambda_path(
         work.X, max_k=options.max_k, metric=options.metric, n_threads=options.threads, random_state=options.seed or 0
     )
-    steps = {name: getattr(path, name) for name in ("k", "lam", "lam_low", "lam_high", "cost", "score")}
+    steps = {name: getattr(path, name) for name in _COLUMNS}
     if options.output:
         write_columns(steps, *output_of(options.input, options.output, options.format), options.safe_cells)
     if options.plot:
@@ -34,23 +38,38 @@ def run(options, console):
 
         draw_path(path, options.plot)
     best = path.suggest()
+    certainty = in_words_of_path(path, best.k)
     if options.report:
         from kfree import DPMeans
 
         model = DPMeans(lam=best.lam, metric=options.metric, n_threads=options.threads, random_state=options.seed)
         work.report(model.fit(work.X))
-    facts = {"input": work.table.title, "suggested": vars(best), "steps": {n: list(v) for n, v in steps.items()}}
+    facts = {"input": work.table.title, "suggested": vars(best), "certainty": certainty}
+    facts |= {"steps": {name: list(values) for name, values in steps.items()}}
     places = {"steps": options.output, "picture": options.plot, "report": options.report}
     written = [f"{what}: {place}" for what, place in places.items() if place]
-    console.report("\n".join([work.headline(), "", *_table(path, best), *written]), facts)
+    console.report("\n".join([work.headline(), "", *_table(path, best), certainty, *written]), facts)
 
 
 def _table(path, best, most=12):
     """The widest steps, in the order of k, the suggested one marked."""
     wide = sorted([j for j in range(len(path)) if path.width[j] > 0], key=lambda j: -path.score[j])[:most]
     shown = sorted({*wide, int(best.k - path.k[0])})
-    lines = [f"{'k':>6}  {'lam from':>12}  {'to':>12}  {'score':>8}"]
+    lines = [f"{'k':>6}  {'lam from':>12}  {'to':>12}  {'score':>8}  {'evidence':>8}  {'gaps':>5}  {'weakest':>7}"]
     for j in shown:
         mark = "  suggested" if path.k[j] == best.k else ""
-        lines.append(f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}{mark}")
-    return [*lines, "", f"suggested: {best.k} cluster(s), lam = {best.lam:.6g}"]
+        steps = f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}"
+        tested = f"{_known(path.evidence[j]):>8}  {_share(path.density_dips[j]):>5}  {_known(path.weakest[j]):>7}"
+        lines.append(f"{steps}  {tested}{mark}")
+    meaning = "evidence, weakest: standard deviations from no gap; gaps: share of neighbours with a gap between them"
+    suggestion = f"suggested: {best.k} cluster(s), lam = {best.lam:.6g}"
+    return [*lines, "", meaning, suggestion]
+
+
+def _known(value):
+    """A number, or a dash where a step was not tested."""
+    return f"{value:.1f}" if value == value else "–"
+
+
+def _share(value):
+    return f"{value:.0%}" if value == value else "–"

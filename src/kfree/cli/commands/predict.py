@@ -20,6 +20,8 @@ def add_options(parser):
 
 
 def run(options, console):
+    import numpy as np
+
     from kfree import load
     from kfree.cli.errors import CommandError
     from kfree.cli.output import output_of, with_gaps, write_beside
@@ -28,11 +30,13 @@ def run(options, console):
     output, format_ = output_of(options.input, options.output, options.format)
     console.output_is_data = output == "-"
     require_apart({"the model": options.model, **files_of(options.input)}, {"--output": output})
-    model = load(options.model)
+    model, names = _with_names(load(options.model))
     if not hasattr(model, "predict"):
         raise CommandError(f"{options.model} holds a {type(model).__name__}, which cannot label further rows.")
     table = InputTable(options)
     found, kept = _predicted(model, table, options, console.say)
+    if names:
+        found["cluster_name"] = np.array([names.get(label, "") for label in found["cluster"].tolist()], dtype=object)
     columns = {name: with_gaps(values, kept) for name, values in found.items()}
     write_beside(table, columns, output, format_, options.safe_cells)
     labels = found["cluster"]
@@ -42,6 +46,22 @@ def run(options, console):
     lines += ["", f"labels: {output}"] if output != "-" else []
     facts = {"input": table.title, "model": options.model, "output": output, "rows": counts}
     console.report("\n".join(lines), facts)
+
+
+def _with_names(loaded):
+    """The model of a file, and names of its clusters: a Clustering has both, and its encoder prepares rows."""
+    from copy import copy
+
+    from kfree import Clustering
+    from kfree.cli.preparation import Preparation
+
+    if not isinstance(loaded, Clustering):
+        return loaded, {}
+    model, encoder = copy(loaded.model), loaded.encoder
+    if encoder is not None:
+        columns = [str(name) for name in encoder.feature_names_in_]
+        model.preparation_ = Preparation(columns, encoder.missing, encoder=encoder)
+    return model, loaded.names
 
 
 def _predicted(model, table, options, say):

@@ -13,7 +13,7 @@ from kfree.core.stats import Floats
 from kfree.search.judge.numbers import is_about
 from kfree.search.path.density_dips import DensityDips
 from kfree.search.path.steps import PerStep, Step, Steps, penalties_of
-from kfree.search.path.verdicts import Verdicts
+from kfree.search.path.verdicts import Verdicts, needed
 
 
 class Staircase(Steps):
@@ -121,6 +121,16 @@ class Staircase(Steps):
         with the largest score times share of density dips; or a finer one whose dips are all clear.
         """
         return super().suggest()
+
+    def closest(self) -> tuple[Step, float] | None:
+        """The step of several clusters that comes nearest to enough evidence, and how much it needs; None if none was
+        tested."""
+        short = needed(self.score) - self.evidence
+        tested = np.flatnonzero(~np.isnan(short) & (self.k > 1))
+        if not len(tested):
+            return None
+        j = int(tested[np.argmin(short[tested])])
+        return self._step(j), float(needed(self.score)[j])
 
     def suggests(self, k: int) -> bool:
         """Whether k is the suggested number, or as good: numbers for a comparison with surrogates have gaps."""

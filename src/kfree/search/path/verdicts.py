@@ -71,15 +71,15 @@ class Verdicts:
 
     def close_calls(self, score: Floats) -> list[int]:
         """Steps with about as much evidence as they need, if none has much more."""
-        excess = self.evidence - _needed(score)
+        excess = self.evidence - needed(score)
         best = np.nanmax(excess, initial=-np.inf)
         return np.flatnonzero(excess > -_CLOSE).tolist() if best < _CLOSE else []
 
     def _confirmed(self, score: Floats) -> NDArray[np.bool_]:
         """Steps with enough evidence, which is less for wide ones: of these there are few to be mistaken in."""
-        return np.asarray((self.evidence >= _needed(score)) & (self.share > 0) & ~(self.unimodal < 0))
+        return np.asarray((self.evidence >= needed(score)) & (self.share > 0) & ~(self.unimodal < 0))
 
 
-def _needed(score: Floats) -> Floats:
+def needed(score: Floats) -> Floats:
     """The evidence that steps need."""
     return np.interp(score, [_WIDE, _VERY_WIDE], [ENOUGH, ENOUGH_IF_WIDE])

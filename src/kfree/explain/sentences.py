@@ -1,0 +1,64 @@
+"""A sentence about each cluster, in the names and units of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kfree.explain.certainty import counted
+from kfree.explain.summary import ClusterSummary, Feature, Summary
+from kfree.explain.units import DATE, SHARE, TIME
+
+# Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
+_MOST, _LEAST = 4, 0.5
+# From this ratio on, a mean is so many times that of the others.
+_TIMES = 1.5
+
+
+def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[str]:
+    """One sentence per cluster: its name, how many rows it has, and what sets it apart."""
+    return [sentence(cluster, summary, names or {}) for cluster in summary.clusters]
+
+
+def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]) -> str:
+    """The sentence about one cluster."""
+    head = f"{name_of(cluster.label, names)}: {counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    told = [phrase(feature) for feature in distinct(cluster.features)]
+    if not told:
+        return f"{head}, not set apart by any single column." if len(summary.clusters) > 1 else f"{head}."
+    return f"{head}; {', '.join(told)}."
+
+
+def name_of(label: int, names: Mapping[int, str]) -> str:
+    """What a cluster is called."""
+    return names.get(label, f"Cluster {label}")
+
+
+def phrase(feature: Feature) -> str:
+    """What a column says about a cluster: "income 8,980 (others 1,159)"."""
+    here, there = feature.unit.text(feature.mean), feature.unit.text(feature.others)
+    if feature.unit.kind == SHARE:
+        column, _, level = feature.name.partition("=")
+        what = f"{column} is {level}" if level else feature.name
+        return f"{what} in {here} (others {there})"
+    if feature.unit.kind in (DATE, TIME):
+        return f"{feature.name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
+    return f"{_compared(feature)} {feature.name}: {here} (others {there})"
+
+
+def _compared(feature: Feature) -> str:
+    """Higher or lower, or how many times, where both means are positive and far apart."""
+    if 0 < _TIMES * feature.others <= feature.mean:
+        ratio = feature.mean / feature.others
+        return f"{ratio:.1f} times the" if ratio < 10 else f"{ratio:.0f} times the"
+    return "higher" if feature.mean > feature.others else "lower"
+
+
+def distinct(features: tuple[Feature, ...]) -> list[Feature]:
+    """The features that are told: large effects, and of a column of levels the level that is most frequent here."""
+    by_column: dict[str, Feature] = {}
+    for feature in features:
+        column = feature.name.partition("=")[0] if feature.unit.kind == SHARE else feature.name
+        known = by_column.get(column)
+        if abs(feature.effect) >= _LEAST and (known is None or feature.mean > known.mean):
+            by_column[column] = feature  # at the place of the column's largest effect
+    return list(by_column.values())[:_MOST]

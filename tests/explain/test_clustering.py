@@ -1,0 +1,216 @@
+"""cluster: one call from a table to clusters in its names and units; sentences, explanations, names, pages, files."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import kfree
+from kfree.datasets import make_customers
+from kfree.exceptions import DataAdvice
+from kfree.explain.certainty import in_words
+from kfree.explain.sentences import phrase
+from kfree.explain.summary import Feature
+from kfree.explain.units import Unit
+
+
+@pytest.fixture(scope="module")
+def table():
+    frame = pd.DataFrame(make_customers(random_state=0)[0])
+    return frame.assign(customer=[f"c{j:04d}" for j in range(len(frame))], country="NZ")
+
+
+@pytest.fixture(scope="module")
+def clustering(table):
+    return kfree.cluster(table, id="customer")
+
+
+def numbers(rng, n=300):
+    kind = rng.integers(3, size=n)
+    X = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[kind] + rng.normal(size=(n, 2))
+    return pd.DataFrame({"height": 100 + X[:, 0], "width": np.exp(X[:, 1] / 6)}), kind
+
+
+def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
+    assert clustering.n_clusters == 4
+    assert clustering.certainty == "4 clusters, clear"
+    assert clustering.remarks == ["left out: 'country (constant: NZ)'"]
+    labels = np.asarray(clustering.labels)
+    for cluster, sentence in zip(clustering.summary().clusters, clustering.sentences(), strict=True):
+        inside = table[labels == cluster.label]
+        assert sentence.startswith(f"Cluster {cluster.label}: {len(inside)} rows")
+        income = next((f for f in cluster.features if f.name == "income"), None)
+        assert income is not None
+        assert income.mean == pytest.approx(inside["income"].mean(), rel=0.02)  # some values are missing
+        assert set(map(clustering.summary().row_name, cluster.exemplars)) <= set(inside["customer"])
+    assert str(clustering).splitlines()[0] == clustering.certainty
+    assert "sizes" in repr(clustering)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "file", "text file"])
+def test_any_kind_of_table_gives_the_same(kind, clustering, table, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    if kind == "polars":
+        given = pytest.importorskip("polars").from_arrow(arrow)
+    elif kind == "pyarrow":
+        given = arrow
+    elif kind == "file":
+        given = tmp_path / "t.parquet"
+        table.to_parquet(given)
+    else:
+        given = str(tmp_path / "t.csv")
+        table.to_csv(given, index=False)
+    other = kfree.cluster(given, id="customer")
+    np.testing.assert_array_equal(other.labels, clustering.labels)
+    assert other.sentences() == clustering.sentences()
+    np.testing.assert_array_equal(other.predict(given), other.labels)
+
+
+def test_numbers_are_given_to_auto_cluster_and_arrays_stay_as_they_are(rng):
+    frame, kind = numbers(rng)
+    found = kfree.cluster(frame)
+    assert type(found.model) is kfree.AutoCluster
+    assert found.n_clusters == 3
+    assert len(set(zip(kind.tolist(), found.labels.tolist(), strict=True))) == 3
+    X = frame.to_numpy()
+    array = kfree.cluster(X, model="round")
+    np.testing.assert_array_equal(array.labels, kfree.DPMeans(random_state=0).fit(X).labels_)
+    assert array.encoder is None
+    assert array.explain(4).label == array.labels[4]
+    np.testing.assert_array_equal(kfree.cluster(sp.csr_array(X), model="round").labels, array.labels)
+
+
+def test_names_survive_files_and_predictions(clustering, table, tmp_path):
+    named = kfree.cluster(table, id="customer").rename({0: "Young", 2: 'the "old"'})
+    named.save(tmp_path / "c.kfree")
+    loaded = kfree.load(tmp_path / "c.kfree")
+    assert loaded.names == {0: "Young", 2: 'the "old"'}
+    assert loaded.sentences() == named.sentences()
+    assert loaded.sentences()[0].startswith("Young: ")
+    assert loaded.certainty == named.certainty
+    tomorrow = table.drop(columns=["customer", "country"]).iloc[::-1]
+    np.testing.assert_array_equal(loaded.predict(tomorrow), np.asarray(named.labels)[::-1])
+    names = loaded.predict(tomorrow, named=True)
+    assert set(names) == {"Young", "Cluster 1", 'the "old"', "Cluster 3"}
+    assert str(loaded.summary()) == str(named.summary())
+    loaded.report(tmp_path / "r.html", table)
+    with pytest.raises(ValueError, match="give the table that was clustered"):
+        loaded.report(tmp_path / "r.html")
+
+
+def test_the_page_tells_the_same(clustering, table, tmp_path):
+    named = kfree.cluster(table, id="customer").rename({1: "Families"})
+    named.report(tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    assert data["certainty"] == "4 clusters, clear"
+    assert data["names"] == {"1": "Families"}
+    assert data["remarks"][0] == "left out: 'country (constant: NZ)'"
+    assert any(remark.startswith("age: (age − ") for remark in data["remarks"])
+    own = next(step for step in data["steps"] if step["own"])
+    for told, sentence, cluster in zip(own["sentences"], named.sentences(), own["clusters"], strict=True):
+        assert sentence.endswith(f"; {told}.")
+        exemplars = named.summary().clusters[cluster["label"]].exemplars
+        assert cluster["exemplars"] == [named.summary().row_name(row) for row in exemplars]
+    income = data["features"].index("income")
+    for means, cluster in zip(own["means"], named.summary().clusters, strict=True):
+        assert means[income] == next(f for f in cluster.features if f.name == "income").text
+
+
+def test_a_row_is_explained_by_number_by_values_and_from_a_table(clustering, table):
+    label = int(clustering.labels[7])
+    by_number = clustering.explain(7)
+    assert (by_number.label, by_number.name) == (label, f"Cluster {label}")
+    assert by_number.confidence == pytest.approx(clustering.model.confidence(clustering._rows[7:8])[0])
+    assert by_number == clustering.explain(table.iloc[[7]]) == clustering.explain(table.iloc[7].to_dict())
+    told = {name: (value, mean) for name, value, mean, _ in by_number.features}
+    cluster = clustering.summary().clusters[label]
+    assert all(told[f.name][1] == f.text for f in cluster.features if f.name in told)
+    assert str(by_number).startswith(f"Cluster {label}, confidence ")
+    far = table.iloc[7].to_dict() | {"income": 1e12}
+    assert "far from all clusters" in str(clustering.explain(far))
+
+
+def test_k_is_met_and_the_data_are_heard(table):
+    found = kfree.cluster(table.drop(columns="customer"), k=3)
+    assert found.n_clusters == 3
+    assert found.certainty == "3 clusters, as asked for; without k: 4 clusters, clear"
+
+
+def test_what_is_wrong_is_told(clustering, table):
+    with pytest.raises(ValueError, match="column 'customer'"):
+        kfree.cluster(table)  # as good as text
+    assert "customer" in kfree.cluster(table, drop_text=True).remarks[0]
+    with pytest.raises(ValueError, match=r"has no column 'incom'; it has 'age', 'income'"):
+        kfree.cluster(table, columns=["incom"])
+    with pytest.raises(ValueError, match="model='rund' is not allowed.*did you mean 'round'"):
+        kfree.cluster(table, model="rund")
+    with pytest.raises(ValueError, match="columns=.* none for an array"):
+        kfree.cluster(np.zeros((5, 2)), columns=["a"])
+    with pytest.raises(ValueError, match="names=.*labels from 0 to 3"):
+        clustering.rename({9: "x"})
+    with pytest.raises(ValueError, match="another name for each"):
+        clustering.rename({0: "x", 1: "x"})
+    with pytest.raises(ValueError, match="has no column 'income'"):
+        clustering.predict(table.drop(columns="income"))
+    with pytest.raises(ValueError, match="row=5000 is not allowed; give a number from 0 to"):
+        clustering.explain(5000)
+
+
+def path_of(**facts):
+    known = {"runner_up": None, "weakest": 3.0} | facts
+
+    class Path:
+        is_sure, is_doubtful = facts.get("is_sure", False), facts.get("is_doubtful", False)
+
+        def summary(self):
+            return known
+
+    return Path()
+
+
+def test_how_sure_in_words(rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataAdvice)
+        one = kfree.DPMeans().fit(rng.normal(size=(200, 2))).certainty()
+    assert one.startswith("no separate groups: nowhere do rows thin out between two centres")
+    assert one.endswith("For a practical division give k.")
+    even = kfree.DPMeans().fit(np.random.default_rng(1).uniform(size=(150, 2)))
+    step, needed = even.path_.closest()
+    assert f"closest is k = {step.k} (evidence {step.evidence:.1f} of {needed:.1f})" in even.certainty()
+    assert 0 < step.evidence < needed
+    X = rng.normal(size=(300, 2)) + 12 * np.eye(3, 2)[np.arange(300) % 3]
+    assert kfree.DPMeans(lam=1e6).fit(X).certainty() == "1 cluster at the penalty that was given"
+    assert kfree.KMeans(3).fit(X).certainty() == "3 clusters, as asked for"
+    auto = kfree.AutoCluster().fit(X)
+    assert auto.certainty() == "3 clusters, clear"
+    auto.k_interval_, auto.is_sure_ = (2, 3), False
+    assert in_words(auto).startswith("2 or 3 clusters (3 shown): not sure, because halves")
+    auto.k_interval_, auto.stability_ = (3, 3), np.array([0.9, 0.5, 0.9])
+    assert in_words(auto).endswith("do not show the same cluster 1")
+    model = type("Model", (), {"n_clusters_": 5, "path_": path_of(is_doubtful=True, weakest=-1.0, runner_up=2)})
+    assert in_words(model) == (
+        "5 clusters: not sure, because the weakest gap between neighbours is -1.0 standard deviations from no gap; "
+        "the runner-up is k = 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("feature", "text"),
+    [
+        (Feature("income", 2.0, 8980.0, 1159.0, Unit("number", 0)), "7.7 times the income: 8,980 (others 1,159)"),
+        (Feature("age", -2.0, 28.3, 49.9, Unit("number", 1)), "lower age: 28.3 (others 49.9)"),
+        (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share")), "plan is gold in 92 % (others 11 %)"),
+        (Feature("churned", 2.0, 0.92, 0.11, Unit("share")), "churned in 92 % (others 11 %)"),
+        (
+            Feature("since", -1.0, 2010.0, 2020.0, Unit("date", 0)),
+            "since earlier: 2010-01-01 (others 2020-01-01)",
+        ),
+    ],
+)
+def test_phrases(feature, text):
+    assert phrase(feature) == text
