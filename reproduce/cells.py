@@ -48,7 +48,7 @@ class Cells:
     def get(self, make, *parameters):
         """The numbers of a cell by name, and ``stale``; ``make``, a partial, returns them if they are not kept yet.
 
-        If time is over, the latest numbers of other code, or None if there are none.
+        If time is over, the latest numbers of other code, whose hash is ``stale``, or None if there are none.
         """
         key, code = (
             tuple(map(str, parameters)),
@@ -58,11 +58,11 @@ class Cells:
         if code not in kept:
             if CLOCK.is_over():
                 CLOCK.n_left_out += 1
-                return {**list(kept.values())[-1], "stale": True} if kept else None
+                return {**kept[(earlier := list(kept)[-1])], "stale": earlier} if kept else None
             made = make()
             kept[code] = {name: float(made[name]) for name in self._values}
             self._append(key, code, kept[code])
-        return {**kept[code], "stale": False}
+        return {**kept[code], "stale": None}
 
     def _read(self):
         if not self._path.is_file():
@@ -90,12 +90,12 @@ def _code(function, callables, settings):
 def several(made, wanted, unit):
     """The cells that were made, and a note if some are missing or stale; the paper has ``wanted`` of a ``unit``."""
     there = [one for one in made if one is not None]
-    n_stale = sum(one["stale"] for one in there)
+    stale = [one["stale"] for one in there if one["stale"]]
     notes = [f"{len(there)} of {wanted} {unit}"] if len(there) != wanted else []
-    notes += [f"{n_stale} by {EARLIER}"] if n_stale else []
+    notes += [f"{len(stale)} by {EARLIER} ({', '.join(sorted(set(stale)))})"] if stale else []
     return there, ", ".join(notes)
 
 
 def age_of(cell):
     """What to add to the note of a single cell."""
-    return f", by {EARLIER}" if cell["stale"] else ""
+    return f", by {EARLIER} ({cell['stale']})" if cell["stale"] else ""

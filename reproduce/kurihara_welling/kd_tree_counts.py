@@ -54,7 +54,7 @@ def result(quick):
     lines = []
     for n_rows, n_features in QUICK_CASES if quick else CASES:
         X = counts(n_rows, n_features)
-        rule = BayesianKMeans("multinomial").fit(X)._rule_
+        rule = BayesianKMeans("multinomial").fit(X)._model_.labelling
         unit = np.vstack([np.zeros(n_features), np.eye(n_features)])
         costs = rule.costs(unit)  # offsets, and slopes added to them
         offsets, slopes = costs[0], (costs[1:] - costs[0]).T

@@ -40,7 +40,7 @@ def code(monkeypatch):
 def test_a_later_run_finds_what_was_made(table, code):
     first = table()
     one = first.get(partial(made, 1 / 3, 2), "slow, exact", 0)
-    assert one == {"cost": 1 / 3, "seconds": 2.0, "stale": False}
+    assert one == {"cost": 1 / 3, "seconds": 2.0, "stale": None}
     assert first.get(partial(never), "slow, exact", 0) == one
     assert table().get(partial(never), "slow, exact", 0) == one
 
@@ -77,9 +77,10 @@ def test_out_of_time_the_latest_cell_of_other_code_is_shown_and_said_to_be_stale
     code["hash"] = "ddd"
     monkeypatch.setattr(cells.CLOCK, "is_over", lambda: True)
     stale, missing = (table().get(partial(never), "slow", seed) for seed in (0, 1))
-    assert stale == {"cost": 2.0, "seconds": 0.0, "stale": True}
+    assert stale == {"cost": 2.0, "seconds": 0.0, "stale": "ccc"}
     assert missing is None
-    assert cells.several([stale, missing], 2, "fits") == ([stale], "1 of 2 fits, 1 by earlier code")
+    assert cells.age_of(stale) == ", by earlier code (ccc)"
+    assert cells.several([stale, missing], 2, "fits") == ([stale], "1 of 2 fits, 1 by earlier code (ccc)")
 
 
 def test_out_of_time_kept_cells_are_shown_and_the_table_is_called_a_part(table, tmp_path, monkeypatch, capsys):

@@ -80,9 +80,13 @@ class PosteriorModel:
     def labels(self, data: BayesianRows, name: str, n_threads: int | None) -> Labels:
         """The label under which each row is most likely on average over the posterior."""
         rows = data.open(name, "brute", n_threads)
-        rule = self.objective.labelling(self.stats) if self.rule is None else self.rule
-        found: Labels = self.rank[rows.labels(rows.assign(rule)[0])]
+        found: Labels = self.rank[rows.labels(rows.assign(self.labelling)[0])]
         return found
+
+    @property
+    def labelling(self) -> Any:
+        """The rule that assigns rows to the clusters of the search."""
+        return self.objective.labelling(self.stats) if self.rule is None else self.rule
 
     def distances(self, data: BayesianRows) -> Blocks:
         """Distances of rows to all clusters, block by block."""
