@@ -200,7 +200,13 @@ SEARCHES = {
         "mean - mean_out",
         "mean - total.sum(axis=0) / n.sum()",
         "explain/test_summary.py",
-        "cohens_d",
+        "deviations_within_clusters",
+    ),
+    "differences between clusters count as spread within them": Mutant(
+        "within = _sum_of_squares(square, total, mean).sum(axis=0)",
+        "within = _sum_of_squares(square.sum(axis=0), total.sum(axis=0), total.sum(axis=0) / n.sum())",
+        "explain/test_summary.py",
+        "does_not_widen",
     ),
 }
 
