@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from kfree import saving
 from kfree.core.marks import OneOf
 from kfree.core.printing import quoted
+from kfree.core.warning import warn
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
+from kfree.explain.advice import with_column_names
 from kfree.explain.certainty import in_words, in_words_of_path
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import Summary, summarize
@@ -99,7 +101,7 @@ def cluster(
         estimator = DPMeans(target_k=k, n_threads=n_threads, random_state=random_state)
     else:
         estimator = AutoCluster(n_threads=n_threads, random_state=random_state)
-    estimator.fit(X, sample_weight=sample_weight)
+    _fit(estimator, X, sample_weight, encoder)
     certainty = in_words(estimator)
     if k is not None:
         path = lambda_path(X, sample_weight, n_threads=n_threads, random_state=random_state)
@@ -350,6 +352,16 @@ class Explanation:
         head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
         told = [f"  {name}: {value} (cluster {mean}, others {others})" for name, value, mean, others in self.features]
         return "\n".join([head, *told])
+
+
+def _fit(estimator, X, sample_weight, encoder):
+    """Fit, with warnings that know columns by their names."""
+    names = [] if encoder is None else [str(name) for name in encoder.get_feature_names_out()]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        estimator.fit(X, sample_weight=sample_weight)
+    for warning in told:
+        warn(with_column_names(str(warning.message), names), warning.category)
 
 
 def _of_row(value, unit):

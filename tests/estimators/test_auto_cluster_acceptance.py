@@ -23,6 +23,14 @@ def alone(draw):
     return X, np.zeros(len(X))
 
 
+def bent(rng, angle):
+    return 8 * np.column_stack([np.sin(angle), np.cos(angle)]) + 0.7 * rng.normal(size=(len(angle), 2))
+
+
+def ring(rng):
+    return bent(rng, rng.uniform(0, 2 * np.pi, size=1000))
+
+
 SETS = {
     "iris": (0.51, lambda: datasets.load_iris(return_X_y=True)),
     "wine": (0.81, lambda: datasets.load_wine(return_X_y=True)),
@@ -34,11 +42,14 @@ SETS = {
     "8 round": (0.93, lambda: blobs(0, 400, 10, 8, 7.0)),
     "3 close": (0.80, lambda: blobs(1, 400, 10, 3, 4.0)),
     "5 of 128 columns": (0.93, lambda: blobs(2, 400, 128, 5, 6.0)),
+    "16 of 128 columns": (0.93, lambda: blobs(3, 600, 128, 16, 12.0)),
     "Gaussian": (1.0, lambda: alone(lambda rng: rng.normal(size=(400, 6)) @ rng.normal(size=(6, 6)))),
     "cube": (1.0, lambda: alone(lambda rng: rng.uniform(size=(400, 3)))),
     "log-normal": (1.0, lambda: alone(lambda rng: rng.lognormal(size=(400, 4)))),
     "Student's t": (1.0, lambda: alone(lambda rng: rng.standard_t(3, size=(400, 5)))),
     "Likert": (1.0, lambda: alone(lambda rng: np.clip(np.round(3 + rng.normal(size=(400, 6))), 1, 5))),
+    "ring": (1.0, lambda: alone(ring)),
+    "banana": (1.0, lambda: alone(lambda rng: bent(rng, rng.normal(size=1000) * 0.7))),
     "one-hot": (1.0, lambda: alone(lambda rng: np.hstack([np.eye(k)[rng.integers(k, size=400)] for k in (3, 4)]))),
     "unit Gaussian": (1.0, lambda: alone(lambda rng: _unit(rng, 300, 60))),
 }

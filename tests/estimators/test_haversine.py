@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from oracles.bayes import partitions
 
-from kfree import DPMeans, KMeans, load, open_rows
+from kfree import DPMeans, KMeans, lambda_path, load, open_rows
 
 R = 6371.0088
 
@@ -129,6 +129,13 @@ def test_starts_and_penalties_are_in_the_units_of_the_user(rng):
         assert DPMeans(target_k=3, metric="haversine").fit(X).n_clusters_ == 3
     swept = DPMeans(lam=500.0**2, metric="haversine", search="sweep").fit(X)
     assert swept.n_clusters_ == 6
+
+
+def test_the_path_is_that_of_the_fit_with_penalties_in_km2(rng):
+    X, _ = around_cities(rng)
+    path, fitted = lambda_path(X, metric="haversine"), DPMeans(metric="haversine").fit(X)
+    assert path.suggest().k == fitted.n_clusters_ == len(CITIES)
+    assert path.suggest().lam == fitted.lam_
 
 
 def test_a_saved_model_predicts_the_same_and_frames_and_summaries_work(rng, tmp_path):

@@ -24,7 +24,7 @@ def test_import_is_light():
 
 
 def test_unknown_names_are_refused():
-    assert "it offers AgglomerativeBayes, AutoCluster, BayesianKMeans, DPMeans" in run(
+    assert "it offers AgglomerativeBayes, AutoCluster, BayesianKMeans, Clustering, DPMeans" in run(
         """
         import kfree
         try:

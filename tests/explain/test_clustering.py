@@ -161,6 +161,13 @@ def test_what_is_wrong_is_told(clustering, table):
         clustering.explain(5000)
 
 
+def test_warnings_name_the_columns_of_the_table(rng):
+    kind = np.arange(120) % 3
+    table = pd.DataFrame({"x": 50.0 * kind + rng.normal(size=120), "plan": np.array(["a", "b", "c"])[kind]})
+    with pytest.warns(DataAdvice, match=r"column 'plan=a', column 'plan=b', column 'plan=c' take\(s\) few values"):
+        kfree.cluster(table)
+
+
 def path_of(**facts):
     known = {"runner_up": None, "weakest": 3.0} | facts
 
@@ -202,7 +209,8 @@ def test_how_sure_in_words(rng):
 @pytest.mark.parametrize(
     ("feature", "text"),
     [
-        (Feature("income", 2.0, 8980.0, 1159.0, Unit("number", 0)), "7.7 times the income: 8,980 (others 1,159)"),
+        (Feature("income", 8.0, 8980.0, 1159.0, Unit("number", 0)), "7.7 times the income: 8,980 (others 1,159)"),
+        (Feature("a", 9.0, 8.94, 0.04, Unit("number", 2)), "higher a: 8.94 (others 0.04)"),
         (Feature("age", -2.0, 28.3, 49.9, Unit("number", 1)), "lower age: 28.3 (others 49.9)"),
         (Feature("plan=gold", 2.0, 0.92, 0.11, Unit("share")), "plan is gold in 92 % (others 11 %)"),
         (Feature("churned", 2.0, 0.92, 0.11, Unit("share")), "churned in 92 % (others 11 %)"),

@@ -1,10 +1,14 @@
 """The report page in headless Chromium: slider, counts, keyboard, hover, download, light and dark, strange names."""
 
 import shutil
+import warnings
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import kfree
 from kfree import DPMeans
 from kfree.report import page, write_report
 from tests.report.conftest import NAMES
@@ -175,3 +179,57 @@ def test_columns_that_are_not_shown_can_be_found(wide):
     assert note.text == "1 of 64 columns is shown."
     card = wide.find_element(By.CSS_SELECTOR, ".card .feature .label")
     assert card.text == "column 63"
+
+
+@pytest.fixture
+def told(browser, tmp_path):
+    """The page of a clustering with names in quotes and from right to left, of a table with many levels."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(3, size=240)
+    table = pd.DataFrame(rng.normal(size=(240, 6)) + 9.0 * np.eye(3, 6)[kind], columns=[*"abcde", 'f "quoted" <b>'])
+    table["plan of the customer at the time of the first order"] = np.array(["basic", "family", "gold"])[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kfree.exceptions.DataAdvice)  # about the plans
+        clustering = kfree.cluster(table, model="round")
+    clustering.rename({0: 'the "best" <i>ones</i>', 1: "לקוחות חדשים"})
+    clustering.report(tmp_path / "told.html")
+    browser.get((tmp_path / "told.html").as_uri())
+    yield browser, clustering
+    browser.set_window_size(1100, 1400)
+    assert browser.get_log("browser") == []
+
+
+def test_certainty_names_sentences_and_preparation_are_shown(told):
+    browser, clustering = told
+    assert browser.find_element(By.ID, "certainty").text == clustering.certainty
+    names = [card.text.split("\n")[0] for card in browser.find_elements(By.CSS_SELECTOR, ".card .name")]
+    assert names == ['the "best" <i>ones</i>', "לקוחות חדשים", "Cluster 2"]
+    sentences = [one.text for one in browser.find_elements(By.CSS_SELECTOR, ".card .sentence")]
+    assert all(long.endswith(f"; {short}.") for long, short in zip(clustering.sentences(), sentences, strict=True))
+    remarks = [one.text for one in browser.find_elements(By.CSS_SELECTOR, "#remarks-list li")]
+    assert remarks == clustering.encoder.describe().splitlines()
+    assert browser.find_elements(By.CSS_SELECTOR, "main b, main i") == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400])
+def test_the_page_fits_its_window(told, width):
+    """No part but the table, which scrolls by itself, is wider than the window."""
+    browser, _ = told
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide <= width
+
+
+def test_every_field_has_a_label_and_headings_are_in_order(told):
+    browser, _ = told
+    fields = browser.find_elements(By.CSS_SELECTOR, "input, select")
+    assert len(fields) == 4
+    for field in fields:
+        assert browser.execute_script("return arguments[0].labels.length", field) == 1
+    script = "return [...document.querySelectorAll('h1,h2,h3')].map((one) => Number(one.tagName[1]))"
+    levels = browser.execute_script(script)
+    assert levels[0] == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    assert browser.execute_script("return document.documentElement.lang") == "en"

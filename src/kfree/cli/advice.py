@@ -1,6 +1,6 @@
 """Warnings of estimators in the terms of the command line: names of columns and options in place of parameters."""
 
-import re
+from kfree.explain.advice import with_column_names
 
 _LESS = "Leave such columns out with --drop, or give them less weight with --weights"
 # What a warning recommends in Python: what does the same on the command line.
@@ -37,9 +37,4 @@ def in_terms_of_the_table(message, columns, encoded=False):
     """The text of a warning, for a table whose ``columns`` the estimator knows by number."""
     for python, option in (_OPTIONS | (_AFTER_ENCODING if encoded else {})).items():
         message = message.replace(python, option)
-
-    def named(match):
-        number = int(match[1])
-        return f"column {columns[number]!r}" if number < len(columns) else match[0]
-
-    return re.sub(r"\bcolumn (\d+)\b", named, message)
+    return with_column_names(message, columns)

@@ -108,6 +108,15 @@ def is_direction(metric):
     return metric in ("cosine", "haversine")
 
 
+def as_compared(rows, metric):
+    """Rows as they are compared: places on the Earth are unit vectors."""
+    if metric != "haversine":
+        return rows
+    places = in_memory(rows)
+    require_degrees(places)
+    return unit_vectors(places)
+
+
 def validated(estimator, X, sample_weight):
     """Rows in memory and their weights. Fitted attributes are not changed yet."""
     rows = validated_rows(X, estimator)
@@ -133,10 +142,7 @@ def _given(estimator, X, sample_weight):
             f"{type(X).__name__}. Use dask.array.from_array(X, chunks=…), or engine='auto' for rows in memory."
         )
     rows, weight = validated(estimator, X, sample_weight)
-    if estimator.metric == "haversine":
-        rows = in_memory(rows)
-        require_degrees(rows)
-        rows = unit_vectors(rows)
+    rows = as_compared(rows, estimator.metric)
     if is_limited or estimator.search == "summary":
         asked = next((name for name in ("memory", "checkpoint") if getattr(estimator, name) is not None), "search")
         allowed = "'auto' for sparse rows" if asked == "search" else "None for sparse rows"

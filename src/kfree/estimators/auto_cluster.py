@@ -366,9 +366,11 @@ def choose(rows, given, unit, rng, n_threads):
     verdict = judge.judge()
     facts = (verdict.best_score, verdict.gate, verdict.curves)
     if verdict.chosen is None:
-        # Unit rows of skewed factors have dips without clusters; for tables, dips are the second opinion.
+        # Unit rows of skewed factors have dips without clusters, and so have curves. For other tables, and for more
+        # clusters than the graph is asked for, dips are the second opinion.
         one = Choice(ONE, nothing, verdict.candidates, *facts)
-        return one if unit else _by_dips(rows, given, verdict.candidates, n_threads, *facts)
+        found = one if unit else _by_dips(rows, given, verdict.candidates, n_threads, *facts)
+        return one if judge.may_be_curved and found.labels.max() < max(judge.numbers) else found
     chosen, candidates = verdict.chosen, verdict.candidates
     refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS))
     if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:

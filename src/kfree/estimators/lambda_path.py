@@ -3,10 +3,12 @@
 from contextlib import nullcontext
 from functools import partial
 
+from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import ENGINES, open_engine
 from kfree.estimators._monitoring import progress_line
+from kfree.estimators._opening import as_compared, is_direction
 from kfree.explain.advice import advise_path
-from kfree.objectives.dp_means import OBJECTIVES
+from kfree.objectives.dp_means import OBJECTIVES, PLACED_OBJECTIVES
 from kfree.search.path.lam_path import lam_path, silent
 from kfree.validation.parameters import random_generator, require, require_choice, require_count
 from kfree.validation.rows import validated_rows, validated_weights
@@ -34,7 +36,8 @@ def lambda_path(
         The largest number of clusters to consider. None considers up to 120, or a fifth of the rows, and more while the
         suggested number is near the end. If X seems to have more clusters than ``max_k``, a smaller number is
         suggested, with a warning (:class:`kfree.exceptions.DataAdvice`).
-    metric : {"euclidean", "cosine"}, default="euclidean"
+    metric : {"euclidean", "cosine", "haversine"}, default="euclidean"
+        ``"haversine"`` is for two columns, latitude and longitude in degrees; penalties are in km².
     engine : {"auto", "native", "reference", "gpu"}, default="auto"
     n_threads : int or None, default=None
     random_state : int, RandomState or None, default=0
@@ -77,17 +80,19 @@ def lambda_path(
     1
     """
     require_count("max_k", max_k, or_none=True)
-    require_choice("metric", metric, list(OBJECTIVES))
+    require_choice("metric", metric, list(PLACED_OBJECTIVES))
     require_choice("engine", engine, list(ENGINES))
     require_count("n_threads", n_threads, or_none=True)
     require(verbose in (0, 1), "verbose", verbose, "0 or 1")
-    rows = validated_rows(X, "lambda_path")
-    weight = validated_weights(sample_weight, rows.shape[0])
-    opened = open_engine(engine, rows, weight=weight, unit=metric == "cosine", n_threads=n_threads)
+    rows = as_compared(validated_rows(X, "lambda_path"), metric)
+    weight, unit = validated_weights(sample_weight, rows.shape[0]), is_direction(metric)
+    opened = open_engine(engine, rows, weight=weight, unit=unit, n_threads=n_threads)
     with progress_line("lambda_path") if verbose else nullcontext(silent) as show:
         rng = random_generator(random_state)
-        path = lam_path(opened, OBJECTIVES[metric](0.0), rng, max_k, partial(_tell, show)).staircase
+        objective = OBJECTIVES["cosine" if unit else "euclidean"](0.0)
+        path = lam_path(opened, objective, rng, max_k, partial(_tell, show)).staircase
         show("path", 1.0)
+    path = path.times(SQ_EARTH_RADIUS) if metric == "haversine" else path
     advise_path(path)
     return path
 

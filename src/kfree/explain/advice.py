@@ -1,5 +1,6 @@
 """Warnings about data for which an automatic number of clusters may mislead; each names the column and the remedy."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,16 @@ def advise_path(path: Any) -> None:
 def _warn_of(messages: list[str]) -> None:
     for message in messages:
         warn(message, DataAdvice)
+
+
+def with_column_names(message: str, names: Sequence[str]) -> str:
+    """A message about columns that are known by number, with their names."""
+
+    def named(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f"column {names[number]!r}" if number < len(names) else match[0]
+
+    return re.sub(r"\bcolumn (\d+)\b", named, message)
 
 
 def few_rows(n_rows: int) -> list[str]:

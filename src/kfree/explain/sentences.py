@@ -46,8 +46,9 @@ def phrase(feature: Feature) -> str:
 
 
 def _compared(feature: Feature) -> str:
-    """Higher or lower, or how many times, where both means are positive and far apart."""
-    if 0 < _TIMES * feature.others <= feature.mean:
+    """Higher or lower; or how many times, where the mean of others is a deviation or more above zero."""
+    deviation = abs(feature.mean - feature.others) / abs(feature.effect)
+    if 0 < _TIMES * feature.others <= feature.mean and feature.others >= deviation:
         ratio = feature.mean / feature.others
         return f"{ratio:.1f} times the" if ratio < 10 else f"{ratio:.0f} times the"
     return "higher" if feature.mean > feature.others else "lower"

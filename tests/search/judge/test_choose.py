@@ -6,7 +6,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from kfree.search.judge.choose import ROUND, SHAPES, Judge
-from kfree.search.judge.numbers import numbers_of
+from kfree.search.judge.numbers import is_about, left_out_around, numbers_of
 from kfree.search.judge.stability import Refit, interval_of, jaccard, refits_on_halves
 
 
@@ -86,3 +86,14 @@ def test_the_jaccard_index_is_that_of_the_most_similar_cluster():
     refit = Refit(np.array([0, 1, 2, 3, 4]), np.array([0, 0, 1, 1, 1]))
     assert jaccard(labels, [refit]) == pytest.approx([2 / 3, 2 / 3, 0.0])
     assert interval_of(3, [refit]) == (2, 3)
+
+
+def test_numbers_that_the_grid_leaves_out_are_tried_around_the_best():
+    assert left_out_around([2, 3, 15, 18, 21], [3]) == [16, 17, 19, 20]
+    assert left_out_around([2, 3, 5, 18, 21], [0, 1]) == [4]
+    assert left_out_around([15, 18], [1]) == [16, 17]
+    assert is_about(18, 21)
+    assert not is_about(15, 18)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 40)) + 12 * np.eye(40)[rng.integers(16, size=500)]
+    assert Judge(rows, False, rng).judge().chosen.k == 16

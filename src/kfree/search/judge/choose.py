@@ -12,7 +12,7 @@ from kfree.core.stats import Floats, Index
 from kfree.search.judge.excess import held_out_silhouettes
 from kfree.search.judge.k_means import k_means_by_merging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
-from kfree.search.judge.numbers import null_numbers, numbers_of
+from kfree.search.judge.numbers import left_out_around, null_numbers, numbers_of
 from kfree.search.judge.rows import Whitening, dithered
 from kfree.search.judge.scores import Measured, Null, Scores
 from kfree.search.judge.silhouette import silhouette
@@ -25,14 +25,16 @@ from kfree.search.judge.surrogates import DirectionalGaussian, GaussianCopula, S
 TABLE_GATE, UNIT_GATE = 0.055, 0.12
 # A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
 TIE = 0.005
+# Between numbers of clusters with this share of the highest score, there may be a higher one.
+_HIGH = 0.9
 # A partition that avoids this share of the links that surrogates cut has no better one.
 CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
 _FEW_COLUMNS = 3
 # Rows that a cluster has at least, and the rows without which nothing is judged.
 _FEWEST_PER_CLUSTER, FEWEST_ROWS = 3, 24
-# The most clusters that graphs and k-means of unit rows are asked for.
-_MOST_IN_GRAPH, _MOST = 50, 400
+# The most clusters that graphs of tables, graphs of unit rows and k-means of unit rows are asked for.
+_MOST_OF_TABLE, _MOST_IN_GRAPH, _MOST = 57, 50, 400
 # Surrogates, and splits of unit rows into halves of which one is clustered and the other measured.
 _N_SURROGATES, _N_SPLITS = 3, 2
 
@@ -83,7 +85,23 @@ class Views:
 
     def in_graph(self, view: int, numbers: Sequence[int], rng: np.random.Generator) -> Measured:
         """Clusters of the graph of one view."""
+        return self._by_vectors(leading_vectors(self.near[view], max(numbers), rng), numbers)
+
+    def best_in_graph(
+        self, view: int, numbers: Sequence[int], null: Null, rng: np.random.Generator
+    ) -> tuple[Measured, Scores]:
+        """The same with scores; around high ones, all numbers that ``numbers`` leaves out are tried too."""
         vectors = leading_vectors(self.near[view], max(numbers), rng)
+        measured = self._by_vectors(vectors, numbers)
+        scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+        high = np.flatnonzero(scores.score >= _HIGH * scores.score.max())
+        between = left_out_around(numbers, high.tolist()) if scores.score.any() else []
+        if between:
+            measured = measured.beside(self._by_vectors(vectors, between))
+            scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+        return measured, scores
+
+    def _by_vectors(self, vectors: Floats, numbers: Sequence[int]) -> Measured:
         found = list(spectral_clusterings(vectors, numbers))
         clear = [silhouette(directions(vectors, k), one.centres) for k, one in zip(numbers, found, strict=True)]
         return Measured.of(numbers, [one.labels for one in found], clear, self.near)
@@ -109,19 +127,34 @@ class Judge:
         self.views = Views.of(self.rows, unit, self.m, rng)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
         self.surrogates = [Views.of(source.draw(rng), unit, self.m, rng) for _ in range(n_surrogates)]
-        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)
-        self.nulls = [self._graph_null(view) for view in range(len(self.views.rows))]
+        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH if unit else _MOST_OF_TABLE)
+        curves = self._curves() if self.may_be_curved else []
+        self.nulls = [self._graph_null(view, curves) for view in range(len(self.views.rows))]
         self.gate = UNIT_GATE if unit else TABLE_GATE
         self.centres_null: Null | None = None
         self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
 
-    def _graph_null(self, view: int) -> Null:
+    @property
+    def may_be_curved(self) -> bool:
+        """Whether one curved cluster is as plausible as several: a table with few columns."""
+        return not self.unit and self.rows.shape[1] <= _FEW_COLUMNS
+
+    def _graph_null(self, view: int, curves: Sequence[Measured]) -> Null:
+        """What surrogates show and, where it is more, how clear the pieces of curves are."""
         some = null_numbers(self.numbers)
         null = Null.of([one.in_graph(view, some, self.rng) for one in self.surrogates])
-        if self.unit or self.rows.shape[1] > _FEW_COLUMNS:
-            return null
-        line = self.rng.uniform(size=(self.n_rows, 1))
-        return null.at_least(Null.of([Views.of(line, True, self.m, self.rng).in_graph(0, some, self.rng)]))
+        for pieces in curves:
+            null = null.with_silhouette_of(pieces)
+        return null
+
+    def _curves(self) -> list[Measured]:
+        """Pieces of rows along lines and along rings."""
+        some, found = null_numbers(self.numbers), []
+        for _ in self.surrogates:
+            angle = self.rng.uniform(0, 2 * np.pi, size=self.n_rows)
+            for curve in (angle[:, None], np.column_stack([np.cos(angle), np.sin(angle)])):
+                found.append(Views.of(curve, True, self.m, self.rng).in_graph(0, some, self.rng))
+        return found
 
     def judge(self) -> Judgement:
         """Is there more than in surrogates? Then how many clusters, and which model is the simplest that shows them?"""
@@ -135,8 +168,11 @@ class Judge:
         """The partition of a neighbour graph with the highest score, and the scores of all."""
         best, curves = None, {}
         for view, null in enumerate(self.nulls):
-            measured = self.views.in_graph(view, self.numbers, self.rng)
-            scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+            if self.unit:  # k-means says how many
+                measured = self.views.in_graph(view, self.numbers, self.rng)
+                scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+            else:
+                measured, scores = self.views.best_in_graph(view, self.numbers, null, self.rng)
             curves[WHITENED_GRAPH if view else ROWS_GRAPH] = measured.numbers, scores
             at = int(scores.score.argmax())
             here = _candidate(SHAPES, measured, scores, at, view)
@@ -206,9 +242,8 @@ class Judge:
             measured = Measured.of(numbers, part.by_k_means(0, numbers, self.unit), held.tolist(), part.near)
             return measured, self._of_centres(measured, self.centres_null)
         null = self.nulls[view]
-        measured = part.in_graph(0, numbers_of(len(rows), _MOST_IN_GRAPH), self.rng)
         here = Null(null.numbers, null.cut[:, [view]], null.silhouette)
-        return measured, Scores.of(measured, here, _FEWEST_PER_CLUSTER)
+        return part.best_in_graph(0, numbers_of(len(rows), _MOST_OF_TABLE), here, self.rng)
 
     def k_means_of(self, rows: Index, view: int, k: int) -> Index:
         """K-means of some of the rows."""

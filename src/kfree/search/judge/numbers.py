@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -22,6 +22,12 @@ def numbers_of(n_rows: int, most: int) -> list[int]:
 def null_numbers(numbers: Sequence[int]) -> list[int]:
     """Those at which surrogates are clustered."""
     return sorted({*numbers[:3], *numbers[4::3], numbers[-1]})
+
+
+def left_out_around(numbers: Sequence[int], places: Iterable[int]) -> list[int]:
+    """The numbers between each of some ``numbers`` and those before and after it."""
+    ends = ((numbers[max(at - 1, 0)], numbers[min(at + 1, len(numbers) - 1)]) for at in places)
+    return sorted({k for low, high in ends for k in range(low, high)} - set(numbers))
 
 
 def is_about(k: int, other: int) -> bool:

@@ -38,6 +38,17 @@ class Measured:
         cut = np.array([[_cut(near, some) for near in graphs] for some in labels])
         return cls(np.array(numbers), tuple(labels), cut, np.array(silhouettes))
 
+    def beside(self, other: Measured) -> Measured:
+        """Partitions of both, by rising numbers."""
+        order = np.argsort(np.append(self.numbers, other.numbers), kind="stable")
+        labels = (*self.labels, *other.labels)
+        return Measured(
+            np.append(self.numbers, other.numbers)[order],
+            tuple(labels[j] for j in order),
+            np.vstack([self.cut, other.cut])[order],
+            np.append(self.silhouette, other.silhouette)[order],
+        )
+
 
 def _cut(near: Index, labels: Index) -> float:
     return cut_share(near, labels) if labels.max() else 1.0
@@ -56,8 +67,8 @@ class Null:
         cut = np.mean([one.cut for one in surrogates], axis=0)
         return cls(surrogates[0].numbers, cut, np.mean([one.silhouette for one in surrogates], axis=0))
 
-    def at_least(self, other: Null) -> Null:
-        """The higher silhouette of two nulls with the same numbers."""
+    def with_silhouette_of(self, other: Measured) -> Null:
+        """The higher silhouette of this and of partitions into the same numbers."""
         return Null(self.numbers, self.cut, np.maximum(self.silhouette, other.silhouette))
 
     def cut_at(self, k: Index | int) -> Floats:
