@@ -36,8 +36,8 @@ from kfree.baselines import (
 
 # The relative error allowed where LAPACK, BLAS or a special function takes part, whose bits depend on the machine.
 TOLERANCE = 1e-9
-# Answers of every estimator that SciPy's special functions take part in.
-SPECIAL = ("outlier_score",)
+# Answers that SciPy's special functions or logarithms take part in.
+SPECIAL = ("outlier_score", "score of steps")
 FITTED = ["labels_", "n_clusters_", "cluster_centers_", "cluster_ids_", "lam_", "inertia_", "cost_", "converged_"]
 MOVES = ["cost_history_", "n_iter_", "stop_reason_"]
 STREAMED = ["n_passes_", "summary_cost_"]
@@ -201,7 +201,12 @@ def baseline(model, X=None):
 
 def path(X, **given):
     steps = lambda_path(X, **given)
-    return looked_at(steps, STAIRCASE) | {"suggested k": steps.suggest().k, "suggested lam": steps.suggest().lam}
+    answers = looked_at(steps, STAIRCASE)
+    return (
+        answers
+        | {"score of steps": answers.pop("score")}
+        | {"suggested k": steps.suggest().k, "suggested lam": steps.suggest().lam}
+    )
 
 
 def chosen_k():

@@ -210,4 +210,57 @@ SEARCHES = {
     ),
 }
 
-MUTANTS = OBJECTIVES | SUMS_AND_PASSES | SEARCHES
+OTHER_METRICS = {
+    "only the row is moved by a divergence that joins": Mutant(
+        "costs[0] + costs[1]",
+        "costs[0]",
+        "search/test_bregman.py",
+        "row_that_moves",
+    ),
+    "divergences are about sites, not about means": Mutant(
+        "stats.sse[alive] - about",
+        "stats.sse[alive]",
+        "search/test_bregman.py",
+        "brought_to_the_means",
+    ),
+    "a centre of zero explains what is not": Mutant(
+        "scores[self._apart(X, centres, vertical) > 0] = -np.inf",
+        "pass",
+        "search/test_bregman.py",
+        "ends_included",
+    ),
+    "arcs are chords": Mutant(
+        "np.arcsin(np.minimum(np.sqrt(sq_chords) / 2, 1.0))",
+        "np.minimum(np.sqrt(sq_chords) / 2, 1.0)",
+        "estimators/test_haversine.py",
+        "arcs_in_km",
+    ),
+    "the first assignment is an iteration": Mutant(
+        "descent.n_iter - 1",
+        "descent.n_iter",
+        "estimators/test_k_means.py",
+        "counted_as_scikit_learn",
+        within="_n_iterations",
+    ),
+    "weights do not count where centres are drawn": Mutant(
+        "weight / weight.sum()",
+        "np.ones(len(weight)) / len(weight)",
+        "estimators/test_k_means.py",
+        "drawn_by_weight",
+        within="random_rows",
+    ),
+    "the farthest row joins, of whatever group": Mutant(
+        "int(by_group.argmax())",
+        "int(rows.group[saving.argmax()])",
+        "estimators/test_hdp.py",
+        "those_of_the_paper",
+        within="global_penalty",
+    ),
+    "rows of linear embeddings have unit length": Mutant(
+        "isinstance(affinity, Products)",
+        "False",
+        "estimators/test_spectral.py",
+        "keep_their_length",
+    ),
+}
+MUTANTS = OBJECTIVES | SUMS_AND_PASSES | SEARCHES | OTHER_METRICS

@@ -74,6 +74,7 @@ def _n_levels_above(e):
 
 CONSTRAINTS = (
     *_by_centres.CONSTRAINTS,
+    choice("metric", list(OBJECTIVES)),
     rule(
         "levels",
         lambda e: e.levels is None or _are_levels(e.levels),

@@ -387,6 +387,8 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         sq_distances = model.sq_distances(self._sample_.rows, self.engine, self.n_threads)
         labels = sq_distances.argmin(axis=1).astype(np.int32)
         dist = np.sqrt(sq_distances[np.arange(len(labels)), labels])
+        if not np.isfinite(dist).all():
+            raise ValueError("distances of rows to the clusters overflow float64. Divide X by a constant before fit.")
         # How many rows a cluster stands for: a rare one has few in the sample.
         n_rows = self.n_rows_seen_ if self.half_life is None else min(self.n_rows_seen_, self.half_life / np.log(2))
         sizes = np.rint(n_rows * self.weights_ / self.weights_.sum()).astype(np.int64)
