@@ -41,6 +41,7 @@ PAIRS += sampled(2 * len(ONE_EACH), [name for name in ONE_EACH if name != "DPMea
 PAIRS += sampled(5, TAKES_SPARSE[1:], SPARSE)
 
 
+@pytest.mark.filterwarnings("ignore:AutoCluster judges at least 24 distinct rows")
 @pytest.mark.parametrize(("name", "container"), PAIRS)
 def test_rows_in_any_container_give_the_same_labels(name, container):
     X = rows()

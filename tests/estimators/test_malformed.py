@@ -93,6 +93,7 @@ def test_malformed_rows_are_refused(kind):
         DPMeans(lam=30.0).fit(X)
 
 
+@pytest.mark.filterwarnings("ignore:AutoCluster judges at least 24 distinct rows")
 @pytest.mark.parametrize("name", ONE_EACH)
 def test_every_estimator_refuses_masked_rows(name):
     X, message = ROWS["masked values"]
