@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import kfree
 from kfree.datasets import make_customers
 from tests.cli.conftest import outcome
 
@@ -37,7 +38,9 @@ def files(blobs_csv, here):
     (here / "edges.csv").write_text("a,b\nb,c\nc,a\nc,d\nd,e\ne,f\nf,d\n")
     customers = pandas.DataFrame(make_customers(random_state=0)[0]).head(300)
     customers.to_csv("customers.csv", index=False)
-    return {"tutorial.md": customers.head(20).to_csv(index=False)}, blobs
+    (here / "trips.csv").write_text(blobs.replace("a,b", "latitude,longitude", 1))
+    kfree.cluster(customers).save("customers.kfree")
+    return dict.fromkeys(("tutorial.md", "table-to-page.md"), customers.head(20).to_csv(index=False)), blobs
 
 
 def test_the_pages_have_commands():

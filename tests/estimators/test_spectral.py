@@ -242,3 +242,9 @@ def test_rows_of_the_linear_embedding_keep_their_length(rng):
     assert np.ptp(np.linalg.norm(linear.embedding_, axis=1)) > 0.01
     np.testing.assert_allclose(np.linalg.norm(rbf.embedding_, axis=1), 1.0)
     np.testing.assert_array_equal(linear.predict(X), linear.labels_)
+
+
+def test_equal_rows_are_one_cluster_of_a_neighbour_graph():
+    model = SpectralDPMeans(affinity="nearest_neighbors", n_neighbors=3).fit(np.full((19, 2), 1e9))
+    assert model.n_clusters_ == 1
+    assert model.lam_ >= 0

@@ -201,8 +201,7 @@ def test_how_sure_in_words(rng):
     assert in_words(auto).endswith("do not show the same cluster 1")
     model = type("Model", (), {"n_clusters_": 5, "path_": path_of(is_doubtful=True, weakest=-1.0, runner_up=2)})
     assert in_words(model) == (
-        "5 clusters: not sure, because the weakest gap between neighbours is -1.0 standard deviations from no gap; "
-        "the runner-up is k = 2"
+        "5 clusters: not sure, because rows do not thin out between two of them; the runner-up is k = 2"
     )
 
 

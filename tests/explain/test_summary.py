@@ -17,7 +17,7 @@ from kfree import (
     TableEncoder,
 )
 from kfree.explain.features import profile
-from kfree.explain.units import Unit
+from kfree.explain.units import Unit, short
 from kfree.explain.view import View, nearest_centres
 
 BY_ROWS = {
@@ -251,3 +251,10 @@ def test_means_of_an_encoded_table_are_those_of_the_table(rng):
         assert features["income"].others == pytest.approx(table[model.labels_ != cluster.label]["income"].mean())
         assert features["plan=gold"].text == f"{100 * (inside['plan'] == 'gold').mean():.0f} %"
         assert features["since"].text == str(inside["since"].mean().round("D").date())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(8012.3, "8,012"), (1.1749, "1.17"), (0.00123, "0.00123"), (0.0, "0"), (np.inf, "∞")]
+)
+def test_short_numbers(value, text):
+    assert short(value) == text

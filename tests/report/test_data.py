@@ -141,6 +141,16 @@ def test_infinite_effects_keep_their_sign():
     assert sorted(effects[0] for effects in own["effects"]) == [-INFINITE, INFINITE]
 
 
+def test_places_on_the_earth_have_a_page_with_and_without_a_path(rng):
+    X = np.array([[-17.0, 179.5], [-21.0, 165.0], [52.0, -175.0]])[np.arange(90) % 3] + 0.3 * rng.normal(size=(90, 2))
+    X[:, 1] = (X[:, 1] + 180) % 360 - 180
+    for target_k, least in [(None, 2), (2, 1)]:
+        model = DPMeans(metric="haversine", target_k=target_k).fit(X)
+        data = report_data(model, X)
+        assert len(data["steps"]) >= least
+        assert page(data)
+
+
 def own_step(data):
     return next(step for step in data["steps"] if step["own"])
 

@@ -38,6 +38,10 @@ def frame(**columns):
 TEXTS = [f"I bought {j} things and liked them" for j in range(30)]
 REFUSED = {
     "text": (frame(note=TEXTS), r"column 'note' holds text, or a name for each row: 30 distinct values in 30 rows"),
+    "dates as text": (
+        frame(since=[f"2024-03-{j + 1:02}" for j in range(30)]),
+        "'since' holds text.*look like dates: convert them with pandas.to_datetime",
+    ),
     "numbers as text": (frame(price=[f"{j}.5" for j in range(30)]), "'price' holds text.*pandas.to_numeric"),
     "too many levels": (
         pd.DataFrame({"code": [f"c{j % 60}" for j in range(600)]}),

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.fields import Number, NumberOfClusters, RowLabels
+from kfree.core.fields import NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import FINITE, Shape
@@ -136,7 +136,7 @@ class SpectralDPMeans(ClusterEstimator):
 
     labels_: RowLabels
     n_clusters_: NumberOfClusters
-    lam_: Number
+    lam_: NotNegative
     eigenvalues_: Annotated[Floats, Shape("eigenvalues"), FINITE]
     eigenvectors_: PerEigenvalue
     embedding_: PerEigenvalue

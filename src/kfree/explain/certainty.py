@@ -59,11 +59,15 @@ def in_words_of_path(path: Any, k: int) -> str:
     if path.is_sure:
         return f"{counted(k)}, clear"
     second = "" if found["runner_up"] in (None, k) else f"; the runner-up is k = {found['runner_up']}"
-    if found["weakest"] is None or not np.isfinite(found["weakest"]):
+    weakest = found["weakest"]
+    if weakest is None or not np.isfinite(weakest):
         why = "some clusters have too few rows for a test"
+    elif weakest <= 0:
+        why = "rows do not thin out between two of them"
     else:
-        why = f"the weakest gap between neighbours is {found['weakest']:.1f} standard deviations from no gap"
-    sure = "not sure, because" if path.is_doubtful else "likely, though"
+        why = f"the weakest gap between two of them is {weakest:.1f} standard deviations from no gap"
+    has_no_gap = weakest is not None and weakest <= 0
+    sure = "not sure, because" if path.is_doubtful or has_no_gap else "likely, though"
     return f"{counted(k)}: {sure} {why}{second}"
 
 

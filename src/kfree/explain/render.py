@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kfree.core.printing import printable
+from kfree.explain.units import short
 
 if TYPE_CHECKING:
     from kfree.explain.summary import ClusterSummary, Summary
@@ -73,8 +74,8 @@ def _cells(summary: Summary) -> list[list[str]]:
             str(cluster.label),
             str(cluster.size),
             f"{100 * cluster.share:.1f} %",
-            f"{cluster.spread:.3g}",
-            "none" if cluster.nearest < 0 else f"{cluster.nearest} ({cluster.nearest_distance:.3g})",
+            short(cluster.spread),
+            "none" if cluster.nearest < 0 else f"{cluster.nearest} ({short(cluster.nearest_distance)})",
             ", ".join(summary.row_name(row) for row in cluster.exemplars),
             _features(cluster),
         ]

@@ -24,7 +24,8 @@ def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]
     head = f"{name_of(cluster.label, names)}: {counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
     told = [phrase(feature) for feature in distinct(cluster.features)]
     if not told:
-        return f"{head}, not set apart by any single column." if len(summary.clusters) > 1 else f"{head}."
+        alike = len(summary.clusters) > 1 and len(cluster.features) > 0
+        return f"{head}, not set apart by any single column." if alike else f"{head}."
     return f"{head}; {', '.join(told)}."
 
 

@@ -54,6 +54,11 @@ class Unit:
         return f"{rounded:,.{self.decimals}f}".replace("-", "−")
 
 
+def short(value: float) -> str:
+    """A number by its first three digits, without an exponent unless it is very large or small."""
+    return Unit.of(NUMBER, abs(value) / 10, abs(value)).text(value)
+
+
 def _date(years: float, with_time: bool) -> str:
     try:
         moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(days=(years - 1970) * DAYS_A_YEAR)

@@ -70,7 +70,8 @@ class CentreModel:
     @cached
     def spreads(self) -> Spreads:
         """How far rows usually lie from their own centre, computed when it is first asked for."""
-        assert self.sample is not None  # a stream does not ask
+        if self.sample is None:  # as a damaged model may have it
+            raise ValueError("this model does not know how wide its clusters are. Fit it again.")
         return self.sample.spreads()
 
     def limits(self, false_alarms: float) -> Floats:

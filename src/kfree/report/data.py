@@ -15,6 +15,8 @@ from kfree.report.steps import colours, sampled, slider_steps
 _POINTS = 2000
 _DESCRIBED = 20_000
 _AXES = 60
+# Of other metrics, the page of a model without a path shows this model alone.
+_METRICS_OF_PATHS = ("euclidean", "cosine")
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
 # Stands for an infinite effect, which JSON cannot hold.
@@ -26,7 +28,7 @@ def report_data(model, X, feature_names=None, *, title="kfree", encoder=None, ro
     X = np.asarray(X)
     require_rows_of_fit(model, X)
     path = model.path_
-    if path is None:
+    if path is None and model.metric in _METRICS_OF_PATHS:
         path = lambda_path(X, metric=model.metric, n_threads=model.n_threads)
     steps = slider_steps(model, X, path)
     return assembled(steps, X, feature_names, title=title, encoder=encoder, row_numbers=row_numbers, path=path)

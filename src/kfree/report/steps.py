@@ -36,12 +36,12 @@ class SliderStep:
 
 
 def slider_steps(model, X, path):
-    """The model's own clustering and those of other steps of ``path``, by ascending numbers of clusters."""
+    """The model's own clustering and, of a ``path``, those of other steps, by ascending numbers of clusters."""
     own = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), float(model.lam_), True)
     sample = sampled(len(X), SAMPLE)
     share = len(sample) / len(X)
     found = {own.k: own}
-    for lam in _penalties(path, own.k):
+    for lam in [] if path is None else _penalties(path, own.k):
         step = _clustered(model, X, X[sample], lam, share)
         if step.k not in found:
             found[step.k] = step

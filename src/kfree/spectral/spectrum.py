@@ -84,7 +84,7 @@ def widest_step(values: Floats, beyond_doubt: bool = False) -> int:
     """
     if len(values) < 3:
         return 1
-    off, k = np.maximum(1.0 - values, _NOISE), np.arange(2, len(values))
+    off, k = _off_one(values), np.arange(2, len(values))
     width, usual = np.log(off[2:] / off[1:-1]), np.log(k / (k - 1))
     score = width / np.cbrt(usual)
     if (width / np.sqrt(usual)).max() < ENOUGH or (beyond_doubt and score.max() < BEYOND_DOUBT):
@@ -98,10 +98,16 @@ def widest_fall(values: Floats) -> int:
     return int(np.argmax(np.log(size[:-1] / size[1:]))) + 1 if len(size) > 1 else 1
 
 
+def _off_one(values: Floats) -> Floats:
+    """Distances of eigenvalues from one. Those below zero count as zero: no cluster has such a one."""
+    off: Floats = np.clip(1.0 - values, _NOISE, 1.0)
+    return off
+
+
 def _middle(values: Floats, k: int, normalised: bool) -> float:
     """A penalty well between the k-th value and the next, which may be missing."""
     if normalised:
-        off = np.maximum(1.0 - values, _NOISE)
+        off = _off_one(values)
         low = float(off[k]) if len(off) > k else 1.0
         return 1.0 - (low / 2 if k == 1 else math.sqrt(off[k - 1] * low))
     low = float(values[k]) if len(values) > k else 0.0

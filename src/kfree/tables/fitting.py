@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -208,16 +209,21 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
     if len(seen) <= max_levels and (len(present) < _FEW_ROWS or 2 * len(seen) <= len(present)):
         return
     example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
-    numeric = ", which look like numbers: convert them with pandas.to_numeric" if _look_numeric(seen) else ""
+    remedy = ""
+    if _all_are(float, seen):
+        remedy = ", which look like numbers: convert them with pandas.to_numeric"
+    elif _all_are(np.datetime64, seen):
+        remedy = ", which look like dates: convert them with pandas.to_datetime"
     raise TextColumnsError(
         f"column {name!r} holds text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such "
-        f"as {example!r}{numeric}."
+        f"as {example!r}{remedy}."
     )
 
 
-def _look_numeric(seen: set[str]) -> bool:
+def _all_are(make: Callable[[str], Any], seen: set[str]) -> bool:
+    """Whether all texts can be turned into values, none of them missing."""
     try:
-        return all(float(value) == float(value) for value in seen)
+        return all(make(value) == make(value) for value in seen)
     except ValueError:
         return False
 

@@ -83,19 +83,25 @@ def _require_fitting(options, work):
 
     if options.model == "auto" and (options.lam is not None or options.k is not None):
         raise UsageError("--model auto finds the number of clusters; leave --lam and --k out")
+    if options.model == "auto" and options.geo is not None:
+        raise UsageError("--model auto does not know places on the Earth; leave --model or --geo out")
     if options.model == "auto" and work.kept is None:
         raise UsageError("--model auto takes all rows in memory; give more --memory, or leave --model out")
 
 
 def _certainty(options, work, model):
     """How sure the number of clusters is, in words; where it was asked for, what the data suggest."""
-    from kfree import lambda_path
-    from kfree.explain.certainty import in_words_of_path
+    import warnings
+    from copy import copy
 
     if options.k is None or work.kept is None:
         return model.certainty()
-    path = lambda_path(work.X, metric=options.metric, n_threads=options.threads, random_state=options.seed or 0)
-    return f"{model.certainty()}; without --k: {in_words_of_path(path, path.suggest().k)}"
+    without = copy(options)
+    without.k = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about a clustering that is not the result
+        found = fitted(without, work)
+    return f"{model.certainty()}; without --k: {found.certainty()}"
 
 
 def _penalty(options, model):
