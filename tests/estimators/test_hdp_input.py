@@ -38,7 +38,7 @@ def test_bad_rows(bad):
 
 
 BAD_PARAMETERS = [
-    ({"lam_local": 0.0}, r"lam_local=0.0 is not allowed; give a finite number > 0 .* or 'auto'"),
+    ({"lam_local": 0.0}, r"lam_local=0.0 is not allowed; give a finite number > 0 .* 'auto' or 'farthest-first'"),
     ({"lam_global": "farthest"}, "lam_global='farthest' is not allowed"),
     ({"lam_global": True}, "lam_global=True is not allowed"),
     ({"search": "sweeps"}, "did you mean 'sweep'"),

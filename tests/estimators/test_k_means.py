@@ -9,7 +9,7 @@ from common import blobs
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import KMeans
+from kfree import DPMeans, KMeans, NestedDPMeans
 from kfree.engines.registry import open_engine
 from kfree.search.centres.seeding import random_rows
 
@@ -196,3 +196,12 @@ def test_a_centre_is_at_no_distance_from_itself(metric, rng):
         distances = model.transform(model.cluster_centers_)
         np.testing.assert_array_equal(distances.diagonal(), 0.0)
         assert (distances + np.eye(20) > 0).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("metric", "eucl"), ("label_order", "sise"), ("engine", "nativ")])
+def test_parameters_that_were_changed_after_the_fit_are_checked_again(name, value, rng):
+    X = rng.normal(size=(30, 2))
+    for model in (KMeans(2, random_state=0), DPMeans(lam=5.0), NestedDPMeans(levels=(2, 4), random_state=0)):
+        model.fit(X).set_params(**{name: value})
+        with pytest.raises(ValueError, match=f"{name}='{value}' is not allowed"):
+            model.predict(X)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.frame import Frame
-from kfree.core.label_order import heaviest_first, published_order, ranks
+from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
 from kfree.core.sites import Sites
 from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
 from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
@@ -129,12 +129,15 @@ def _of_passes(data, result):
     return {"n_passes_": 1, "summary_cost_": result.state.cost} if is_loaded else {}
 
 
-# What predict, transform and score look at besides the rows.
-CONSTRAINTS = (
-    choice("engine", (*ENGINES, "dask")),
-    threads,
-    count("max_iter"),
-)
+def constraints(metrics, label_orders=LABEL_ORDERS):
+    """What predict, transform and score look at besides the rows."""
+    return (
+        choice("metric", metrics),
+        choice("engine", (*ENGINES, "dask")),
+        choice("label_order", label_orders),
+        threads,
+        count("max_iter"),
+    )
 
 
 def predict(self, X, allow_new=False, out=None):

@@ -19,7 +19,6 @@ from kfree.core.fields import (
     PerCluster,
     RowLabels,
 )
-from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import OPTIONAL
 from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import open_engine
@@ -120,11 +119,10 @@ BREGMAN = (
         lambda e: f"'auto', 'split-merge' or 'sweep' with metric={e.metric!r}",
     ),
 )
+ROWS = _by_centres.constraints([*PLACED_OBJECTIVES, *BREGMAN_OBJECTIVES])
 CONSTRAINTS = (
-    *_by_centres.CONSTRAINTS,
-    choice("metric", [*PLACED_OBJECTIVES, *BREGMAN_OBJECTIVES]),
+    *ROWS,
     *BREGMAN,
-    choice("label_order", LABEL_ORDERS),
     choice("search", ["auto", "split-merge", "summary", "sweep"]),
     *PENALISED,
     NOISE,
@@ -321,7 +319,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     (3, [0, 0, 1, 1, 2])
     >>> model.cost_ == model.inertia_ + 3 * 10.0
     True
-    >>> model.predict([[8.0, 8.0], [50.0, 50.0]], allow_new=True).tolist()
+    >>> model.predict([[9.0, 8.6], [50.0, 50.0]], allow_new=True).tolist()
     [1, -1]
     """
 
@@ -394,7 +392,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         self.label_order = label_order
         self.random_state = random_state
 
-    _constraints = _by_centres.CONSTRAINTS
+    _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
     stability = stability
 

@@ -44,7 +44,7 @@ CONSTRAINTS = (
     rule(
         "target_k",
         lambda e: e.target_k is None or "auto" in (e.lam_local, e.lam_global) or e.lam_global == _BY_RULE,
-        "None unless a penalty is 'auto' or lam_global='farthest-first'",
+        "None with penalties that do not depend on it: numbers, and lam_local='farthest-first'",
     ),
     rule(
         "target_k",

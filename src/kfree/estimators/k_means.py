@@ -47,12 +47,11 @@ def _n_init(estimator):
         require_count("n_init", estimator.n_init)
 
 
+ROWS = _by_centres.constraints(list(PLACED_OBJECTIVES), ["auto", *LABEL_ORDERS])
 CONSTRAINTS = (
-    *_by_centres.CONSTRAINTS,
+    *ROWS,
     choice("search", ["auto", "lloyd", "summary"]),
     count("n_clusters"),
-    choice("metric", list(PLACED_OBJECTIVES)),
-    choice("label_order", ["auto", *LABEL_ORDERS]),
     _n_init,
     NOISE,
     ON_INTERRUPT,
@@ -238,7 +237,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         self.label_order = label_order
         self.random_state = random_state
 
-    _constraints = _by_centres.CONSTRAINTS
+    _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
 
     @with_callbacks

@@ -72,9 +72,9 @@ def _n_levels_above(e):
     return None if _is_auto(e.lam_group) else len(_numbers(e.lam_group))
 
 
+ROWS = _by_centres.constraints(list(OBJECTIVES))
 CONSTRAINTS = (
-    *_by_centres.CONSTRAINTS,
-    choice("metric", list(OBJECTIVES)),
+    *ROWS,
     rule(
         "levels",
         lambda e: e.levels is None or _are_levels(e.levels),
@@ -284,7 +284,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         self.label_order = label_order
         self.random_state = random_state
 
-    _constraints = _by_centres.CONSTRAINTS
+    _constraints = ROWS
     transform, score = _by_centres.transform, _by_centres.score
 
     @with_callbacks
