@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, load
 from kfree.exceptions import DataAdvice
+from kfree.models.neighbours import NeighbourVote
 
 
 def blobs(n=240, d=3, k=3, seed=0):
@@ -52,6 +53,11 @@ def test_clusters_of_any_shape_predict_by_their_neighbours():
     assert adjusted_rand_score(y, model.labels_) == 1.0
     new, truth = make_moons(100, noise=0.05, random_state=1)
     assert adjusted_rand_score(truth, model.predict(new)) > 0.9
+
+
+def test_the_nearest_neighbours_have_more_votes():
+    model = NeighbourVote.of(np.array([[0.0], [1.0], [1.1], [1.2], [5.0]]), np.array([0, 1, 1, 1, 1], dtype=np.int32))
+    assert model.predict(np.array([[0.1], [0.5], [0.0]])).tolist() == [0, 1, 0]
 
 
 def test_of_many_rows_a_sample_is_judged_and_all_get_labels():

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from kfree import DPMeans, load
+from kfree.estimators._stability import _refitted
 
 
 def blobs(gap, n=400, k=4, seed=0):
@@ -33,7 +34,7 @@ def test_close_clusters_are_not_sure():
 def test_a_number_as_penalty_is_meant_for_all_rows():
     """A penalty is a sum over rows, so halves of the rows have half of it."""
     X = blobs(6.0)
-    model = DPMeans(lam=400.0).fit(X).stability(X)
+    model = DPMeans(lam=1300.0).fit(X).stability(X)
     assert model.n_clusters_ == 4
     assert model.k_interval_ == (4, 4)
 
@@ -56,6 +57,12 @@ def test_weights_noise_and_sparse_rows():
     assert DPMeans().fit(X, sample_weight=weight).stability(X, sample_weight=weight).k_interval_ == (4, 4)
     assert DPMeans(target_k=4, noise=0.02).fit(X).stability(X).stability_.min() > 0.9
     assert DPMeans().fit(sp.csr_array(X)).stability(sp.csr_array(X)).k_interval_ == (4, 4)
+
+
+def test_rows_of_noise_are_no_cluster_of_a_refit():
+    X = blobs(12.0)
+    refit = _refitted(DPMeans(target_k=4, noise=0.1), X, None, np.arange(100))
+    assert (len(refit.rows), refit.labels.min(), refit.k) == (90, 0, 4)
 
 
 def test_too_few_rows():

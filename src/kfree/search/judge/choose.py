@@ -31,6 +31,7 @@ _HIGH = 0.9
 CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
 _FEW_COLUMNS = 3
+_ROWS_AT_RANDOM = 20
 # Rows that a cluster has at least, and the rows without which nothing is judged.
 _FEWEST_PER_CLUSTER, FEWEST_ROWS = 3, 24
 # The most clusters that graphs of tables, graphs of unit rows and k-means of unit rows are asked for.
@@ -148,10 +149,15 @@ class Judge:
         return null
 
     def _curves(self) -> list[Measured]:
-        """Pieces of rows along lines and along rings."""
+        """Pieces of rows along lines and along rings.
+
+        Rows are random within every twenty, so that no gap breaks the neighbour graph.
+        """
         some, found = null_numbers(self.numbers), []
         for _ in self.surrogates:
-            angle = self.rng.uniform(0, 2 * np.pi, size=self.n_rows)
+            twenties = np.arange(self.n_rows) // _ROWS_AT_RANDOM * _ROWS_AT_RANDOM
+            along = twenties + _ROWS_AT_RANDOM * self.rng.uniform(size=self.n_rows)
+            angle = 2 * np.pi * along / self.n_rows
             for curve in (angle[:, None], np.column_stack([np.cos(angle), np.sin(angle)])):
                 found.append(Views.of(curve, True, self.m, self.rng).in_graph(0, some, self.rng))
         return found
