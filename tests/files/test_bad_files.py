@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from kfree import BayesianKMeans, DPMeans, KMeans, open_rows
+from kfree.files.rows import FileRows
 
 NAMES = ["x", "y", "count"]
 
@@ -115,6 +116,25 @@ def test_a_file_that_changes_between_two_passes(table, written, monkeypatch):
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"part1\.parquet is gone"):
         read(rows)
+
+
+def test_a_file_that_is_rewritten_during_a_fit_with_its_time_restored(tmp_path, monkeypatch):
+    path, n_passes = tmp_path / "rows.npy", 0
+    X = np.random.default_rng(0).normal(size=(400_000, 2))
+    np.save(path, X)
+    status, chunks = os.stat(path), FileRows.chunks
+
+    def rewritten_before_the_fourth_pass(*args, **settings):
+        nonlocal n_passes
+        n_passes += 1
+        if n_passes == 4:
+            np.save(path, X[::-1])
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        return chunks(*args, **settings)
+
+    monkeypatch.setattr(FileRows, "chunks", rewritten_before_the_fourth_pass)
+    with pytest.raises(ValueError, match="are not those that an earlier pass of this fit read"):
+        KMeans(3, memory="3MB", random_state=0).fit(open_rows(path))
 
 
 def test_a_file_that_changes_while_it_is_read(table, written):

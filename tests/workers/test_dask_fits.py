@@ -210,3 +210,13 @@ def test_sweeps_on_workers_have_the_bits_of_memory(metric, rows, client):
 def test_what_a_sweep_on_workers_cannot_do_is_named(parameters, said, rows, client):
     with pytest.raises(ValueError, match=said):
         DPMeans(engine="dask", search="sweep", **parameters).fit(rows)
+
+
+def test_chunks_that_are_drawn_anew_in_every_pass_are_an_error(client):
+    drawn = da.map_blocks(
+        lambda block: block + np.random.default_rng().normal(size=block.shape),
+        da.zeros((200_000, 2), chunks=(50_000, 2)),
+    )
+    with pytest.raises(ValueError, match=r"are not those that an earlier pass of this fit read.*persist"):
+        KMeans(3, engine="dask", memory="3MB", random_state=0).fit(drawn)
+    KMeans(3, engine="dask", memory="3MB", random_state=0).fit(drawn.persist())

@@ -17,6 +17,7 @@ from kfree.engines.dask.cluster import Cluster, current_client, token
 from kfree.engines.dask.shares import Share, shares
 from kfree.engines.dask.traffic import n_bytes
 from kfree.engines.files.engine import StreamedRows
+from kfree.engines.files.repeats import Digests, Repeats
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.questions import Born, Copies, DeferredLabels, Nearest, Question, Restate, Scan, Scanned, Sweep
@@ -49,10 +50,11 @@ class Held:
 
 
 class Answered(NamedTuple):
-    """The answer about a range of rows, and how many distances of a search it took."""
+    """The answer about a range of rows, how many distances of a search it took, and digests of the rows."""
 
     answer: Any
     n_distances: int
+    digests: Digests
 
 
 def threads_per_task() -> int:
@@ -73,6 +75,7 @@ class Workers(ABC):
     def __init__(self, cluster: Cluster, source: Any, reading: Reading):
         self.cluster, self.source = cluster, source
         self.reading, self.listener = replace(reading, listener=None), reading.listener
+        self.repeats = Repeats()
         self._held: tuple[Frame, Any] | None = None
 
     @abstractmethod
@@ -125,6 +128,7 @@ class DaskRows(Rows):
             groups = range(0, len(futures), size)
             futures = [self.cluster.submit(_join, question, *futures[g : g + size], key=(key, g)) for g in groups]
         found = _join(question, *self.cluster.results(name, futures, taken, self._workers.listener))
+        self._workers.repeats.compare(found.digests)
         self.n_distances += found.n_distances
         joined: A = found.answer
         return joined
@@ -194,7 +198,7 @@ def run_on_workers(name: str, function: Callable[..., Any], shared: Any, calls: 
 
 def _answered(held: Held, question: Question[Any], begin: int, end: int) -> Answered:
     rows = held.rows(begin, end)
-    return Answered(rows.ask(question), rows.n_distances)
+    return Answered(rows.ask(question), rows.n_distances, rows.repeats.digests)
 
 
 def _far_rows(held: Held, sweep: Sweep, begin: int, end: int) -> Answered:
@@ -202,7 +206,8 @@ def _far_rows(held: Held, sweep: Sweep, begin: int, end: int) -> Answered:
 
 
 def _join(question: Question[Any], *found: Answered) -> Answered:
-    return Answered(question.join(one.answer for one in found), sum(one.n_distances for one in found))
+    digests = {place: value for one in found for place, value in one.digests.items()}
+    return Answered(question.join(one.answer for one in found), sum(one.n_distances for one in found), digests)
 
 
 def _turn(held: Held, sweep: Sweep, far: Answered, before: Turn) -> Turn:

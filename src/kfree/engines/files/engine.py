@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kfree.core.frame import Frame
 from kfree.engines.contract import MemoryRows, Rows
+from kfree.engines.files.repeats import Repeats
 from kfree.engines.files.source import Reading, RowSource
 from kfree.engines.local.rows import LocalRows, described
 from kfree.engines.questions import Copies, FirstRow, Question, Scan, Scanned
@@ -35,8 +36,9 @@ class StreamedRows(Rows):
         frame: Frame,
         scanned: Scanned | None = None,
         span: tuple[int, int, int] | None = None,
+        repeats: Repeats | None = None,
     ):
-        self._source, self._reading = source, reading
+        self._source, self._reading, self.repeats = source, reading, repeats or Repeats()
         self._begin, self._end, self._n_rows_in_all = span or (0, source.n_rows, source.n_rows)
         name = "native" if reading.name == "auto" else reading.name
         super().__init__(name, frame, self._end - self._begin, source.n_features, scanned)
@@ -57,6 +59,7 @@ class StreamedRows(Rows):
         chunks = read_ahead(self._source.chunks(self._begin, self._end, self._reading.chunk_rows), depth=1)
         try:
             for chunk in chunks:
+                self.repeats.see(chunk)
                 yield chunk
                 if self._reading.listener is not None:
                     self._reading.listener(chunk.begin + len(chunk.X) - self._begin, self.n_rows)
@@ -75,7 +78,10 @@ class StreamedRows(Rows):
 
 def streamed(source: RowSource, reading: Reading) -> Place:
     """The place of rows that this process reads."""
-    return Place(source.n_features, lambda frame, scanned: StreamedRows(source, reading, frame, scanned))
+    repeats = Repeats()
+    return Place(
+        source.n_features, lambda frame, scanned: StreamedRows(source, reading, frame, scanned, repeats=repeats)
+    )
 
 
 def open_stream(place: Place, *, unit: bool = False, sample: tuple[int, int] = (0, 0)) -> Rows:
