@@ -32,14 +32,17 @@ DEFAULT_MEMORY, ROWS_AT_ONCE = "1GB", 1 << 19
 class Data:
     """The rows of a fit: a ``source`` that can be streamed, and the arrays themselves where they are in memory.
 
-    ``plan`` divides the memory of a search on a summary; None where all rows are searched. ``is_limited`` says that the
-    user asked for a limit: by files, ``memory``, ``checkpoint`` or workers.
+    ``n_columns`` are those of X, which are two where rows are compared as vectors of three. ``unit`` says that rows are
+    compared as unit vectors. ``plan`` divides the memory of a search on a summary; None where all rows are searched.
+    ``is_limited`` says that the user asked for a limit: by files, ``memory``, ``checkpoint`` or workers.
     """
 
     source: Any  # a RowSource, or a CollectionRows
     X: Any = None
     weight: Any = None
     is_limited: bool = False
+    n_columns: int = 0
+    unit: bool = False
     plan: Plan | None = None
 
 
@@ -49,7 +52,9 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     ``streamable`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
     by a summary without being asked, since this takes less time.
     """
-    data = _given(estimator, X, sample_weight)
+    data, unit = _given(estimator, X, sample_weight), is_direction(estimator.metric)
+    n_columns = 2 if estimator.metric == "haversine" else data.source.n_features
+    data = replace(data, n_columns=n_columns, unit=unit)
     is_large = summarise_large and data.source.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
     if estimator.search == "auto" and is_large and not data.is_limited:
         is_large = _fulfils(estimator, streamable)
@@ -76,13 +81,13 @@ def opened_for_passes(estimator, data, seed, monitor):
     # Under a limit, labels may not fit, and rows may not fit on a GPU.
     may_hold = estimator.memory is None or (estimator.engine != "gpu" and data.plan.can_label(data.source.n_rows))
     if data.X is not None and may_hold and journal is None:
-        settings = {"unit": is_direction(estimator.metric), "n_threads": estimator.n_threads}
+        settings = {"unit": data.unit, "n_threads": estimator.n_threads}
         return open_engine(estimator.engine, data.X, weight=data.weight, **settings)
     meter = _Meter(monitor, data.source)
     reading = Reading(estimator.engine, estimator.n_threads, data.plan.chunk_rows, meter)
     first_draw = int(np.random.RandomState(seed).randint(2**31))
     place = place_of(estimator, data.source, reading, journal)
-    return open_stream(place, unit=is_direction(estimator.metric), sample=(data.plan.sample_rows, first_draw))
+    return open_stream(place, unit=data.unit, sample=(data.plan.sample_rows, first_draw))
 
 
 def starting_centres(init, n_features, metric):
@@ -96,11 +101,6 @@ def starting_centres(init, n_features, metric):
         require_degrees(centres, "init")
         return unit_vectors(centres)
     return centres
-
-
-def n_columns_of(estimator, data):
-    """The columns of X, which are two where rows are compared as vectors of three."""
-    return 2 if estimator.metric == "haversine" else data.source.n_features
 
 
 def is_direction(metric):

@@ -26,7 +26,7 @@ from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, is_direction, n_columns_of, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.estimators._stability import stability
 from kfree.explain.advice import advise, spread_over
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
@@ -417,7 +417,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         check(self, (*CONSTRAINTS, *SWEPT_ON_WORKERS))
         # Random splits need all rows.
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=not self.patience)
-        search, left_out = self._search(n_columns_of(self, data)), None
+        search, left_out = self._search(data.n_columns), None
         with monitored(self) as monitor:
             if data.plan is not None:
                 seed = random_seed(self.random_state)
@@ -480,7 +480,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights; few rows of many columns are searched in their span."""
         divergence = self._family.divergence
-        place = {"unit": is_direction(self.metric), "n_threads": self.n_threads, "divergence": divergence}
+        place = {"unit": data.unit, "n_threads": self.n_threads, "divergence": divergence}
         rows = open_engine(self.engine, data.X, weight=weight, **place)
         if search.sweep or search.init is not None or divergence is not None or not is_wide(data.X):
             return search(rows, monitor)

@@ -17,7 +17,7 @@ from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
-from kfree.estimators._opening import data_of, is_direction, n_columns_of, opened_for_passes, starting_centres
+from kfree.estimators._opening import data_of, opened_for_passes, starting_centres
 from kfree.models.centres import CentreModel
 from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.search.centres.seeding import greedy_k_means_plus_plus, random_rows
@@ -259,7 +259,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         """
         check(self, CONSTRAINTS)
         data = data_of(self, X, sample_weight, STREAMABLE, summarise_large=False)
-        search, left_out = self._search(n_columns_of(self, data)), None
+        search, left_out = self._search(data.n_columns), None
         with monitored(self) as monitor:
             if data.plan is not None:
                 seed = random_seed(self.random_state)
@@ -312,8 +312,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     def _searched(self, data, search, monitor, weight):
         """The result on rows in memory with these weights."""
-        unit = is_direction(self.metric)
-        return search(open_engine(self.engine, data.X, weight=weight, unit=unit, n_threads=self.n_threads), monitor)
+        rows = open_engine(self.engine, data.X, weight=weight, unit=data.unit, n_threads=self.n_threads)
+        return search(rows, monitor)
 
     def _view(self, X):
         return _by_centres.view_of(self, X)

@@ -397,8 +397,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
 
     def _searched(self, data, search, monitor):
         """The result on rows in memory; the finest level of few rows of many columns is searched in their span."""
-        unit = self.metric == "cosine"
-        rows = open_engine(self.engine, data.X, weight=data.weight, unit=unit, n_threads=self.n_threads)
+        rows = open_engine(self.engine, data.X, weight=data.weight, unit=data.unit, n_threads=self.n_threads)
         if self.search == "sweep":
             return search.sweep(rows, monitor)
         if not is_wide(data.X):
