@@ -2,13 +2,15 @@
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from kfree import saving
 from kfree.core.marks import OneOf
@@ -32,21 +34,21 @@ ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "k
 
 
 def cluster(
-    table,
+    table: Any,
     *,
-    model="auto",
-    k=None,
-    columns=None,
-    drop=(),
-    id=None,
-    drop_text=False,
-    categories=None,
-    weights=None,
-    missing="nearest",
-    sample_weight=None,
-    n_threads=None,
-    random_state=0,
-):
+    model: str = "auto",
+    k: int | None = None,
+    columns: Sequence[Any] | None = None,
+    drop: Sequence[Any] = (),
+    id: Any = None,
+    drop_text: bool = False,
+    categories: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
+    weights: Mapping[Any, float] | None = None,
+    missing: str = "nearest",
+    sample_weight: ArrayLike | None = None,
+    n_threads: int | None = None,
+    random_state: int = 0,
+) -> "Clustering":
     """Cluster the rows of a table, and keep together what explains the result.
 
     Parameters
@@ -147,25 +149,25 @@ class Clustering:
     title: str
     _names: dict[str, str] = field(default_factory=dict)
     # The rows of the fit, which are not saved.
-    _rows = None
+    _rows = cast("Any", None)
 
     @property
-    def labels(self):
+    def labels(self) -> NDArray[np.int32]:
         return self.model.labels_
 
     @property
-    def n_clusters(self):
+    def n_clusters(self) -> int:
         return self.model.n_clusters_
 
     @property
-    def names(self):
+    def names(self) -> dict[int, str]:
         return {int(label): name for label, name in self._names.items()}
 
-    def name(self, label):
+    def name(self, label: int) -> str:
         """What a cluster is called: the name that was given to it, or "Cluster 0"."""
         return "no cluster" if label < 0 else name_of(int(label), self.names)
 
-    def rename(self, names):
+    def rename(self, names: Mapping[int, str]) -> "Clustering":
         """Give names to clusters; they stay in sentences, explanations, pages and files.
 
         Parameters
@@ -185,7 +187,7 @@ class Clustering:
         self._names = {str(label): name for label, name in sorted(given.items())}
         return self
 
-    def summary(self, table=None):
+    def summary(self, table: Any = None) -> Summary:
         """The table of the clusters, as :meth:`kfree.DPMeans.summary` makes it, in the units of the table.
 
         Parameters
@@ -200,7 +202,7 @@ class Clustering:
             return self._summary
         return summarize(self.model, self._encoded(table), encoder=self.encoder)
 
-    def sentences(self):
+    def sentences(self) -> list[str]:
         """One sentence per cluster, with its size and what sets it apart.
 
         Returns
@@ -209,7 +211,7 @@ class Clustering:
         """
         return sentences(self._summary, self.names)
 
-    def predict(self, table, allow_new=False, named=False):
+    def predict(self, table: Any, allow_new: bool = False, named: bool = False) -> NDArray[Any]:
         """The cluster of each row of another table.
 
         Parameters
@@ -227,7 +229,7 @@ class Clustering:
         labels = self.model.predict(self._encoded(table), allow_new=allow_new)
         return np.array([self.name(label) for label in labels], dtype=object) if named else labels
 
-    def explain(self, row):
+    def explain(self, row: Any) -> "Explanation":
         """Why a row is in its cluster.
 
         Parameters
@@ -250,7 +252,7 @@ class Clustering:
         second_name = self.name(second) if second >= 0 else None
         return Explanation(label, self.name(label), float(view.confidence[0]), second_name, score, told)
 
-    def report(self, path, table=None):
+    def report(self, path: str | os.PathLike[str], table: Any = None) -> "Clustering":
         """Write a page to explore the clusters in a browser.
 
         Parameters
@@ -273,7 +275,7 @@ class Clustering:
         write_report(path, self.model, X, **facts, **told)
         return self
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> "Clustering":
         """Write encoder, model, names and summary to one file, which :func:`kfree.load` reads.
 
         Parameters
@@ -287,15 +289,15 @@ class Clustering:
         saving.save(self, path)
         return self
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join([self.certainty, *self.sentences(), *self.remarks])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         sizes = ", ".join(str(cluster.size) for cluster in self._summary.clusters[:10])
         more = ", …" if self.n_clusters > 10 else ""
         return f"<Clustering: {self.certainty}; sizes {sizes}{more}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return f"<p>{escape(self.certainty)}</p>{self._summary._repr_html_()}"
 
     def _encoded(self, table):
@@ -310,7 +312,12 @@ class Clustering:
             return self._encoded(_frame([row]))
         if isinstance(row, int | np.integer):
             n_rows = 0 if self._rows is None else self._rows.shape[0]
-            require(0 <= row < n_rows, "row", row, f"a number from 0 to {n_rows - 1}" if n_rows else "values by column")
+            require(
+                bool(0 <= row < n_rows),
+                "row",
+                row,
+                f"a number from 0 to {n_rows - 1}" if n_rows else "values by column",
+            )
             X = self._rows[row : row + 1]
         else:
             X = self._encoded(row)
@@ -346,7 +353,7 @@ class Explanation:
     outlier_score: float
     features: tuple[tuple[str, str, str, str], ...]
 
-    def __str__(self):
+    def __str__(self) -> str:
         head = f"{self.name}, confidence {self.confidence:.2f}"
         head += "" if self.next is None else f"; next is {self.next}"
         head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
