@@ -16,8 +16,8 @@ OBJECTIVES = {
         "closed_form",
     ),
     "means are off, so that the cost rises": Mutant(
-        "_divided(stats.sum, stats.n, previous)",
-        "_divided(stats.sum, 3 * stats.n, previous)",
+        "stats.sum / stats.n[:, None] if has_weight.all() else _divided(stats.sum, stats.n, previous)",
+        "stats.sum / (3 * stats.n[:, None])",
         "estimators/test_dp_means.py",
         "no_move_raises",
     ),
