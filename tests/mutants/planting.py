@@ -141,6 +141,15 @@ def outcome(package: Path, core: Path, mutant: Mutant, folder: Path) -> tuple[in
     return code, printed.getvalue()
 
 
+def touched(mutant: Mutant, package: Path, files: set[str]) -> bool:
+    """Whether a change of these files may change what becomes of the mutant. A mutant that is not found has changed."""
+    try:
+        formula = place_of(mutant, package).path.relative_to(package.parent)
+    except NotFound:
+        return True
+    return f"src/{formula}" in files or f"tests/{mutant.tests}" in files
+
+
 def processes(n: int) -> ProcessPoolExecutor:
     """``n`` processes at a time, each for one call of ``outcome``."""
     context = multiprocessing.get_context("forkserver")

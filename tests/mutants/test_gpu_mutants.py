@@ -7,7 +7,7 @@ import pytest
 
 import kfree
 from kfree.native import _core
-from tests.mutants.planting import Mutant, outcome, processes
+from tests.mutants.planting import Mutant, changed_files, outcome, processes, touched
 
 pytest.importorskip("triton")
 if os.environ.get("TRITON_INTERPRET") != "1":
@@ -49,8 +49,10 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_mutant_is_noticed(mutant, tmp_path):
+def test_a_mutant_is_noticed(mutant, tmp_path, request):
+    package, core, since = Path(kfree.__file__).parent, Path(_core.__file__), request.config.getoption("--since")
+    if since is not None and not touched(MUTANTS[mutant], package, changed_files(since)):
+        pytest.skip("neither its formula nor its tests have changed")
     with processes(1) as pool:
-        package, core = Path(kfree.__file__).parent, Path(_core.__file__)
         code, printed = pool.submit(outcome, package, core, MUTANTS[mutant], tmp_path).result()
     assert code == pytest.ExitCode.TESTS_FAILED, printed[-2000:]

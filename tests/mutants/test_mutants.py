@@ -12,19 +12,10 @@ import kfree
 from kfree.native import _core
 from kfree.native.processor import available_cpus
 from tests.mutants.formulas import MUTANTS
-from tests.mutants.planting import Mutant, NotFound, changed_files, outcome, place_of, processes
+from tests.mutants.planting import changed_files, outcome, processes, touched
 
 PACKAGE, CORE = Path(kfree.__file__).parent, Path(_core.__file__)
 pytestmark = pytest.mark.mutants
-
-
-def touched(mutant: Mutant, files: set[str]) -> bool:
-    """Whether a change of these files may change what becomes of the mutant. A mutant that is not found has changed."""
-    try:
-        formula = place_of(mutant, PACKAGE).path.relative_to(PACKAGE.parent)
-    except NotFound:
-        return True
-    return f"src/{formula}" in files or f"tests/{mutant.tests}" in files
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +24,7 @@ def outcomes(request, tmp_path_factory):
     asked = [item.callspec.params["mutant"] for item in request.session.items if item.path == Path(__file__)]
     since, folder = request.config.getoption("--since"), tmp_path_factory.mktemp
     files = None if since is None else changed_files(since)
-    wanted = [name for name in asked if files is None or touched(MUTANTS[name], files)]
+    wanted = [name for name in asked if files is None or touched(MUTANTS[name], PACKAGE, files)]
     with processes(available_cpus()) as pool:
         yield {name: pool.submit(outcome, PACKAGE, CORE, MUTANTS[name], folder("mutant")) for name in wanted}
 

@@ -11,7 +11,7 @@ from kfree.explain.units import DATE, SHARE, TIME
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
 _MOST, _LEAST = 4, 0.5
 # From this ratio on, a mean is so many times that of the others.
-_TIMES = 1.5
+_TIMES = 2.0
 
 
 def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[str]:
