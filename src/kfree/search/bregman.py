@@ -5,7 +5,7 @@ The path tests its steps by densities between centres, which are measured by Euc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from kfree.engines.contract import MemoryRows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.seeding import farthest_first
-from kfree.search.centres.split_merge import Budget, no_gain
+from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State, one_cluster, state_of
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
-from kfree.search.path.few_rows import FEW_ROWS
+from kfree.search.path.few_rows import continued, may_start_again
 from kfree.search.path.staircase import Staircase
 from kfree.search.penalised import PenalisedSearch
 
@@ -48,16 +48,12 @@ class BregmanSearch(PenalisedSearch):
     def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
         given = self._start(rows)
         descent = self._split_merge(rows, lam, given, budget)
-        if given is not None or rows.n_counting > FEW_ROWS or self.max_clusters is not None or not descent.converged:
+        if not may_start_again(descent, rows, given, self.max_clusters):
             return descent
         # Of few rows a start by merging them one by one takes as long as the search.
         objective, counting = self.family(lam), rows.counting()
         start = _merged(rows.rows(counting), rows.weights(counting), objective)
-        if no_gain(descent.state, state_of(start, rows.nearest(start), objective)):
-            return descent
-        further = self._split_merge(rows, lam, start, budget)
-        history = [*descent.cost_history, *further.cost_history]
-        return replace(further, cost_history=history, n_iter=descent.n_iter + further.n_iter)
+        return continued(descent, start, rows, objective, lambda sites: self._split_merge(rows, lam, sites, budget))
 
 
 def _merged(points: Floats, weight: Floats, objective: DPMeansObjective) -> Sites:

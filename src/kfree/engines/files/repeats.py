@@ -25,7 +25,7 @@ class Repeats:
 
     def see(self, chunk: Chunk) -> None:
         """Compare a chunk with the same one of earlier passes. Sparse rows are in memory, and are not compared."""
-        if len(chunk.X.shape) == 2 and chunk.X.shape[0] and not sp.issparse(chunk.X):
+        if chunk.X.shape[0] and not sp.issparse(chunk.X):
             self.compare({(chunk.begin, len(chunk.X)): digest(chunk)})
 
     def compare(self, found: Digests) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
@@ -38,14 +39,31 @@ def split_merge_from_path(
     The second search runs only where that clustering costs less than the first search found.
     """
     descent = split_merge(engine, objective, sites, max_iter, max_clusters, budget)
-    if sites is not None or engine.n_counting > FEW_ROWS or max_clusters is not None or not descent.converged:
+    if not may_start_again(descent, engine, sites, max_clusters) or products_overflow(single_rows(engine)):
         return descent
-    if products_overflow(single_rows(engine)):  # there is no path
-        return descent
-    start = _sites_of_path(engine, objective)
+
+    def search(start: Sites) -> Descent[State]:
+        return split_merge(engine, objective, start, max(max_iter - descent.n_iter, 1), max_clusters, budget)
+
+    return continued(descent, _sites_of_path(engine, objective), engine, objective, search)
+
+
+def may_start_again(descent: Descent[State], engine: MemoryRows, sites: Sites | None, max_clusters: int | None) -> bool:
+    """Whether a second start is worth its time after a search from ``sites``: few rows, and nothing was asked for."""
+    return sites is None and engine.n_counting <= FEW_ROWS and max_clusters is None and descent.converged
+
+
+def continued(
+    descent: Descent[State],
+    start: Sites,
+    engine: MemoryRows,
+    objective: SplitMergeObjective,
+    search: Callable[[Sites], Descent[State]],
+) -> Descent[State]:
+    """A finished descent, followed by the search from ``start`` where that costs less than what was found."""
     if no_gain(descent.state, state_of(start, engine.nearest(start), objective)):
         return descent
-    further = split_merge(engine, objective, start, max(max_iter - descent.n_iter, 1), max_clusters, budget)
+    further = search(start)
     history = [*descent.cost_history, *further.cost_history]
     return replace(further, cost_history=history, n_iter=descent.n_iter + further.n_iter)
 
