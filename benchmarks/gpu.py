@@ -1,7 +1,8 @@
 """Passes and fits on a GPU, beside flash-kmeans, torch, and the CPU engine and scikit-learn on the same host.
 
     python benchmarks/gpu.py passes      # the nearest of k sites for every row, with sums: near convergence, from rows
-    python benchmarks/gpu.py fits        # KMeans to convergence, DPMeans(), sweeps of the size of Photo Tourism
+    python benchmarks/gpu.py fits        # whole calls of KMeans.fit on tensors: 12 iterations from random rows
+    python benchmarks/gpu.py searches    # KMeans to convergence, DPMeans(), sweeps of the size of Photo Tourism
     python benchmarks/many_cores.py      # the CPU of the same host, in the same run
 
 Needs a GPU with about 20 GB of memory. flash-kmeans takes part where it is installed: pip install flash-kmeans. It
@@ -10,15 +11,22 @@ begun at the centres of the blobs (near convergence) or at random rows. kfree's 
 found; "first pass" is one that knows nothing. Times include what goes to the device and comes back. Rows are float32
 blobs with standard deviation 1, centres with standard deviation 2 in every column. Notes hold the share of labels that
 are not those of float64, among 20,000 rows.
+
+"fits" times what a user calls: ``KMeans(k, init=centres, max_iter=12, tol=0, engine="gpu").fit(tensor)`` beside
+flash-kmeans with the same centres and as many iterations, best of three. Inertia is that of the last labels and the
+means of their rows, in float64. Three cases are real: colours of photographs that scikit-learn ships, patches of these,
+and its digits, repeated with noise of a tenth of their step.
 """
 
 import argparse
 import importlib.util
 import time
+import warnings
 
 import numpy as np
 import torch
 from ratio import Row, report
+from sklearn.exceptions import ConvergenceWarning
 
 from kfree import DPMeans, KMeans
 from kfree.core.frame import Frame
@@ -33,9 +41,9 @@ GOALS = {SHAPES[0]: (0.35e-3, 0.59e-3), SHAPES[1]: (25e-3, 49e-3), SHAPES[2]: (1
 AT_ONCE = 1 << 18
 
 
-def blobs(n, d, k):
+def blobs(n, d, k, deviation=2.0):
     torch.manual_seed(0)
-    centres, X = 2 * torch.randn(k, d, device="cuda"), torch.empty(n, d, device="cuda")
+    centres, X = deviation * torch.randn(k, d, device="cuda"), torch.empty(n, d, device="cuda")
     for first in range(0, n, 5_000_000):
         rows = X[first : first + 5_000_000]
         rows.normal_()
@@ -158,6 +166,97 @@ def passes():
         yield from rows
 
 
+def photographs():
+    from sklearn.datasets import load_sample_images
+
+    return [torch.from_numpy(image).float() for image in load_sample_images().images]
+
+
+def patches(images, size=8):
+    """All windows of so many pixels, every other row and column."""
+    windows = [image.unfold(0, size, 2).unfold(1, size, 2).reshape(-1, 3 * size * size) for image in images]
+    return torch.cat(windows).cuda()
+
+
+def digits(repeats=500):
+    from sklearn.datasets import load_digits
+
+    X = torch.from_numpy(load_digits().data).float().cuda().repeat(repeats, 1)
+    return X + 0.1 * torch.randn_like(X)
+
+
+def fit_cases():
+    """Name, rows on the device and number of clusters."""
+    torch.manual_seed(0)
+    for n, d, k, deviation in (
+        (1_000_000, 64, 512, 2.0),
+        (5_000_000, 32, 2000, 1.0),
+        (20_000_000, 8, 100, 2.0),
+        (2_000_000, 256, 8192, 2.0),
+    ):
+        yield f"{n:,} × {d} × {k}, blobs {deviation:g} deviations apart", blobs(n, d, k, deviation)[0], k
+    X = blobs(500_000, 768, 1000, 1.0)[0]
+    yield "500,000 × 768 × 1000, unit vectors", X / X.norm(dim=1, keepdim=True), 1000
+    yield "4,000,000 × 3 × 1000, uniform", torch.rand(4_000_000, 3, device="cuda"), 1000
+    images = photographs()
+    colours = torch.cat([image.reshape(-1, 3) for image in images]).cuda()
+    yield f"colours of two photographs, {len(colours):,} × 3 × 256", colours, 256
+    windows = patches(images)
+    yield f"patches of two photographs, {len(windows):,} × 192 × 1000", windows, 1000
+    X = digits()
+    yield f"digits with noise, {len(X):,} × 64 × 100", X, 100
+
+
+def inertia_of(X, labels, k):
+    """About the means of the clusters that the labels name, in float64."""
+    labels = labels.long()
+    sums, counts = torch.zeros((k, X.shape[1]), dtype=torch.float64, device="cuda"), torch.bincount(labels, minlength=k)
+    total = 0.0
+    for first in range(0, len(X), AT_ONCE):
+        rows = X[first : first + AT_ONCE].double()
+        sums.index_add_(0, labels[first : first + AT_ONCE], rows)
+        total += float((rows * rows).sum())
+    return total - float(((sums * sums).sum(dim=1) / counts.clamp(min=1)).sum())
+
+
+def call_row(case, X, k, n_iter=12):
+    """Whole calls: kfree, and flash-kmeans where it is installed."""
+    init = X[torch.randperm(len(X), device="cuda")[:k]].clone()
+    given, row = init.double().cpu().numpy(), Row(case)
+
+    def fitted():
+        return KMeans(k, init=given, max_iter=n_iter, tol=0, engine="gpu").fit(X)
+
+    row.seconds["kfree"] = seconds_of(fitted, 3)
+    model = fitted()
+    centres = torch.from_numpy(model.cluster_centers_).cuda()
+    row.notes["kfree"] = f"inertia {inertia_of(X, model.labels_, k):.6g}; {share_wrong(model.labels_, X, centres)}"
+    row.seconds["kfree, predict"] = seconds_of(lambda: model.predict(X), 3)
+    if importlib.util.find_spec("flash_kmeans"):
+        from flash_kmeans import batch_kmeans_Euclid
+
+        for name, dtype in (("float16", torch.float16), ("float32", torch.float32)):
+            Y, start = X.to(dtype)[None], init.to(dtype)[None]
+
+            def run(Y=Y, start=start):
+                return batch_kmeans_Euclid(Y, k, max_iters=n_iter, tol=-1.0, init_centroids=start.clone())
+
+            row.seconds[f"flash-kmeans {name}"] = seconds_of(run, 3)
+            labels = run()[0][0]
+            row.notes[f"flash-kmeans {name}"] = f"inertia {inertia_of(X, labels, k):.6g}"
+            del Y
+    print(row, flush=True)
+    return row
+
+
+def fits():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for case, X, k in fit_cases():
+        yield call_row(case, X, k)
+        del X
+        torch.cuda.empty_cache()
+
+
 def fit_row(case, model, X, note):
     """The same fit on the GPU and on the CPU with all cores."""
     row, found = Row(case), {}
@@ -176,7 +275,7 @@ def fit_row(case, model, X, note):
     return row
 
 
-def fits():
+def searches():
     X = blobs(*SHAPES[0])[0].cpu().numpy()
     yield fit_row(
         "KMeans to convergence, 312,320 × 128 × 1000",
@@ -202,14 +301,15 @@ def fits():
         )
 
 
+PARTS = {"passes": passes, "fits": fits, "searches": searches}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=["passes", "fits"])
+    parser.add_argument("part", choices=list(PARTS))
     part = parser.parse_args().part
     print(torch.cuda.get_device_name())
-    report(
-        f"gpu_{part}", list(passes() if part == "passes" else fits()), "torch", "triton", "flash-kmeans", "scikit-learn"
-    )
+    report(f"gpu_{part}", list(PARTS[part]()), "torch", "triton", "flash-kmeans", "scikit-learn")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ SHAPES = {
     "forty columns": (120, 40, 9),
     "columns in two chunks": (70, 130, 6),
     "one row": (1, 3, 1),
-    "as many sites as rows": (60, 5, 60),
+    "as many sites as rows": (60, 13, 60),
 }
 # Every kernel and most kinds of rows once.
 INTERPRETED = [
@@ -153,6 +153,28 @@ def results(engine, sites, done):
     region = Region(np.arange(k) % 3 == 0, engine.n_counting // 2 + 1, 1, 1.0, border=True)
     _, rows, is_all = engine.nearest_drawing(sites, region)
     yield from (np.empty(0) if rows is None else rows.rows(np.arange(rows.n_rows)), is_all)
+
+
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_rows_of_few_columns_go_to_the_nearest_of_sites_that_float32_cannot_tell_apart(d):
+    from kfree.core.frame import Frame
+    from kfree.engines.gpu.assign import nearest
+    from kfree.engines.gpu.device import require_device
+    from kfree.engines.gpu.rows import DeviceRows
+
+    generator = torch.Generator().manual_seed(d)
+    X, some = (torch.randn((n, d), generator=generator).to(require_device()) for n in (150, 20))
+    centres = torch.cat([some.double() * (1 + step) for step in (0.0, 1e-9, -1e-9)])
+    rows = DeviceRows(X, Frame(np.full(d, 0.3), np.full(d, -0.1)))
+    sq_dist = torch.empty(len(X), dtype=torch.float64, device=X.device)
+    labels, at_least = nearest(rows, centres, sq_dist=sq_dist)
+    expected = ((rows.points(torch.arange(len(X), device=X.device))[:, None] - centres) ** 2).sum(dim=2)
+    assert (labels == expected.argmin(dim=1)).all()
+    torch.testing.assert_close(sq_dist, expected.amin(dim=1), rtol=1e-14, atol=0.0)
+    second, _ = nearest(rows, centres, torch.arange(len(X), device=X.device), labels)
+    expected[torch.arange(len(X)), labels.long()] = torch.inf
+    assert (second == expected.argmin(dim=1)).all()
+    assert (at_least <= expected.amin(dim=1).sqrt()).all()
 
 
 @pytest.mark.parametrize("kind", ["float32", "weights, some zero", "ties", "cosine", "tiny"])

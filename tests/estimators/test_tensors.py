@@ -1,15 +1,19 @@
 """Tensors as rows of ``engine="gpu"``; without a GPU, kernels are interpreted on few rows (TRITON_INTERPRET=1)."""
 
 import os
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from kfree import DPMeans, HardHDP, KMeans
 from kfree.estimators import _opening
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402  after it is known to be there
+
 IS_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 runs = pytest.mark.skipif(not IS_INTERPRETED and not torch.cuda.is_available(), reason="there is no GPU")
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -46,16 +50,66 @@ def test_labels_are_where_the_rows_are(X):
     assert model.predict(tensor).is_cuda
     assert isinstance(model.cluster_centers_, np.ndarray)
     np.testing.assert_array_equal(model.labels_.cpu(), other.labels_)
-    np.testing.assert_array_equal(model.transform(tensor), other.transform(X))
-    np.testing.assert_array_equal(model.outlier_score(tensor), other.outlier_score(X))
+    for name in ("transform", "outlier_score", "confidence"):
+        found = getattr(model, name)(tensor)
+        assert found.is_cuda
+        np.testing.assert_array_equal(found.cpu(), getattr(other, name)(X))
+    far = torch.cat([tensor, tensor[:2] + 1e3])
+    np.testing.assert_array_equal(model.predict(far, allow_new=True).cpu(), other.predict(far.cpu(), allow_new=True))
+    at_centres = model.transform(torch.from_numpy(model.cluster_centers_).cuda())
+    np.testing.assert_array_equal(at_centres.diagonal().cpu(), 0.0)
     with pytest.raises(TypeError, match='X is on a GPU.*engine="gpu", or copy X to memory'):
         DPMeans(lam=20.0).fit(tensor)
+
+
+@needs_gpu
+def test_nothing_as_long_as_the_rows_leaves_the_device():
+    X = torch.rand((2_000_000, 4), device="cuda")
+    model = KMeans(20, engine="gpu", init="random", n_init=1, max_iter=5, random_state=0)
+    for call in ("fit", "predict", "fit_predict", "transform", "confidence", "outlier_score"):
+        with Crossing() as crossing, warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            getattr(model, call)(X)
+        # docs/gpu.md says so: less than a byte a row.
+        assert crossing.n_bytes < len(X), call
+
+
+class Crossing(TorchDispatchMode):
+    """Counts the bytes that are copied from the device to the host."""
+
+    n_bytes = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        found = function(*args, **(kwargs or {}))
+        name = function.__name__
+        if name.startswith("_to_copy"):
+            self._count(args[0], found)
+        elif name.startswith("copy_"):
+            self._count(args[1], args[0])
+        elif name.startswith("_local_scalar_dense"):
+            self.n_bytes += args[0].nbytes
+        return found
+
+    def _count(self, source, target):
+        if source.is_cuda and not target.is_cuda:
+            self.n_bytes += source.nbytes
+
+
+@needs_gpu
+@pytest.mark.parametrize("writeable", [True, False])
+def test_rows_are_copied_by_parts(writeable, rng):
+    from kfree.engines.gpu.upload import to_device
+
+    X = rng.normal(size=(700_001, 33))[:, ::2]
+    X.flags.writeable = writeable
+    np.testing.assert_array_equal(to_device(X, torch.device("cuda")).cpu(), X)
 
 
 @needs_gpu
 def test_too_little_memory_says_how_much_is_needed(X, monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10, 10))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)
+    monkeypatch.setattr("kfree.engines.gpu.device.LEAST_ASKED", 0)
     with pytest.raises(MemoryError, match=r'needs about .* GB on .* stream the rows .* memory="1GB"'):
         DPMeans(lam=20.0, engine="gpu").fit(X)
 

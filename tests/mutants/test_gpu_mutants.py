@@ -27,6 +27,12 @@ MUTANTS = {
         "engines/test_gpu.py",
         "as_many or (many and cosine)",
     ),
+    "what float32 rounds off is forgotten": Mutant(
+        "bounds(norm, best, runner_up, winner_norm, 0.0, 0.0, 0.0, rounding)",
+        "bounds(norm, best, runner_up, winner_norm, 0.0, 0.0, 0.0, -rounding)",
+        "engines/test_gpu.py",
+        "few_columns",
+    ),
     "a block joins its left neighbour twice": Mutant(
         "total = left + total",
         "total = left + left + total",

@@ -26,6 +26,11 @@ def namespace_of(array: Array) -> ModuleType:
     return sys.modules["torch"] if type(array).__module__ == "torch" else np
 
 
+def beside(array: NDArray[Any], other: Array) -> Array:
+    """An array of NumPy as one of the kind of another, in the same place."""
+    return array if namespace_of(other) is np else sys.modules["torch"].as_tensor(array, device=other.device)
+
+
 class Arrays:
     """Operations on arrays of NumPy; a subclass has those of another kind.
 

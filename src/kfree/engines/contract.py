@@ -228,6 +228,10 @@ class MemoryRows(RowPasses, Rows):
     def sq_distances(self, centres: Floats) -> Floats:
         """All squared distances, (n, k)."""
 
+    def sq_distances_there(self, centres: Floats) -> Iterator[tuple[slice, Array]]:
+        """The same where the rows are, block by block."""
+        yield slice(0, self.n_rows), self.sq_distances(centres)
+
     @abstractmethod
     def gaps(self, centres: Floats) -> Floats:
         """The squared distance of each centre to the nearest other one."""
@@ -242,8 +246,7 @@ class MemoryRows(RowPasses, Rows):
 
     def row_weights(self) -> Floats:
         """One weight per row, also where all rows count once."""
-        weight: Floats = self.arrays.to_numpy(self.weights(self.arrays.arange(self.n_rows)))
-        return weight
+        return np.ones(self.n_rows) if self.weight is None else self.arrays.to_numpy(self.weight)
 
     def first_point(self) -> Floats:
         point: Floats = self.points(self.counting()[:1])[0]

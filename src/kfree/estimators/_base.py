@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot, saving
+from kfree.core.arrays import namespace_of
 from kfree.core.fields import ColumnNames, NumberOfColumns
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.estimators._monitoring import CallbackSupportMixin
@@ -19,8 +20,9 @@ from kfree.explain import summarize
 from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.explain.summary import exemplars_of
+from kfree.explain.view import confidence_of
 from kfree.validation.parameters import require_choice, require_share
-from kfree.validation.tensors import in_memory
+from kfree.validation.tensors import in_memory, is_on_device, placed_like
 
 
 class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -141,7 +143,10 @@ default="auto"
         Returns
         -------
         confidence : ndarray of shape (n_samples,)
+            Where X is on a GPU, so is this.
         """
+        if is_on_device(X):
+            return placed_like(confidence_of(self._distances(X)), X)
         return self._view(X).confidence
 
     def outlier_score(self, X, false_alarms=FALSE_ALARMS):
@@ -162,6 +167,7 @@ default="auto"
         Returns
         -------
         scores : ndarray of shape (n_samples,)
+            Where X is on a GPU, so are these.
 
         Notes
         -----
@@ -173,7 +179,7 @@ default="auto"
         """
         require_share("false_alarms", false_alarms)
         check_is_fitted(self)
-        return outlier_scores_of(self._distances(X), self._limits(false_alarms))
+        return placed_like(outlier_scores_of(self._distances(X), self._limits(false_alarms)), X)
 
     def _limits(self, false_alarms):
         """The distance from each cluster beyond which a row is an outlier, (k,)."""
@@ -281,7 +287,10 @@ def column_names(X, estimator):
 
 def or_new(estimator, labels, X, allow_new):
     """Labels, −1 where a row is an outlier and ``allow_new`` is true."""
-    return np.where(estimator.outlier_score(X) > 1, np.int32(-1), labels) if allow_new else labels
+    if not allow_new:
+        return labels
+    lib = namespace_of(labels)
+    return lib.where(estimator.outlier_score(X) > 1, lib.full_like(labels, -1), labels)
 
 
 def digest_of(rows):

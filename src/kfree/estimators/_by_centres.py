@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.arrays import namespace_of
 from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
 from kfree.core.sites import Sites
@@ -183,10 +184,11 @@ def transform(self, X):
     Returns
     -------
     distances : ndarray of shape (n_samples, number of clusters)
+        Where X is on a GPU, so are these.
     """
     rows = rows_like_those_of_fit(self, X)
     sq_distances = self._model_.sq_distances(rows, self.engine, self.n_threads)
-    return np.sqrt(sq_distances, out=sq_distances)
+    return placed_like(namespace_of(sq_distances).sqrt(sq_distances, out=sq_distances), X)
 
 
 def score(self, X, y=None, sample_weight=None):

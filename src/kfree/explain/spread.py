@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import gamma
 
-from kfree.core.arrays import NUMPY, Array, Arrays
+from kfree.core.arrays import NUMPY, Array, Arrays, beside, namespace_of
 from kfree.core.blocks import row_blocks
 from kfree.core.fields import SpreadPerCluster
 from kfree.core.marks import AtLeast, Below, Shape, Size, require
@@ -207,18 +207,20 @@ def neighbour_spreads(labels: Labels, dist: Floats, n_clusters: int) -> Neighbou
     return NeighbourSpreads(*np.array(known).T)
 
 
-def outlier_scores(distances: Floats, limits: Floats) -> Floats:
+def outlier_scores(distances: Array, limits: Floats) -> Array:
     """Distances over limits, the least over the clusters; above 1, the row belongs to no cluster. (n, k) → (n,)"""
-    known = ~np.isnan(limits)
+    lib, known = namespace_of(distances), np.flatnonzero(~np.isnan(limits))
+    distances = distances if len(known) == len(limits) else distances[:, beside(known, distances)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = distances[:, known] / limits[known]
+        ratios = distances / beside(limits[known], distances)
     # A row at a cluster of equal rows is at distance zero of a limit of zero.
-    return np.asarray(np.where(distances[:, known] == 0, 0.0, ratios).min(axis=1))
+    return lib.amin(lib.where(distances == 0, 0.0, ratios), axis=1)
 
 
-def outlier_scores_of(parts: Iterable[tuple[object, Floats]], limits: Floats) -> Floats:
+def outlier_scores_of(parts: Iterable[tuple[object, Array]], limits: Floats) -> Array:
     """The same for all rows, from their places and distances block by block."""
-    return np.concatenate([outlier_scores(distances, limits) for _, distances in parts])
+    scores = [outlier_scores(distances, limits) for _, distances in parts]
+    return namespace_of(scores[0]).concatenate(scores)
 
 
 def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from kfree.core.arrays import Array, namespace_of
 from kfree.core.blocks import blocks
 from kfree.core.sparse import ArrayOrCSR
 
@@ -86,23 +87,41 @@ class View:
         """The confidence of each label, (n,); raises where a distance to a cluster overflows."""
         n_beyond = int(np.count_nonzero((self.second >= 0) & np.isinf(self.second_dist)))
         if n_beyond and not self.may_be_infinite:
-            raise ValueError(
-                f"distances of {n_beyond} {self.word}(s) to the clusters overflow float64, so that there is no margin "
-                "between these. Divide X by a constant before fit, or leave such rows out."
-            )
-        return confidence(self.dist, self.second_dist)
+            raise _no_margin(n_beyond, self.word)
+        return np.asarray(confidence(self.dist, self.second_dist))
 
 
-def confidence(dist: Floats, second_dist: Floats) -> Floats:
+def confidence(dist: Array, second_dist: Array) -> Array:
     """1 − distance to the own cluster / distance to the second: 0 on the border, 1 at the centre or without a second.
 
     A row whose own cluster is not the nearest, which is possible with groups, has 0, and so has one that is infinitely
     far from all.
     """
+    lib = namespace_of(dist)
     with np.errstate(invalid="ignore"):
-        ratio = np.where(np.isinf(second_dist), np.isinf(dist), dist / np.where(second_dist == 0, 1.0, second_dist))
+        ratio = dist / lib.where(second_dist == 0, 1.0, second_dist)
+        ratio = lib.where(lib.isinf(second_dist), lib.where(lib.isinf(dist), 1.0, 0.0), ratio)
     # Both distances are zero if two clusters have the same centre; the margin is then zero.
-    return np.asarray(1.0 - np.where(second_dist == 0, 1.0, np.minimum(ratio, 1.0)))
+    return 1.0 - lib.where(second_dist == 0, 1.0, lib.where(ratio > 1.0, 1.0, ratio))
+
+
+def confidence_of(parts: Iterable[tuple[object, Array]]) -> Array:
+    """The same for rows on a device, whose clusters are the nearest ones, from distances block by block."""
+    found = []
+    for _, distances in parts:
+        two = distances.topk(min(2, distances.shape[1]), largest=False).values
+        n_beyond = int(two[:, 1:].isinf().sum())
+        if n_beyond:
+            raise _no_margin(n_beyond, "row")
+        found.append(confidence(two[:, 0], two[:, 1]) if two.shape[1] == 2 else two[:, 0] * 0.0 + 1.0)
+    return namespace_of(found[0]).concatenate(found)
+
+
+def _no_margin(n_rows: int, word: str) -> ValueError:
+    return ValueError(
+        f"distances of {n_rows} {word}(s) to the clusters overflow float64, so that there is no margin between these. "
+        "Divide X by a constant before fit, or leave such rows out."
+    )
 
 
 def nearest_other(distances: Floats, labels: NDArray[Any]) -> tuple[Labels, Floats]:

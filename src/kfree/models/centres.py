@@ -9,6 +9,7 @@ from typing import Annotated, Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.arrays import Array, beside, namespace_of
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
 from kfree.core.divergences import Divergence
@@ -27,7 +28,7 @@ from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
 from kfree.objectives.dp_means import PLACED_OBJECTIVES
 from kfree.validation.rows import require_sound_centres
-from kfree.validation.tensors import in_memory
+from kfree.validation.tensors import in_memory, is_on_device
 
 _OBJECTIVES = {**PLACED_OBJECTIVES, **BREGMAN_OBJECTIVES, "levels": "kfree.models.cluster_tree:TreeCost"}
 # What a distance is, by metric.
@@ -121,28 +122,44 @@ class CentreModel:
         cost = self.objective.cost(opened.nearest(Sites.of(centres)).stats)
         return SQ_EARTH_RADIUS * cost if self._on_sphere else cost
 
-    def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Floats:
-        """Squared distances of rows to all centres by public label, (n, k)."""
+    def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Array:
+        """Squared distances of rows to all centres by public label, (n, k), on a device where the rows are on one."""
+        if self._stays(rows):
+            return namespace_of(rows).cat([part for _, part in self._there(rows, name, n_threads)])
         opened, centres = self.opened(in_memory(rows), None, _in_process(name), n_threads)
         sq_dist = opened.sq_distances(centres[self.order])
         if self._on_sphere:
             sq_dist = arcs(sq_dist) ** 2
         return sq_dist if sp.issparse(rows) else self._zero_at_centres(sq_dist, np.asarray(in_memory(rows)))
 
-    def _zero_at_centres(self, sq_dist: Floats, rows: Any) -> Floats:
+    def _stays(self, rows: Any) -> bool:
+        """Whether distances of these rows are computed on the device where they are."""
+        return is_on_device(rows) and not self._on_sphere
+
+    def _there(self, rows: Any, name: str, n_threads: int | None) -> Iterator[tuple[slice, Any]]:
+        """Squared distances on the device, block by block."""
+        opened, centres = self.opened(rows, None, name, n_threads)
+        for places, sq_dist in opened.sq_distances_there(centres[self.order]):
+            yield places, self._zero_at_centres(sq_dist, rows[places])
+
+    def _zero_at_centres(self, sq_dist: Array, rows: Array) -> Array:
         """Zero, in place, where a row is a public centre: its way to these coordinates and back may leave last bits."""
         frame, public = self.frame, self.public_centres
         size = np.abs(self.centres[self.order]) + np.abs(frame.shift) + np.abs(frame.anchor)
         size = np.full_like(size, EARTH_RADIUS) if self._on_sphere else size
         with np.errstate(over="ignore"):
             most = (((_ROUNDINGS + public.shape[1]) * np.finfo(np.float64).eps * size) ** 2).sum(axis=1)
-        for row, label in np.argwhere((sq_dist > 0) & (sq_dist <= most)):
-            if np.array_equal(rows[row], public[label]):
-                sq_dist[row, label] = 0.0
+        near = namespace_of(sq_dist).argwhere((sq_dist > 0) & (sq_dist <= beside(most, sq_dist)))
+        row, label = near[:, 0], near[:, 1]
+        is_same = (rows[row] == beside(public, sq_dist)[label]).all(axis=1)
+        sq_dist[row[is_same], label[is_same]] = 0.0
         return sq_dist
 
-    def distances(self, rows: Any, name: str, n_threads: int | None) -> Iterator[tuple[slice, Floats]]:
-        """Distances of rows to all centres by public label, block by block."""
+    def distances(self, rows: Any, name: str, n_threads: int | None) -> Iterator[tuple[slice, Array]]:
+        """Distances of rows to all centres by public label, block by block, on a device where the rows are on one."""
+        if self._stays(rows):
+            yield from ((places, sq_dist.sqrt_()) for places, sq_dist in self._there(rows, name, n_threads))
+            return
         for places in blocks(rows.shape[0], len(self.order)):
             yield places, np.sqrt(self.sq_distances(in_memory(rows, places), name, n_threads))
 

@@ -55,7 +55,8 @@ class NeighbourVote:
 
     def outlier_score(self, rows: Floats, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance to the fifth neighbour in a cluster over the usual one there, the least over the clusters."""
-        return outlier_scores_of(self._distances(rows), self.spreads.limits(false_alarms))
+        scores: Floats = outlier_scores_of(self._distances(rows), self.spreads.limits(false_alarms))
+        return scores
 
     def _distances(self, rows: Floats) -> Blocks:
         return to_neighbours(rows, self.rows, self.labels, self.n_clusters)

@@ -24,7 +24,7 @@ _GOLDEN, _FIRST, _SECOND = (value - (1 << 64) for value in (0x9E3779B97F4A7C15, 
 
 
 # Arrays of up to so many bytes are copied through page-locked memory, which takes a tenth of the time.
-_MOST_LOCKED = 1 << 24
+_MOST_LOCKED = 1 << 26
 
 
 class TorchArrays(Arrays):

@@ -11,6 +11,8 @@ LEAST_CAPABILITY = (8, 0)
 BYTES_A_ROW = 100
 # Bytes of what is made for a part of the rows at a time.
 BYTES_AT_ONCE = 2 << 30
+# Asking how much is free takes a millisecond, which is long for few rows.
+LEAST_ASKED = 1 << 30
 INSTALL = 'pip install "kfree[gpu]"'
 
 
@@ -50,6 +52,8 @@ def require_room(n_rows: int, n_features: int, bytes_to_copy: int, device: Any) 
     if device.type == "cpu":
         return
     needed = bytes_to_copy + n_rows * (n_features + BYTES_A_ROW) + min(BYTES_AT_ONCE, n_rows * (2 * n_features + 240))
+    if needed < LEAST_ASKED:
+        return
     free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     if needed > free:
         raise MemoryError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 import torch
 
 from kfree.core.arrays import Array
+from kfree.core.blocks import row_blocks
 from kfree.core.frame import Frame
 from kfree.core.masses import Masses
 from kfree.core.sites import Sites
@@ -23,18 +25,20 @@ from kfree.engines.gpu.cluster_sums import ClusterSums
 from kfree.engines.gpu.device import require_device, require_room
 from kfree.engines.gpu.history import History
 from kfree.engines.gpu.rows import DeviceRows
+from kfree.engines.gpu.upload import to_device
 from kfree.engines.local.rows import LocalRows, require_directions
 from kfree.engines.questions import Copies
 from kfree.engines.sums import Sums
+
+# Distances to all centres that are computed at a time, which bounds the memory.
+_NUMBERS_AT_ONCE = 1 << 27
 
 
 def uploaded(X: Array, weight: Floats | None, frame: Frame, span: tuple[int, int]) -> GpuRows:
     """A range of rows that is taken to the GPU for a pass; see ``LocalRows`` for ``span``."""
     device = require_device()
-    rows, weights = (
-        None if a is None else torch.from_numpy(np.require(a, requirements="W")).to(device) for a in (X, weight)
-    )
-    return GpuRows(rows, weights, frame, span)
+    weights = None if weight is None else to_device(weight, device)
+    return GpuRows(to_device(X, device), weights, frame, span)
 
 
 class GpuRows(MemoryRows):
@@ -65,7 +69,14 @@ class GpuRows(MemoryRows):
 
     def sq_distances(self, centres: Floats) -> Floats:
         self.n_distances += self.n_rows * len(centres)
-        return np.stack([self.arrays.to_numpy(self._to(centre)) for centre in centres], axis=1)
+        everyone = slice(0, self.n_rows)
+        return self.arrays.to_numpy(canonical.distances_to_all(self._rows, self.arrays.of(centres), everyone))
+
+    def sq_distances_there(self, centres: Floats) -> Iterator[tuple[slice, torch.Tensor]]:
+        """The same where the rows are, block by block."""
+        points = self.arrays.of(centres)
+        for places in row_blocks(self.n_rows, max(1, _NUMBERS_AT_ONCE // len(centres))):
+            yield places, canonical.distances_to_all(self._rows, points, places)
 
     def gaps(self, centres: Floats) -> Floats:
         everyone = np.arange(len(centres))
@@ -80,8 +91,8 @@ class GpuRows(MemoryRows):
             return found.labels.clone(), found.sq_dist, self._sums.of_pass(found, k), None
         # A sweep goes on with labels and distances in place, so that no history can be kept of them.
         centres = self.arrays.of(sites.centres)
-        labels, _ = nearest(self._rows, centres)
-        sq_dist = canonical.distances_to_own(self._rows, None, labels, centres)
+        sq_dist = torch.empty(self.n_rows, dtype=torch.float64, device=self.X.device)
+        labels, _ = nearest(self._rows, centres, sq_dist=sq_dist)
         return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
 
     def nearest_labels(self, sites: Sites, numbers: Labels) -> torch.Tensor:
@@ -102,8 +113,8 @@ class GpuRows(MemoryRows):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         self.n_distances += len(rows) * (len(centres) - 1)
         points = self.arrays.of(centres)
-        second, _ = nearest(self._rows, points, rows, labels)
-        sq_dist = canonical.distances_to_own(self._rows, rows, second, points)
+        sq_dist = torch.empty(len(rows), dtype=torch.float64, device=self.X.device)
+        second, _ = nearest(self._rows, points, rows, labels, sq_dist=sq_dist)
         if len(centres) == 1:
             sq_dist[:] = torch.inf
         return second, sq_dist
@@ -238,8 +249,8 @@ def open_gpu(X: Array, weight: Floats | None, unit: bool, frame: Frame | None, d
     is_there = isinstance(X, torch.Tensor) and X.device == device
     n_rows, n_features = X.shape
     require_room(n_rows, n_features, 0 if is_there else n_rows * n_features * X.dtype.itemsize, device)
-    rows = X if isinstance(X, torch.Tensor) else torch.from_numpy(np.require(X, requirements="W")).to(device)
-    weights = None if weight is None else torch.from_numpy(weight).to(device)
+    rows = X if isinstance(X, torch.Tensor) else to_device(X, device)
+    weights = None if weight is None else to_device(weight, device)
     if frame is None and unit:
         frame = Frame.plain(n_features, unit)
     if frame is None:

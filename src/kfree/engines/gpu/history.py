@@ -21,8 +21,9 @@ from kfree.engines.gpu.rows import DeviceRows
 _MOST_IN_DOUBT, _SAMPLE = 0.25, 4096
 # So many products of coordinates take less time than it takes to start kernels for some of the rows.
 _FEW_PRODUCTS = 1 << 36
-# Passes that are ranked at once after one for which the history was in vain.
-_LONGEST_WAIT = 4
+# Passes that are ranked at once after one for which the history was in vain: so many times too many were in doubt, or
+# a few where all rows are ranked in no time.
+_LONGEST_WAIT, _VAIN = 4, 2
 _NONE: Index = np.empty(0, dtype=np.int64)
 
 
@@ -86,8 +87,7 @@ class History:
 
     def _ranked(self) -> None:
         """All rows are compared with all sites."""
-        nearest(self._rows, self._centres, out=(self._labels, self._at_least))
-        canonical.distances_to_own(self._rows, None, self._labels, self._centres, out=self._sq_dist)
+        nearest(self._rows, self._centres, out=(self._labels, self._at_least), sq_dist=self._sq_dist)
         self._last.copy_(self._centres)
 
     def _again(self) -> Found | None:
@@ -96,7 +96,8 @@ class History:
         moved, doubtful, counts = self._revisit(self._revisited)
         n_sampled, n_doubtful, n_stale = counts.tolist()
         if n_sampled > self._most_in_doubt or (n_doubtful and self._few_products):
-            self._wait = min(2 * self._wait + 1, _LONGEST_WAIT) if self._few_products else 0
+            is_vain = self._few_products or n_sampled > _VAIN * self._most_in_doubt
+            self._wait = min(2 * self._wait + 1, _LONGEST_WAIT) if is_vain else 0
             self._next_try = self._n_passes + self._wait
             return None
         self._wait = 0
@@ -143,10 +144,10 @@ class History:
             *state, counts, rows.n_rows, self._step, BLOCK_ROWS=at_once
         )
         doubtful = torch.empty(rows.n_rows, dtype=torch.int64, device=rows.device)
-        block = 64 if rows.n_features > 32 else 128
+        block = canonical.rows_by_tile(rows)
         revisit.revisit[(triton.cdiv(rows.n_rows, block),)](
             rows.X, self._centres, *state, doubtful, counts, self._most_in_doubt,
             rows.anchor, rows.shift, rows.lengths, rows.n_rows, rows.n_features, *rows.strides,
-            UNIT=rows.unit, BLOCK_ROWS=block, num_warps=4, **EXACT,
+            UNIT=rows.unit, FEW=rows.is_narrow, BLOCK_ROWS=block, num_warps=4, **EXACT,
         )  # fmt: skip
         return moved, doubtful, counts

@@ -78,12 +78,13 @@ class Ranking:
         room = triton.cdiv(min(len(labels), MOST_NUMBERS // self._width), 16) * 16
         device = self._rows.device
         lists = torch.empty((4, room), dtype=torch.int64, device=device)
-        in_bytes, in_half = self._quantized_sites(), self._halved_sites()
-        room_for_half = self._room_for_half(room)
+        in_bytes, in_half, room_for_half = self._quantized_sites(), None, self._room_for_half(room)
         for first in range(0, len(labels), room):
             end = min(first + room, len(labels))
             counts = torch.zeros((3, 4), dtype=torch.int32, device=device)  # rows of 16 bytes
             self._rank(labels, at_least, first, end, in_bytes, lists[0], counts[0])
+            # What follows is prepared while the device ranks.
+            in_half = in_half or self._halved_sites()
             self._rank_half(labels, at_least, lists, counts, in_half, room_for_half)
 
     def _rank(
@@ -141,7 +142,7 @@ class Ranking:
         half.rank_half[(self._n_programs,)](
             items.values, items.sq_norm, items.errors[0], undecided, n_undecided, own, sites.values, sites.sq_norm,
             sites.errors[0], sites.max_error, labels, at_least, still_undecided, least_score, n_still, self._k_padded,
-            _rounding(rows.n_features), self._scale, EXCLUDE=self._own is not None, **self._tile,
+            rounding(rows.n_features), scale_of(self._rows), EXCLUDE=self._own is not None, **self._tile,
         )  # fmt: skip
         found = torch.empty((room, MOST_CANDIDATES), dtype=torch.int32, device=device)
         n_found = torch.empty(room, dtype=torch.int32, device=device)
@@ -158,11 +159,6 @@ class Ranking:
         join_nearer(
             rows, self._centres, labels, None, listed=self._listed, items=beyond, n_items=n_beyond, own=self._own
         )
-
-    @property
-    def _scale(self) -> float:
-        """Coordinates in half precision are multiplied by this."""
-        return HALF_RANGE / self._rows.largest
 
     def _room_for_half(self, room: int) -> _Halves:
         device = self._rows.device
@@ -195,10 +191,15 @@ class Ranking:
     ) -> None:
         half.halve[(self._n_programs,)](
             X, or_other(self._listed, items), items, n_items, out.values, out.sq_norm, out.errors[0], out.errors[1],
-            *frame, self._rows.n_features, *strides, self._scale, HALF_RANGE * 1.000001,
+            *frame, self._rows.n_features, *strides, scale_of(self._rows), HALF_RANGE * 1.000001,
             CHOSEN=chosen, LISTED=chosen and self._listed is not None, UNIT=unit, WIDTH=self._width, BLOCK_ROWS=32,
             BLOCK_COLUMNS=min(self._width, 64), num_warps=4,
         )  # fmt: skip
+
+
+def scale_of(rows: DeviceRows) -> float:
+    """Coordinates in half or single precision are multiplied by this."""
+    return HALF_RANGE / rows.largest
 
 
 def _most_steps(n_features: int, shift: int) -> int:
@@ -206,7 +207,7 @@ def _most_steps(n_features: int, shift: int) -> int:
     return int(((1 << 30 - shift) / (3 * n_features)) ** 0.5)
 
 
-def _rounding(n_features: int) -> float:
+def rounding(n_features: int) -> float:
     """Relative to |x|² + |c|², what float32 leaves out of a score: of each product, of their sums, and of the norms.
 
     Tensor cores truncate where processors round, so the unit is 2⁻²² and not 2⁻²⁴.

@@ -9,6 +9,8 @@ import torch
 
 # Kernels over so few rows take less time than it takes to start them from Python.
 FEW_ROWS = 1 << 20
+# The call that is recorded: the first one compiles, and a record takes longer than a call.
+RECORDED_CALL = 2
 
 T = TypeVar("T")
 
@@ -27,9 +29,9 @@ class Recorded(Generic[T]):
     def __call__(self, start: Callable[[], T]) -> T:
         # The function is not kept: it belongs to the owner of the tensors, which would then not be freed at once.
         self._n_calls += 1
-        if not self.is_replayed or self._n_calls == 1:
+        if not self.is_replayed or self._n_calls < RECORDED_CALL:
             return start()
-        if self._n_calls == 2:
+        if self._n_calls == RECORDED_CALL:
             self._record(start)
         self._graph.replay()
         return self._found

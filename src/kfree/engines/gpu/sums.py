@@ -16,8 +16,8 @@ BLOCK = 1 << sums.BLOCK_BITS.value
 LEVELS = sums.LEVELS.value
 # So many segments keep all processors of a large GPU busy. One with more rows on average would take too long.
 ENOUGH, MOST_ROWS = 16384, 512
-# Columns that a warp adds at most.
-MOST_COLUMNS = 64
+# Columns that a warp adds at most, and numbers that it loads before it adds them.
+MOST_COLUMNS, NUMBERS_AHEAD = 64, 256
 
 
 class Segments:
@@ -63,7 +63,7 @@ class Segments:
             nothing if sq_dist is None else sq_dist, self._begin, self._end, out, rows.anchor, rows.shift,
             rows.lengths, self.n_groups, self._k, d, *rows.strides, self._first_block, first,
             LISTED=self._listed is not None, WEIGHTED=coefficient is not None, MEASURED=sq_dist is not None,
-            UNIT=rows.unit, COLUMNS=columns, ABREAST=256 // columns, num_warps=1, **EXACT,
+            UNIT=rows.unit, COLUMNS=columns, ABREAST=NUMBERS_AHEAD // columns, num_warps=1, **EXACT,
         )  # fmt: skip
         return out
 

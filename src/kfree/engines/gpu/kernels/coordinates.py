@@ -14,6 +14,13 @@ def coordinates(x, anchor, shift, length, UNIT: tl.constexpr):
 
 
 @triton.jit
+def coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT: tl.constexpr):
+    """z of one column of some rows; zero where ``mask`` is not set."""
+    x = tl.load(X + row * row_stride + t * column_stride, mask=mask, other=0.0)
+    return tl.where(mask, coordinates(x, tl.load(anchor + t), tl.load(shift + t), length, UNIT), 0.0)
+
+
+@triton.jit
 def coordinate_tile(
     X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT: tl.constexpr
 ):  # fmt: skip
@@ -28,16 +35,25 @@ def coordinate_tile(
 @triton.jit
 def sq_dist_to(
     X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride,
-    UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    UNIT: tl.constexpr, FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
-    """Σ_t (z_t − c_t)² of each row of a tile to its site, t in order."""
+    """Σ_t (z_t − c_t)² of each row of a tile to its site, t in order.
+
+    FEW columns are read one by one; more of them by the tile, since neighbours in memory are read at once.
+    """
     total = tl.zeros([BLOCK_ROWS], tl.float64)
-    for first in range(0, d, 16):
-        column = first + tl.arange(0, 16)
-        z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
-        inside = mask[:, None] & (column < d)[None, :]
-        gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
-        total = _in_order(total, gap * gap, BLOCK_ROWS)
+    if FEW:
+        for t in range(0, d):
+            z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+            gap = z - tl.load(centres + site.to(tl.int64) * d + t, mask=mask, other=0.0)
+            total += gap * gap
+    else:
+        for first in range(0, d, 16):
+            column = first + tl.arange(0, 16)
+            z = coordinate_tile(X, row, column, mask, anchor, shift, length, d, row_stride, column_stride, UNIT)
+            inside = mask[:, None] & (column < d)[None, :]
+            gap = z - tl.load(centres + site[:, None] * d + column[None, :], mask=inside, other=0.0)
+            total = _in_order(total, gap * gap, BLOCK_ROWS)
     return total
 
 

@@ -3,13 +3,13 @@
 import triton
 import triton.language as tl
 
-from kfree.engines.gpu.kernels.coordinates import coordinates, sq_dist_to
+from kfree.engines.gpu.kernels.coordinates import coordinate, sq_dist_to
 
 
 @triton.jit(do_not_specialize=["n_items"])
 def distances_to_own(
     X, rows, labels, centres, sq_dist, anchor, shift, lengths, n_items, d, row_stride, column_stride,
-    LISTED: tl.constexpr, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr,
+    LISTED: tl.constexpr, UNIT: tl.constexpr, FEW: tl.constexpr, BLOCK_ROWS: tl.constexpr,
 ):  # fmt: skip
     """out sq_dist (m,): item i is the row rows[i], or i itself, and is compared with the site labels[i]."""
     item = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
@@ -18,7 +18,7 @@ def distances_to_own(
     site = tl.load(labels + item, mask=mask, other=0)
     length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
     total = sq_dist_to(
-        X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride, UNIT, BLOCK_ROWS
+        X, row, site, centres, anchor, shift, length, mask, d, row_stride, column_stride, UNIT, FEW, BLOCK_ROWS
     )
     tl.store(sq_dist + item, total, mask=mask)
 
@@ -48,25 +48,46 @@ def nearest_of_listed(
             compared = j < n_sites
             site = tl.load(found + place * MOST + j, mask=compared, other=0)
             sq_dist = sq_dist_to(
-                X, row, site, centres, anchor, shift, length, compared, d, row_stride, column_stride, UNIT, BLOCK_ROWS
-            )
+                X, row, site, centres, anchor, shift, length, compared, d, row_stride, column_stride, UNIT, False,
+                BLOCK_ROWS,
+            )  # fmt: skip
             nearer = compared & (sq_dist < best)
             best = tl.where(nearer, sq_dist, best)
             winner = tl.where(nearer, site, winner)
         tl.store(label + item, winner, mask=mask)
 
 
+@triton.jit(do_not_specialize=["first_row", "n_rows", "k"])
+def distances_to_all(
+    X, centres_by_column, sq_dist, anchor, shift, lengths, first_row, n_rows, k, d, row_stride, column_stride,
+    UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
+):  # fmt: skip
+    """out sq_dist (n_rows, k): from the rows that begin at first_row to all sites."""
+    place = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    mask, row = place < n_rows, first_row + place
+    length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
+    site = tl.program_id(1) * BLOCK_SITES + tl.arange(0, BLOCK_SITES)
+    total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
+    for t in range(0, d):
+        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+        c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
+        gap = z[:, None] - c[None, :]
+        total += gap * gap
+    tl.store(sq_dist + place[:, None] * k + site[None, :], total, mask=mask[:, None] & (site < k)[None, :])
+
+
 @triton.jit(do_not_specialize=["k", "first_label"])
 def nearest_of_all(
     X, rows, items, n_listed, own, centres_by_column, label, sq_dist, place_of_row, born_after, anchor, shift, lengths,
     k, d, first_label, row_stride, column_stride,
-    CHOSEN: tl.constexpr, LISTED: tl.constexpr, UNIT: tl.constexpr, EXCLUDE: tl.constexpr, BORN: tl.constexpr,
-    ORDERED: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
+    CHOSEN: tl.constexpr, MEASURED: tl.constexpr, LISTED: tl.constexpr, UNIT: tl.constexpr, EXCLUDE: tl.constexpr,
+    BORN: tl.constexpr, ORDERED: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
 ):  # fmt: skip
     """in-out label, sq_dist (m,): items join the nearest site that is strictly nearer than what they have.
 
-    CHOSEN: only the listed ``items``, which have nothing yet. EXCLUDE: never the site own[i]. BORN: only sites that
-    were born before the row is visited, which is its place in the order (ORDERED) or its number.
+    CHOSEN: only the listed ``items``, which have nothing yet. MEASURED: distances are stored. EXCLUDE: never the site
+    own[i]. BORN: only sites that were born before the row is visited, which is its place in the order (ORDERED) or its
+    number.
     """
     n = tl.load(n_listed)
     for start in range(tl.program_id(0).to(tl.int64) * BLOCK_ROWS, n, tl.num_programs(0) * BLOCK_ROWS):
@@ -85,8 +106,7 @@ def nearest_of_all(
             site = first + tl.arange(0, BLOCK_SITES)
             total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
             for t in range(0, d):
-                x = tl.load(X + row * row_stride + t * column_stride, mask=mask, other=0.0)
-                z = coordinates(x, tl.load(anchor + t), tl.load(shift + t), length, UNIT)
+                z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
                 c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
                 gap = z[:, None] - c[None, :]
                 total += gap * gap
@@ -104,6 +124,6 @@ def nearest_of_all(
             nearer = least < best
             best = tl.where(nearer, least, best)
             winner = tl.where(nearer, first_label + which, winner)
-        if not CHOSEN:
+        if MEASURED:
             tl.store(sq_dist + item, best, mask=mask)
         tl.store(label + item, winner, mask=mask)

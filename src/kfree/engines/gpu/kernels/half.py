@@ -7,8 +7,8 @@ as a distance; what the sums of products leave out is bounded by ``rounding``·(
 import triton
 import triton.language as tl
 
+from kfree.engines.gpu.kernels.bounds import MARGIN, best_two, bounds
 from kfree.engines.gpu.kernels.coordinates import coordinate_tile
-from kfree.engines.gpu.kernels.rank import MARGIN
 
 
 @triton.jit
@@ -90,30 +90,18 @@ def rank_half(
             second = tl.maximum(second, tl.minimum(first, score))
             tile = tl.where(score > first, begin, tile)
             first = tl.maximum(first, score)
-        best = tl.max(first, axis=1)
-        best_lane = tl.argmax(first, axis=1)
-        is_best = lane[None, :] == best_lane[:, None]
-        runner_up = tl.max(tl.where(is_best, second, first), axis=1)
-        winner = tl.max(tl.where(is_best, tile, 0), axis=1) + best_lane
+        best, runner_up, winner = best_two(first, second, tile, lane)
         tl.store(label + item, winner, mask=mask)
 
         norm = tl.load(sq_norm + place, mask=mask, other=0.0)
-        left_out = tl.load(error + place, mask=mask, other=0.0)
-        # Rounding of the scores, for the winner and for sites that are not farther; in doubt if these are large.
-        nearest = norm - best + rounding * (norm + tl.load(site_norm + winner, mask=mask, other=0.0))
+        winner_norm = tl.load(site_norm + winner, mask=mask, other=0.0)
         winner_error = tl.load(site_error + winner, mask=mask, other=0.0)
-        at_most = (tl.sqrt(tl.maximum(nearest, 0.0)) + winner_error + left_out) * MARGIN
-        reach = (at_most + tl.load(max_error) + left_out) * MARGIN
-        # A site within reach has |c| ≤ |x| + reach, so that its score may be off by this much.
-        farthest = tl.sqrt(norm) + reach
-        least = norm - reach * reach * MARGIN - rounding * (norm + farthest * farthest) * MARGIN
+        left_out = tl.load(error + place, mask=mask, other=0.0)
+        least, others = bounds(
+            norm, best, runner_up, winner_norm, winner_error, tl.load(max_error), left_out, rounding
+        )  # fmt: skip
         in_doubt = (mask & (runner_up >= least)).to(tl.int32)
-        # Other sites are farther than twice ``at_most``, or |c| ≤ |x| + twice that and scores are off by this much.
-        slack = tl.load(max_error) + left_out
-        farthest = (tl.sqrt(norm) + 2.0 * at_most + slack) * MARGIN
-        next_nearest = norm - runner_up - rounding * (norm + farthest * farthest) * MARGIN
-        others = tl.sqrt(tl.maximum(next_nearest, 0.0)) / MARGIN - slack
-        others = tl.where(in_doubt > 0, 0.0, tl.maximum(tl.minimum(others, 2.0 * at_most), 0.0))
+        others = tl.where(in_doubt > 0, 0.0, others)
         tl.store(at_least + item, others / (scale * MARGIN), mask=mask)
         n_in_doubt = tl.sum(in_doubt)
         if n_in_doubt > 0:

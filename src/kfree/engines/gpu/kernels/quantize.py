@@ -7,6 +7,25 @@ from kfree.engines.gpu.kernels.coordinates import coordinate_tile
 
 
 @triton.jit(do_not_specialize=["n_rows"])
+def largest_coordinates(
+    X, largest, anchor, shift, n_rows, d, row_stride, column_stride,
+    BLOCK_ROWS: tl.constexpr, BLOCK_COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """out largest (programs,): the largest |z| among the rows that a program has seen."""
+    found = tl.zeros([BLOCK_ROWS], tl.float64)
+    nothing = tl.zeros([BLOCK_ROWS], tl.float64)
+    for start in range(tl.program_id(0) * BLOCK_ROWS, n_rows, tl.num_programs(0) * BLOCK_ROWS):
+        row = (start + tl.arange(0, BLOCK_ROWS)).to(tl.int64)
+        for first in range(0, d, BLOCK_COLUMNS):
+            column = first + tl.arange(0, BLOCK_COLUMNS)
+            z = coordinate_tile(
+                X, row, column, row < n_rows, anchor, shift, nothing, d, row_stride, column_stride, False
+            )
+            found = tl.maximum(found, tl.max(tl.abs(z), axis=1))
+    tl.store(largest + tl.program_id(0), tl.max(found))
+
+
+@triton.jit(do_not_specialize=["n_rows"])
 def quantize(
     X, quantized, sq_norm, error, anchor, shift, lengths, n_rows, d, row_stride, column_stride, step, largest,
     WIDTH: tl.constexpr, UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_COLUMNS: tl.constexpr,

@@ -8,10 +8,10 @@ with three operations.
 import triton
 import triton.language as tl
 
+from kfree.engines.gpu.kernels.bounds import MARGIN
+
 # Below every key of a site.
 NO_KEY = tl.constexpr(-2147483648)
-# Bounds of distances are computed in float32, whose rounding is far below this margin.
-MARGIN = tl.constexpr(1.00001)
 
 
 @triton.jit

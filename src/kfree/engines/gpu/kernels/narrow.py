@@ -1,0 +1,76 @@
+"""Rows of few columns, ranked in float32: that leaves hardly any row in doubt, and canonical distances are at hand.
+
+Scores are those of half.py. Rounding of coordinates to float32 is within their ``rounding``.
+"""
+
+import triton
+import triton.language as tl
+
+from kfree.engines.gpu.kernels.bounds import MARGIN, best_two, bounds
+from kfree.engines.gpu.kernels.coordinates import coordinate, sq_dist_to
+
+
+@triton.jit(do_not_specialize=["k", "k_padded"])
+def scale_sites(centres, scaled, addend, k, k_padded, scale, D: tl.constexpr, BLOCK_SITES: tl.constexpr):
+    """out scaled (D, k_padded): 2·scale·c in float32; addend (k_padded,): −|scale·c|², and −∞ beyond the sites."""
+    site = tl.program_id(0) * BLOCK_SITES + tl.arange(0, BLOCK_SITES)
+    norm = tl.zeros([BLOCK_SITES], tl.float64)
+    for t in tl.static_range(D):
+        c = (scale * tl.load(centres + site.to(tl.int64) * D + t, mask=site < k, other=0.0)).to(tl.float32)
+        norm += c.to(tl.float64) * c.to(tl.float64)
+        tl.store(scaled + t * k_padded + site, 2.0 * c, mask=site < k_padded)
+    tl.store(addend + site, tl.where(site < k, -norm, float("-inf")).to(tl.float32), mask=site < k_padded)
+
+
+@triton.jit(do_not_specialize=["n_items", "k_padded"])
+def rank_narrow(
+    X, rows, own, scaled, addend, centres, label, at_least, sq_dist, undecided, n_undecided, anchor, shift, lengths,
+    n_items, k_padded, row_stride, column_stride, rounding, scale,
+    D: tl.constexpr, LISTED: tl.constexpr, EXCLUDE: tl.constexpr, MEASURED: tl.constexpr, UNIT: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
+):  # fmt: skip
+    """out label (m,): the nearest site; at_least (m,) as in half.py; sq_dist (m,), if MEASURED: the canonical distance.
+
+    Items in doubt are appended to ``undecided``; their bound is zero.
+    """
+    item = tl.program_id(0).to(tl.int64) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    mask = item < n_items
+    row = tl.load(rows + item, mask=mask, other=0) if LISTED else item
+    length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
+    x, norm = (), tl.zeros([BLOCK_ROWS], tl.float32)
+    for t in tl.static_range(D):
+        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+        scaled_z = (scale * z).to(tl.float32)
+        norm += scaled_z * scaled_z
+        x = x + (scaled_z[:, None],)  # noqa: RUF005  Triton has no unpacking
+    excluded = tl.load(own + item, mask=mask, other=-1) if EXCLUDE else tl.zeros([BLOCK_ROWS], tl.int32)
+    lane = tl.arange(0, BLOCK_SITES)
+    first = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
+    second = tl.full([BLOCK_ROWS, BLOCK_SITES], float("-inf"), tl.float32)
+    tile = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.int32)
+    for begin in range(0, k_padded, BLOCK_SITES):
+        site = (begin + lane)[None, :]
+        score = tl.broadcast_to(tl.load(addend + site), [BLOCK_ROWS, BLOCK_SITES])
+        for t in tl.static_range(D):
+            # Fused by name: the compiler must not fuse anything in canonical distances.
+            score = tl.fma(x[t], tl.load(scaled + t * k_padded + site), score)
+        if EXCLUDE:
+            score = tl.where(site == excluded[:, None], float("-inf"), score)
+        second = tl.maximum(second, tl.minimum(first, score))
+        tile = tl.where(score > first, begin, tile)
+        first = tl.maximum(first, score)
+    best, runner_up, winner = best_two(first, second, tile, lane)
+    winner_norm = -tl.load(addend + winner, mask=mask, other=0.0)
+    least, others = bounds(norm, best, runner_up, winner_norm, 0.0, 0.0, 0.0, rounding)
+    in_doubt = (mask & (runner_up >= least)).to(tl.int32)
+    tl.store(label + item, winner, mask=mask)
+    tl.store(at_least + item, tl.where(in_doubt > 0, 0.0, others) / (scale * MARGIN), mask=mask)
+    if MEASURED:
+        total = sq_dist_to(
+            X, row, winner, centres, anchor, shift, length, mask, D, row_stride, column_stride, UNIT, True, BLOCK_ROWS
+        )
+        tl.store(sq_dist + item, total, mask=mask)
+    n_in_doubt = tl.sum(in_doubt)
+    if n_in_doubt > 0:
+        place = tl.atomic_add(n_undecided, n_in_doubt) + tl.cumsum(in_doubt, axis=0) - 1
+        tl.store(undecided + place, item, mask=in_doubt > 0)
