@@ -119,6 +119,17 @@ def test_the_reference_implementation_has_the_same_bits_in_two_ranges(kind):
     checks.check_same_bits(found, answers(kind, FEW_ROWS))
 
 
+@pytest.mark.parametrize("name", ["native", "reference"])
+@pytest.mark.parametrize("kind", list(checks.KINDS))
+def test_sums_of_some_clusters_are_theirs_among_all(kind, name):
+    rows = opened(rows_of(kind, FEW_ROWS), name)
+    done = rows.nearest(Sites.of(rows.rows(np.arange(9))))
+    for clusters in (np.array([2]), np.array([0, 3, 8])):
+        some, everyone = rows.sums_among(done.assignment, clusters), rows.sums(done.assignment)
+        for part in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(some, part), getattr(everyone, part)[clusters])
+
+
 def test_nothing_as_long_as_the_rows_crosses():
     rows = rows_of("weights, some zero")
     crossed = checks.check_nothing_as_long_as_the_rows_crosses(opened(rows), rows[2])

@@ -129,6 +129,8 @@ def results(engine, sites, done):
     k, stats, assignment = len(sites.centres), done.stats, done.assignment
     yield from (stats.n, stats.sum, stats.sse, engine.labels(assignment), assignment.fingerprints)
     yield engine.sq_dists(assignment, sites.centres)
+    some = engine.sums_among(assignment, np.arange(0, k, 2))
+    yield from (some.n, some.sum)
     halves = engine.bisection(assignment, np.arange(k, dtype=np.int32), k)
     pairs = np.repeat(sites.centres, 2, axis=0) + np.tile([[0.5], [-0.5]], (k, 1))
     yield from engine.bisection(assignment, np.arange(k, dtype=np.int32), k).scatter_product(pairs)

@@ -277,6 +277,17 @@ class MemoryRows(RowPasses, Rows):
         nowhere = self.arrays.full(self.n_rows, 0.0, np.float64)
         return self.sums_of(assignment.labels, nowhere, assignment.n_clusters).total()
 
+    def sums_among(self, assignment: Assignment, clusters: Index) -> Stats:
+        """The same of some clusters only, which takes a pass over their rows alone."""
+        place = np.full(assignment.n_clusters, -1, dtype=np.int32)
+        place[clusters] = np.arange(len(clusters))
+        rows = self.arrays.flatnonzero(self.arrays.take(place, assignment.labels) >= 0)
+        pair, n_distances = self.arrays.take(place, assignment.labels[rows]), self.n_distances
+        # Of two equal centres, rows choose the first.
+        stats = self.choose(rows, pair, np.zeros((2 * len(clusters), self.n_features)))[1]
+        self.n_distances = n_distances
+        return Stats(stats.n[::2], stats.sum[::2], np.zeros(len(clusters)))
+
     def bisection(self, assignment: Assignment, place: Labels, n_pairs: int) -> Bisection:
         """The rows of the clusters whose ``place`` (k,) is the number of a pair, not −1."""
         return Bisection(self, assignment, place, n_pairs)

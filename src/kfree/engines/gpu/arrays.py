@@ -77,7 +77,11 @@ class TorchArrays(Arrays):
         return torch.argsort(values, stable=True)
 
     def largest(self, values: torch.Tensor, size: int) -> torch.Tensor:
-        return self.argsort(-values)[:size]
+        if not 0 < size < len(values):
+            return self.argsort(-values)[:size]
+        # Only values that are among the largest are sorted.
+        places = self.flatnonzero(values >= torch.topk(values, size).values[-1])
+        return places[self.argsort(-values[places])[:size]]
 
     def argmax(self, values: torch.Tensor) -> int:
         return int(torch.nonzero(values == values.max())[0, 0])

@@ -82,7 +82,7 @@ def _relocated(state: State, engine: MemoryRows) -> Stats:
 
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
-    left, empty = state.stats.n.copy(), list(np.flatnonzero(state.stats.n == 0))
+    left, empty = state.stats.n.copy(), np.flatnonzero(state.stats.n == 0)
     # At most one row per cluster is not available.
     picks, weight = engine.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
     taken: list[int] = []
@@ -92,4 +92,9 @@ def _relocated(state: State, engine: MemoryRows) -> Stats:
         if left[picks.cluster[place]] > weight[place]:
             left[picks.cluster[place]] -= weight[place]
             taken.append(place)
-    return engine.sums(engine.moved(state.assignment, picks.row[taken], np.array(empty[: len(taken)], dtype=np.int64)))
+    filled = empty[: len(taken)]
+    changed = np.union1d(filled, picks.cluster[taken])
+    some = engine.sums_among(engine.moved(state.assignment, picks.row[taken], filled), changed)
+    n, sums = state.stats.n.copy(), state.stats.sum.copy()
+    n[changed], sums[changed] = some.n, some.sum
+    return Stats(n, sums, np.zeros(len(n)))
