@@ -22,7 +22,7 @@ from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
 from kfree.search.path.halves import halves
 from kfree.search.path.lam_path import _replaces
-from kfree.search.path.lattice import lattice_steps, with_lattice_noise
+from kfree.search.path.lattice import noise_widths, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis, spread_seeds
 from kfree.search.path.outliers import _sq_distances, far_rows
 from kfree.search.penalised import PenalisedSearch
@@ -210,14 +210,14 @@ def test_neighbours_are_the_nearest_ones_once():
     ],
 )
 def test_steps_of_columns_on_a_lattice(column, step, rng):
-    found = lattice_steps(np.column_stack([column, rng.normal(size=100)]))
+    found = noise_widths(np.column_stack([column, rng.normal(size=100)]))
     np.testing.assert_allclose(found, [step, 0.0])
 
 
 def test_two_values_alone_are_two_clusters_and_no_lattice(rng):
     yes_no = (np.arange(100) % 2).astype(float)[:, None]
-    assert lattice_steps(yes_no).tolist() == [0.0]
-    assert lattice_steps(np.hstack([yes_no, yes_no[::-1]])).tolist() == [1.0, 1.0]
+    assert noise_widths(yes_no).tolist() == [0.0]
+    assert noise_widths(np.hstack([yes_no, yes_no[::-1]])).tolist() == [1.0, 1.0]
 
 
 def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
