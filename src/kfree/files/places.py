@@ -98,17 +98,17 @@ def _remote_matches(address: str) -> list[str]:
         system, inner = _system(fixed + options)
         pattern = inner + path[len(fixed) :]
         # A star does not match a slash, as in a local pattern.
-        names = (name for name in _listed(system, inner) if name.count("/") == pattern.count("/"))
+        names = (name for name in _files_in(system, inner) if name.count("/") == pattern.count("/"))
         return sorted(f"{scheme}://{name}{options}" for name in names if fnmatch.fnmatchcase(name, pattern))
     system, inner = _system(address)
     if system.get_file_info(inner).is_file:
         return [address]
     folder = inner.rstrip("/") + "/"
-    inside = (name for name in _listed(system, inner) if name.startswith(folder) and "/" not in name[len(folder) :])
+    inside = (name for name in _files_in(system, inner) if name.startswith(folder) and "/" not in name[len(folder) :])
     return sorted(f"{scheme}://{name}{options}" for name in inside if not name[len(folder) :].startswith((".", "_")))
 
 
-def _listed(system: Any, folder: str) -> list[str]:
+def _files_in(system: Any, folder: str) -> list[str]:
     """All files below a folder."""
     found = system.get_file_info(arrow("fs").FileSelector(folder, recursive=True, allow_not_found=True))
     return [info.path for info in found if info.is_file]

@@ -15,6 +15,7 @@ from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
 from kfree.native.threads import thread_count
 from kfree.validation.frames import (
+    bad_values_error,
     column_names,
     columns_without_numbers,
     require_distinct_names,
@@ -162,16 +163,8 @@ def require_sound_centres(centres: Floats, n_features: int) -> None:
 def _require_finite(X: Any, names: Any, n_threads: int | None) -> None:
     require_threads(n_threads)
     values = X.data[None, :] if sp.issparse(X) else X
-    if implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
-        return
-    n_bad = _bad_per_column(X)
-    columns = np.flatnonzero(n_bad)
-    first = columns[0]
-    named = "" if names is None else f" ({shown(names[first])})"
-    raise ValueError(
-        f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
-        f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with sklearn.impute.SimpleImputer."
-    )
+    if not implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
+        raise bad_values_error(_bad_per_column(X), names)
 
 
 def _bad_per_column(X: Any) -> NDArray[np.int64]:
