@@ -20,7 +20,7 @@ from kfree.search.path import gram_merges
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
-from kfree.search.path.halves import halves
+from kfree.search.path.held_out import stratified_halves
 from kfree.search.path.lam_path import _replaces
 from kfree.search.path.lattice import noise_widths, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis, spread_seeds
@@ -235,7 +235,7 @@ def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
 def test_a_copied_row_is_in_one_half_and_only_once(rng):
     distinct = rng.normal(size=(40, 3))
     number = rng.permutation(np.concatenate([np.repeat(np.arange(39), 3), np.full(60, 39)]))
-    first, second = (number[half].tolist() for half in halves(local(distinct[number]), np.zeros(177, int)))
+    first, second = (number[half].tolist() for half in stratified_halves(local(distinct[number]), np.zeros(177, int)))
     assert sorted(set(first) | set(second)) == list(range(40))
     assert set(first) & set(second) == {39}  # a point mass, of which both have a half
     assert (first.count(39), second.count(39)) == (30, 30)
@@ -244,7 +244,7 @@ def test_a_copied_row_is_in_one_half_and_only_once(rng):
 
 def test_halves_have_equal_parts_of_every_stratum(rng):
     strata = rng.permutation(np.repeat([0, 1, 2], [20, 7, 3]))
-    first, second = halves(local(rng.normal(size=(30, 2))), strata)
+    first, second = stratified_halves(local(rng.normal(size=(30, 2))), strata)
     assert sorted([*first, *second]) == list(range(30))
     assert np.abs(np.bincount(strata[first]) - np.bincount(strata[second])).max() <= 1
     assert abs(len(first) - len(second)) <= 1

@@ -22,7 +22,7 @@ from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
-from kfree.search.path.verdicts import NO_DOUBT
+from kfree.search.path.step_tests import NO_DOUBT
 
 # From one clustering to the next, the penalties fall by this factor …
 _FACTOR = 0.6

@@ -15,12 +15,12 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
-from kfree.search.path.halves import halves
+from kfree.search.path.held_out import stratified_halves
 from kfree.search.path.lattice import with_lattice_noise
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
-from kfree.search.path.verdicts import Verdicts
+from kfree.search.path.step_tests import StepTests
 
 # Default for the largest number of clusters considered, the number of rows per cluster that it assumes, and the number
 # of clusters considered however few rows there are.
@@ -225,12 +225,12 @@ def _judge(
     for j, k in enumerate(splits[0].numbers):
         tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
         found[k] = dips(k, splits[0])
-    if close := [j + 1 for j in Verdicts.of(found, len(score)).close_calls(score)]:
+    if close := [j + 1 for j in StepTests.of(found, len(score)).close_calls(score)]:
         for _ in range(_FURTHER_SPLITS):
             order = rng.permutation(sample.n_rows)
             splits.append(_Split.of(sample.among(order), strata[order], close, objective, rng))
         found |= {k: median_dips([found[k], *(dips(k, split) for split in _with(k, splits[1:]))]) for k in close}
-    while steps := Verdicts.of(found, len(score)).open_steps(score):
+    while steps := StepTests.of(found, len(score)).open_steps(score):
         for k in (j + 1 for j in steps):
             gates = [unimodality(split.trials(k), objective.space, found[k].look) for split in _with(k, splits)]
             found[k] = replace(found[k], unimodal_z=median_low(gates))
@@ -255,7 +255,7 @@ class _Split:
         rng: np.random.RandomState,
     ) -> _Split:
         whole = with_lattice_noise(sample, objective.space, rng)
-        parts = [whole.among(half) for half in halves(whole, strata)]
+        parts = [whole.among(half) for half in stratified_halves(whole, strata)]
         if min(part.n_rows for part in parts) == 0:
             return cls(parts, [], [])
         clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]

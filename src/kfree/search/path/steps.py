@@ -11,7 +11,7 @@ import numpy as np
 from kfree.core.marks import Shape, require
 from kfree.core.stats import Floats, Index
 from kfree.search.path.density_dips import REFUTED
-from kfree.search.path.verdicts import NO_DOUBT
+from kfree.search.path.step_tests import NO_DOUBT
 
 # An array over the steps; NaN and infinities have a meaning in most.
 PerStep = Annotated[Floats, Shape("steps")]

@@ -1,4 +1,4 @@
-"""Two independent halves of a sample."""
+"""Two halves of a sample, each held out from the clustering of the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kfree.engines.contract import MemoryRows
 _REFERENCES = 3
 
 
-def halves(engine: MemoryRows, strata: Index) -> tuple[Index, Index]:
+def stratified_halves(engine: MemoryRows, strata: Index) -> tuple[Index, Index]:
     """The rows, which are in random order, in two halves of each stratum (n,); copies of a row are left out.
 
     Strata are clusters of all rows. Without them, a cluster of ten rows would have three in one half in every third
