@@ -14,7 +14,7 @@ from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
-from kfree.search.path.micro_clusters import PathObjective
+from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
 
 _MAX_LLOYD = 20
 # Clusters up to which centres are added one by one; beyond, that never came out below merging where it was tried.
@@ -23,6 +23,8 @@ _MOST_ADDED = 120
 _CANDIDATES = 8
 # From so many clusters on, bounds say which are compared to find the cheapest pair.
 _MANY = 256
+# Micro-clusters per cluster, and the fewest.
+_FINENESS, _FEWEST_MICRO = 4, 200
 
 
 class BestByK:
@@ -53,9 +55,8 @@ class BestByK:
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
             self._try(self._with_one_less(self._best[k]))
-        for k in range(
-            1, k_max
-        ):  # where fewer clusters came out cheaper on the way down, a row that is split off is too
+        for k in range(1, k_max):
+            # Where fewer clusters came out cheaper on the way down, a row that is split off is cheaper too.
             if self._best[k + 1].cost > self._best[k].cost:
                 self._try(self._with_one_more(self._best[k]))
 
@@ -132,6 +133,14 @@ class BestByK:
         at_most = cheapest_pair_with(first, stats, self._objective)[2]
         near = np.flatnonzero(least <= (1 + 1e-9) * at_most)
         return cheapest_pair_with(near if len(near) else first, stats, self._objective)
+
+
+def best_by_k(
+    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, rng: np.random.RandomState, max_k: int
+) -> tuple[BestByK, MicroClusters]:
+    """The best clusterings of micro-clusters, fine enough for ``max_k`` clusters, and the micro-clusters."""
+    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    return BestByK(micro.engine, micro.objective), micro
 
 
 def single_rows(engine: MemoryRows) -> Stats:
