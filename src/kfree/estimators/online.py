@@ -460,9 +460,6 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     def _distances(self, X):
         return _by_centres.distances_of(self, X)
 
-    def __sklearn_tags__(self):
-        return _by_centres.sparse_tags(super().__sklearn_tags__())
-
 
 def _model_of(stream):
     """The clusters of a stream as they are now; they are published oldest first, as the stream numbers them."""
