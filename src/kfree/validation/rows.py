@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sparse import canonical_csr, held, require_structure
 from kfree.core.stats import Floats
 from kfree.files.rows import FileRows
@@ -172,8 +173,8 @@ def _bad_per_column(X: Any) -> NDArray[np.int64]:
     if sp.issparse(X):
         np.add.at(n_bad, X.indices[~np.isfinite(X.data)], 1)
         return n_bad
-    for begin in range(0, len(X), _ROWS_AT_ONCE):
-        n_bad += (~np.isfinite(X[begin : begin + _ROWS_AT_ONCE])).sum(axis=0)
+    for block in row_blocks(len(X), _ROWS_AT_ONCE):
+        n_bad += (~np.isfinite(X[block])).sum(axis=0)
     return n_bad
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
@@ -191,7 +192,7 @@ class Partners:
 
 
 def _blocks(clusters: Index) -> list[Index]:
-    return [clusters[begin : begin + AT_ONCE] for begin in range(0, len(clusters), AT_ONCE)]
+    return [clusters[block] for block in row_blocks(len(clusters), AT_ONCE)]
 
 
 def _bounds(some: Index, sizes: Floats, centres: Floats) -> Floats:
