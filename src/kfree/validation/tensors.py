@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kfree.core.taking import taken
+from kfree.core.sparse import taken
 from kfree.validation.frames import bad_values_error
 
 # Exact in float32, which is what passes read.
