@@ -137,13 +137,20 @@ def test_the_cheapest_centres_may_be_those_of_merging(rng):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
-    """At every penalty of the path; the search alone ends higher at one in ten."""
+    """At every penalty of the path; the search alone ends higher at one in ten.
+
+    A fit with another number of clusters than the path costs less.
+    """
     for seed in (1, 13):
         X = blobs(np.random.default_rng(seed), n=50, d=3, k=5, spread=1.0)[0]
         path = lambda_path(X, metric=metric)
-        for lam in path.lam[path.lam_high > path.lam_low]:
-            best = (path.cost + lam * path.k).min()
-            assert DPMeans(lam=float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
+        for step in (path.at(k=int(k)) for k in path.k):
+            if step.has_penalty:
+                model = DPMeans(lam=step.lam, metric=metric).fit(X)
+                best = step.cost + step.lam * step.k
+                assert best == pytest.approx((path.cost + step.lam * path.k).min())
+                assert model.cost_ <= best * (1 + 1e-9)
+                assert model.n_clusters_ == step.k or model.cost_ < best * (1 - 1e-9)
 
 
 def test_directions_that_cancel_out_merge_at_a_number(rng):

@@ -10,6 +10,13 @@ from kfree.search.path.staircase import Staircase
 from kfree.search.path.step_tests import StepTests
 
 
+def test_a_step_as_wide_as_rounding_has_no_penalty():
+    """Costs on a line: 3.1 − 2.3 is 0.8000000000000007, and 2.3 − 1.5 is 0.7999999999999999."""
+    path = Staircase(np.array([3.1, 2.3, 1.5, 0.7, 0.1]), max_k=5, complete=False)
+    assert path.lam_high[1] > path.lam_low[1]
+    assert [path.at(k=k).has_penalty for k in path.k] == [True, False, False, True]
+
+
 def test_steps_by_hand():
     path = Staircase(np.array([100.0, 20.0, 14.0, 12.0, 0.0]), max_k=4, complete=False)
     assert path.k.tolist() == [1, 2, 3, 4]
