@@ -35,6 +35,8 @@ def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> l
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[str] = []
     for path in [os.fspath(one) for one in given]:
+        if not is_address(path):
+            _require_open_folder(path)
         matches = _matches(path)
         if not matches:
             raise FileNotFoundError(f"no file matches {path!r}. Give the path of a file, a list of paths or a pattern.")
@@ -77,6 +79,15 @@ def base_name(path: str) -> str:
 def is_address(path: str) -> bool:
     """Whether pyarrow.fs is to find it."""
     return "://" in path
+
+
+def _require_open_folder(path: str) -> None:
+    """Raise if a folder, or the one of a file, may not be listed: nothing in it would be found."""
+    folder = os.path.abspath(path)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    if not os.access(folder, os.R_OK | os.X_OK) and not os.path.isfile(path):
+        raise PermissionError(f"the folder {folder} cannot be read: permission denied. Give one that you may read.")
 
 
 def _matches(path: str) -> list[str]:
