@@ -1,7 +1,8 @@
 """How large and how deep kfree is, in numbers: ``python -m tests.structure``. A mirror, not a gate.
 
 Sizes are read from the sources of the package that is imported. Depths are traced in two fits on the same 600 × 3 rows,
-``DPMeans(lam=50.0)`` and ``DPMeans()``, the second time that they run, so that imports do not count.
+``DPMeans(lam=50.0)`` and ``DPMeans()``, the second time that they run, so that imports do not count. What is traced is
+``fit`` of a model that was not fitted before.
 """
 
 import ast
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 # Native functions are replaced before any module of kfree can bind them.
 import kfree.native._core as native
@@ -190,17 +192,17 @@ def watch_native_functions() -> None:
             setattr(native, name, watched(name, function))
 
 
-def traced(fit: Callable[[], object]) -> tuple[Trace, Trace]:
+def traced(make: Callable[[], Any], X: Any) -> tuple[Trace, Trace]:
     """Calls and changes of a fit, then frames of another one: the second trace would count its own calls."""
-    fit()
-    calls, frames = Trace(), Trace()
+    make().fit(X)
+    calls, frames, model = Trace(), Trace(), make()
     sys.setprofile(calls.profile)
     try:
-        fit()
+        model.fit(X)
     finally:
         sys.setprofile(None)
     TRACES.append(frames)
-    fit()
+    make().fit(X)
     TRACES.clear()
     return calls, frames
 
@@ -256,8 +258,8 @@ def depths() -> list[tuple[str, str]]:
 
     X = make_blobs(600, n_features=3, centers=5, random_state=0)[0]
     bases, private = inheritance(DPMeans)
-    given, given_frames = traced(lambda: DPMeans(lam=50.0).fit(X))
-    auto, auto_frames = traced(lambda: DPMeans().fit(X))
+    given, given_frames = traced(lambda: DPMeans(lam=50.0), X)
+    auto, auto_frames = traced(DPMeans, X)
     given_files, auto_files = (len(set(each.estimator_files)) for each in (given, auto))
     rows = [
         ("classes of ours in DPMeans / private names reachable", f"{len(bases)} / {len(private)}"),

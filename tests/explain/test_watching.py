@@ -160,6 +160,40 @@ def test_callbacks_hear_of_every_move_and_can_stop(name, data):
     assert stopped.stop_reason_ == "callback"
 
 
+class Failing(Listener):
+    """A callback that raises: where it is set up, or at the begin or the end of a task with some name."""
+
+    def __init__(self, place, task):
+        super().__init__()
+        self.place, self.task = place, task
+
+    def _fail(self, place, context):
+        if (place, context.task_name) == (self.place, self.task):
+            raise RuntimeError("the callback fails")
+
+    def on_fit_task_begin(self, estimator, context, **told):
+        self._fail("begin", context)
+
+    def on_fit_task_end(self, estimator, context, **told):
+        self._fail("end", context)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "place"),
+    [(name, "move", "end") for name in ESTIMATORS]
+    + [("DPMeans", "move", "begin"), ("DPMeans", "fit", "begin"), ("DPMeans", "fit", "end")],
+)
+def test_a_callback_that_raises_leaves_the_estimator_as_it_was(name, task, place, data):
+    pytest.importorskip("sklearn.callback")
+    before, callback = signal.getsignal(signal.SIGINT), Failing(place, task)
+    model = made(name, on_interrupt="keep").set_callbacks(callback)
+    with pytest.raises(RuntimeError, match="the callback fails"):
+        model.fit(rows_for(name, data))
+    assert not [attribute for attribute in vars(model) if attribute.endswith("_")]
+    assert signal.getsignal(signal.SIGINT) is before
+    assert callback.torn_down == 1
+
+
 def test_wrong_settings_are_refused(data):
     with pytest.raises(ValueError, match="verbose=3 is not allowed"):
         DPMeans(verbose=3).fit(data["rows"])

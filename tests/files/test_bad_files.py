@@ -34,6 +34,14 @@ def test_no_file(tmp_path):
         open_rows([])
 
 
+@pytest.mark.parametrize("given", ["", "a.csv", "*.csv", "deeper/*.csv"])
+def test_a_folder_without_permission_is_named(given, tmp_path, monkeypatch):
+    """Without it, its files are found by nobody, and they may well be there. The superuser may read all folders."""
+    monkeypatch.setattr(os, "access", lambda path, mode: path != str(tmp_path))
+    with pytest.raises(PermissionError, match=f"the folder {tmp_path} cannot be read: permission denied. Give one"):
+        open_rows(tmp_path / given)
+
+
 def test_another_format(tmp_path):
     (tmp_path / "a.xlsx").write_text("x")
     with pytest.raises(ValueError, match=r"a\.xlsx is a spreadsheet, .* Save it as CSV or Parquet"):

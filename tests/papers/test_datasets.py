@@ -9,7 +9,7 @@ from common import real_data
 from sklearn.utils import Bunch
 
 from kfree import datasets
-from kfree.datasets import preparations
+from kfree.datasets import table
 from kfree.datasets.gaussians import _apart, _closest_pair
 from kfree.datasets.table import GRAPHS, ROWS
 
@@ -93,15 +93,15 @@ def test_rows_are_prepared_and_then_have_no_column_names(folder):
 
 def test_points_on_the_ellipsoid():
     """On the equator, at the pole (whose radius WGS 84 gives as 6356.752 km), and halfway down to the centre."""
-    radius = preparations.EQUATORIAL_RADIUS_KM
+    radius = table.EQUATORIAL_RADIUS_KM
     places = np.array([[0, 0, 0], [0, 90, 0], [90, 0, 0], [-90, 0, 0], [0, 180, radius / 2]])
     expected = [[1, 0, 0], [0, 1, 0], [0, 0, 6356.7523142 / radius], [0, 0, -6356.7523142 / radius], [-0.5, 0, 0]]
-    np.testing.assert_allclose(preparations.earth_centred(places), expected, atol=1e-10)
+    np.testing.assert_allclose(table.earth_centred(places), expected, atol=1e-10)
 
 
 def test_principal_components_have_variance_one_and_are_the_same_each_time(rng):
     X = rng.normal(size=(200, 12)) * np.arange(1, 13)
-    first, second = (preparations.principal(3)(X) for _ in range(2))
+    first, second = (table.principal(3)(X) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_allclose(np.cov(first.T), np.eye(3), atol=1e-10)
 
@@ -109,7 +109,7 @@ def test_principal_components_have_variance_one_and_are_the_same_each_time(rng):
 def test_an_image_is_halved_by_means_of_four_pixels():
     image = np.zeros((1, 16, 16))
     image[0, 2:4, 6:8] = [[1, 2], [3, 6]]
-    halved = preparations.halved_image(image.reshape(1, 256)).reshape(8, 8)
+    halved = table.halved_image(image.reshape(1, 256)).reshape(8, 8)
     assert halved[1, 3] == 3
     assert halved.sum() == 3
 

@@ -18,8 +18,7 @@ from kfree.search.evidence import bayesian
 from kfree.search.evidence.bayesian import Merge, Split, SplitWithin
 from kfree.search.evidence.hard_labels import Update, clustering_by, one_cluster, updated
 from kfree.search.evidence.overlap import OVERLAP, criteria, criteria_by
-from kfree.search.evidence.oversplit import Oversplit, merged_back
-from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
+from kfree.search.evidence.splits import Bisections, Oversplit, divided, merged_back, penalty_of_another
 
 
 @pytest.fixture(params=MIXTURES)

@@ -20,9 +20,9 @@ from kfree.search.path import gram_merges
 from kfree.search.path.best_by_k import BestByK
 from kfree.search.path.cells import neighbours, off_span, span_of
 from kfree.search.path.gram_merges import cheapest_pair, merge_all
-from kfree.search.path.halves import halves
+from kfree.search.path.held_out import stratified_halves
 from kfree.search.path.lam_path import _replaces
-from kfree.search.path.lattice import lattice_steps, with_lattice_noise
+from kfree.search.path.lattice import noise_widths, with_lattice_noise
 from kfree.search.path.micro_clusters import _in_basis, spread_seeds
 from kfree.search.path.outliers import _sq_distances, far_rows
 from kfree.search.penalised import PenalisedSearch
@@ -137,13 +137,20 @@ def test_the_cheapest_centres_may_be_those_of_merging(rng):
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
-    """At every penalty of the path; the search alone ends higher at one in ten."""
+    """At every penalty of the path; the search alone ends higher at one in ten.
+
+    A fit with another number of clusters than the path costs less.
+    """
     for seed in (1, 13):
         X = blobs(np.random.default_rng(seed), n=50, d=3, k=5, spread=1.0)[0]
         path = lambda_path(X, metric=metric)
-        for lam in path.lam[path.lam_high > path.lam_low]:
-            best = (path.cost + lam * path.k).min()
-            assert DPMeans(lam=float(lam), metric=metric).fit(X).cost_ <= best * (1 + 1e-9)
+        for step in (path.at(k=int(k)) for k in path.k):
+            if step.has_penalty:
+                model = DPMeans(lam=step.lam, metric=metric).fit(X)
+                best = step.cost + step.lam * step.k
+                assert best == pytest.approx((path.cost + step.lam * path.k).min())
+                assert model.cost_ <= best * (1 + 1e-9)
+                assert model.n_clusters_ == step.k or model.cost_ < best * (1 - 1e-9)
 
 
 def test_directions_that_cancel_out_merge_at_a_number(rng):
@@ -210,14 +217,14 @@ def test_neighbours_are_the_nearest_ones_once():
     ],
 )
 def test_steps_of_columns_on_a_lattice(column, step, rng):
-    found = lattice_steps(np.column_stack([column, rng.normal(size=100)]))
+    found = noise_widths(np.column_stack([column, rng.normal(size=100)]))
     np.testing.assert_allclose(found, [step, 0.0])
 
 
 def test_two_values_alone_are_two_clusters_and_no_lattice(rng):
     yes_no = (np.arange(100) % 2).astype(float)[:, None]
-    assert lattice_steps(yes_no).tolist() == [0.0]
-    assert lattice_steps(np.hstack([yes_no, yes_no[::-1]])).tolist() == [1.0, 1.0]
+    assert noise_widths(yes_no).tolist() == [0.0]
+    assert noise_widths(np.hstack([yes_no, yes_no[::-1]])).tolist() == [1.0, 1.0]
 
 
 def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
@@ -235,7 +242,7 @@ def test_noise_goes_to_lattice_columns_and_is_one_step_wide(rng):
 def test_a_copied_row_is_in_one_half_and_only_once(rng):
     distinct = rng.normal(size=(40, 3))
     number = rng.permutation(np.concatenate([np.repeat(np.arange(39), 3), np.full(60, 39)]))
-    first, second = (number[half].tolist() for half in halves(local(distinct[number]), np.zeros(177, int)))
+    first, second = (number[half].tolist() for half in stratified_halves(local(distinct[number]), np.zeros(177, int)))
     assert sorted(set(first) | set(second)) == list(range(40))
     assert set(first) & set(second) == {39}  # a point mass, of which both have a half
     assert (first.count(39), second.count(39)) == (30, 30)
@@ -244,7 +251,7 @@ def test_a_copied_row_is_in_one_half_and_only_once(rng):
 
 def test_halves_have_equal_parts_of_every_stratum(rng):
     strata = rng.permutation(np.repeat([0, 1, 2], [20, 7, 3]))
-    first, second = halves(local(rng.normal(size=(30, 2))), strata)
+    first, second = stratified_halves(local(rng.normal(size=(30, 2))), strata)
     assert sorted([*first, *second]) == list(range(30))
     assert np.abs(np.bincount(strata[first]) - np.bincount(strata[second])).max() <= 1
     assert abs(len(first) - len(second)) <= 1

@@ -7,7 +7,14 @@ import pytest
 
 from kfree.search.path.density_dips import DensityDips, median_dips
 from kfree.search.path.staircase import Staircase
-from kfree.search.path.verdicts import Verdicts
+from kfree.search.path.step_tests import StepTests
+
+
+def test_a_step_as_wide_as_rounding_has_no_penalty():
+    """Costs on a line: 3.1 − 2.3 is 0.8000000000000007, and 2.3 − 1.5 is 0.7999999999999999."""
+    path = Staircase(np.array([3.1, 2.3, 1.5, 0.7, 0.1]), max_k=5, complete=False)
+    assert path.lam_high[1] > path.lam_low[1]
+    assert [path.at(k=k).has_penalty for k in path.k] == [True, False, False, True]
 
 
 def test_steps_by_hand():
@@ -112,11 +119,11 @@ def test_unimodality_is_asked_only_where_the_first_two_steps_depend_on_it(rng):
             for k in range(2, 13)
         }
         everything = {k: replace(one, unimodal_z=gates[k - 1]) for k, one in dips.items()}
-        expected = Verdicts.of(everything, 12).ranked(score)[:2]
-        while steps := Verdicts.of(dips, 12).open_steps(score):
+        expected = StepTests.of(everything, 12).ranked(score)[:2]
+        while steps := StepTests.of(dips, 12).open_steps(score):
             n_asked += len(steps)
             dips |= {j + 1: everything[j + 1] for j in steps}
-        assert Verdicts.of(dips, 12).ranked(score)[:2] == expected
+        assert StepTests.of(dips, 12).ranked(score)[:2] == expected
     assert n_asked < 300 * 5
 
 
@@ -139,7 +146,7 @@ def test_evidence_that_is_needed_falls_steadily_with_the_score():
 
     def suggested(evidence):
         dips = {k: DensityDips(1.0, z, 1.0, unimodal_z=1.0) for k, z in enumerate(evidence, 2)}
-        return Verdicts.of(dips, 5).ranked(score)[0] + 1
+        return StepTests.of(dips, 5).ranked(score)[0] + 1
 
     assert [suggested(np.eye(4)[j] * z) for j, z in enumerate([3.51, 2.92, 2.63, 2.34])] == [2, 3, 4, 5]
     assert suggested([3.49, 2.91, 2.62, 2.32]) == 1
@@ -149,7 +156,7 @@ def test_close_calls_are_steps_with_about_the_evidence_that_they_need():
     score = np.array([0.0, 1.0, 1.0, 3.0])
 
     def close(*evidence):
-        return Verdicts.of({k: DensityDips(1.0, z) for k, z in enumerate(evidence, 2)}, 4).close_calls(score)
+        return StepTests.of({k: DensityDips(1.0, z) for k, z in enumerate(evidence, 2)}, 4).close_calls(score)
 
     assert close(2.1, 1.9, 0.9) == [1, 3]
     assert close(4.9, 1.9, 0.8) == [1]

@@ -14,6 +14,7 @@ from files.test_recorded import journaled, searched
 from workers.faults import TroubledRows
 from workers.test_dask_engine import on_workers
 
+from kfree import DPMeans
 from kfree.engines.dask.cluster import Cluster, ClusterError
 from kfree.engines.dask.rows import FilesOnWorkers
 from kfree.engines.files.engine import streamed
@@ -22,6 +23,7 @@ from kfree.native import _core
 from kfree.saving.journal import Journal
 
 dask = pytest.importorskip("dask")
+pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 READING = Reading("native", 1, _core.BLOCK)
 ROWS = np.random.default_rng(5).normal(size=(8 * _core.BLOCK + 5, 2)) * np.array([1.0, 30.0])
@@ -219,3 +221,31 @@ def test_a_fit_that_lost_the_scheduler_goes_on_from_its_checkpoint(client, order
     journal = Journal(path, {})
     check_same_bits(without_counts(searched(journaled(place_of(Cluster(client), orders), journal))), expected)
     assert journal.n_repeated > 2
+
+
+OTHER = {
+    "another version": ('__version__ = "0.0.9"', r"the worker \S+ has kfree 0\.0\.9, and this fit runs with kfree \d"),
+    "no kfree": (None, r"the worker \S+ has no kfree\. Install kfree \d\S+ there"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER)
+def test_a_fit_on_a_worker_with_another_kfree_is_refused_at_once(kind, tmp_path):
+    """Modules of another version may have moved, so that a task cannot even be read there: such a worker ends."""
+    content, told = OTHER[kind]
+    if content is not None:
+        (tmp_path / "kfree").mkdir()
+        (tmp_path / "kfree" / "__init__.py").write_text(content)
+    X = dask.array.from_array(ROWS, chunks=(_core.BLOCK, 2))
+    settings = {"n_workers": 0, "processes": False, "protocol": "tcp", "dashboard_address": ":0"}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        with subprocess.Popen(command, env=environment, cwd=tmp_path, **quiet) as worker:
+            try:
+                client.wait_for_workers(1, timeout=60)
+                with pytest.raises(ClusterError, match=told):
+                    DPMeans(lam=300.0, engine="dask", search="sweep").fit(X)
+            finally:
+                worker.kill()

@@ -5,8 +5,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.limits import warn_full
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_full
 from kfree.engines.cost_rules.responsibilities import responsibilities, sums_over
 from kfree.models.bayesian_rows import GaussianData
 from kfree.search.evidence.overlap import criteria_by

@@ -10,8 +10,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfree.core.limits import warn_full
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_full
 from kfree.estimators.k_means import KMeans
 from kfree.validation.parameters import is_number, require, require_count
 from kfree.validation.rows import validated_rows

@@ -10,6 +10,20 @@ from kfree.core.stats import Floats
 _ROUNDING = 1e-6
 
 
+def lattice_steps(rows: Floats, most_values: float, n_first: int, most_in_first: float) -> Floats:
+    """Of each column the step of the lattice that its values are on, 0 where they are on none or more than that many.
+
+    Columns with more than ``most_in_first`` values in the first ``n_first`` rows are not looked at any further.
+    """
+    steps = np.zeros(rows.shape[1])
+    first = np.sort(np.ascontiguousarray(rows[:n_first].T))
+    for j in np.flatnonzero(1 + np.count_nonzero(np.diff(first), axis=1) <= most_in_first):
+        values = np.unique(rows[:, j])
+        if 1 < len(values) <= most_values:
+            steps[j] = step_of(values)
+    return steps
+
+
 def step_of(values: Floats) -> float:
     """The step of the lattice that several ascending values are on, 0 if they are on none."""
     step = float(np.diff(values).min())

@@ -34,7 +34,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         return
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        with open(temporary, "xb") as file:
+        with _created(temporary, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -45,3 +45,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             temporary.unlink()
         raise
+
+
+def _created(temporary: Path, path: str | os.PathLike[str]) -> IO[bytes]:
+    """A new file; an error names the file that was asked for."""
+    try:
+        return open(temporary, "xb")
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, os.fspath(path)) from None

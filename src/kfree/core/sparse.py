@@ -1,4 +1,4 @@
-"""The structure of SciPy sparse matrices: what compiled code may rely on when it reads one."""
+"""Arrays and SciPy's sparse matrices: the structure that compiled code relies on, and copies of some rows."""
 
 from __future__ import annotations
 
@@ -102,3 +102,19 @@ def _require(ok: bool | np.bool_, X: Sparse, name: str, found: str) -> None:
             f"{name} is a sparse matrix in format {X.format!r} with a broken structure: it has {found}. Its arrays "
             "were changed after it was made; build it again, and use check_format() to find the error."
         )
+
+
+def taken(X: ArrayOrCSR, rows: NDArray[np.int64]) -> ArrayOrCSR:
+    """Some rows of an array or a CSR matrix, copied.
+
+    ``np.take`` needs a tenth of the time of ``X[rows]`` where rows are short, but it would first copy an array that is
+    not contiguous.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree.core.sparse import taken
+    >>> taken(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1]))
+    array([[3., 4.]])
+    """
+    return np.take(X, rows, axis=0) if isinstance(X, np.ndarray) and X.flags.c_contiguous else X[rows]

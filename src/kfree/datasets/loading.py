@@ -1,7 +1,8 @@
-"""A public data set by name: from a folder of yours, from scikit-learn, or from OpenML."""
+"""A public data set by name: from a folder of yours, from scikit-learn, or from OpenML; and the map of kfree."""
 
 import difflib
 from dataclasses import dataclass
+from importlib import resources
 
 import numpy as np
 
@@ -142,3 +143,20 @@ def _graph(name, entry, arrays, source):
         weight=arrays.get("weight"),
         y=arrays.get("y"),
     )
+
+
+def load_archipelago():
+    """1,082 made-up settlements on a group of islands: east and north, in kilometres.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 2)
+
+    Examples
+    --------
+    >>> from kfree.datasets import load_archipelago
+    >>> load_archipelago().shape
+    (1082, 2)
+    """
+    with resources.files("kfree").joinpath("data/archipelago.csv").open() as file:
+        return np.loadtxt(file, delimiter=",", skiprows=1)

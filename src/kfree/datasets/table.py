@@ -3,7 +3,45 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kfree.datasets import preparations
+import numpy as np
+
+# The ellipsoid of the World Geodetic System 1984: equatorial radius in km, and flattening.
+EQUATORIAL_RADIUS_KM = 6378.137
+FLATTENING = 1 / 298.257223563
+
+
+def earth_centred(latitude_longitude_depth):
+    """Degrees north and east and km below ground as a point in space, in equatorial radii (Odashima et al. 2016)."""
+    latitude, longitude = np.radians(latitude_longitude_depth[:, :2]).T
+    height = -latitude_longitude_depth[:, 2]
+    polar = (1 - FLATTENING) ** 2
+    normal = EQUATORIAL_RADIUS_KM / np.sqrt(1 - (1 - polar) * np.sin(latitude) ** 2)
+    from_axis = (normal + height) * np.cos(latitude)
+    above_equator = (normal * polar + height) * np.sin(latitude)
+    points = [from_axis * np.cos(longitude), from_axis * np.sin(longitude), above_equator]
+    return np.column_stack(points) / EQUATORIAL_RADIUS_KM
+
+
+def principal(n_components):
+    """Project to the first principal components, each scaled to variance one."""
+
+    def project(X):
+        from sklearn.decomposition import PCA
+
+        pca = PCA(n_components, svd_solver="randomized", whiten=True, random_state=0)
+        return pca.fit_transform(np.asarray(X, dtype=np.float64))
+
+    return project
+
+
+def hundredths(X100):
+    """Whole hundredths as numbers (KDD Cup 2004, where all values have two decimals)."""
+    return X100 / 100
+
+
+def halved_image(X):
+    """Images of 16 × 16 pixels as 8 × 8, the mean of four pixels each (Kurihara & Welling 2009)."""
+    return X.reshape(-1, 8, 2, 8, 2).mean(axis=(2, 4)).reshape(-1, 64)
 
 
 @dataclass(frozen=True)
@@ -39,20 +77,20 @@ ROWS = {
     "digits": Entry("Handwritten digits of 8 × 8 pixels, 1,797 × 64", "digits", bundled="load_digits"),
     "iris": Entry("Fisher's iris, 150 × 4", "iris", bundled="load_iris"),
     "kdd2004bio": Entry(
-        "Protein homology (KDD Cup 2004), 145,751 × 74", "kddcup04_bio", rows="X100", prepare=preparations.hundredths
+        "Protein homology (KDD Cup 2004), 145,751 × 74", "kddcup04_bio", rows="X100", prepare=hundredths
     ),
     "mnist": Entry("Handwritten digits of 28 × 28 pixels, 70,000 × 784", "mnist", openml=554),
     "mnist-pca8": Entry(
         "MNIST in 8 principal components of variance one (Dinari & Freifeld 2022)",
         "mnist",
         openml=554,
-        prepare=preparations.principal(8),
+        prepare=principal(8),
     ),
     "mnist-pca10": Entry(
         "MNIST in 10 principal components of variance one (Odashima et al. 2016)",
         "mnist",
         openml=554,
-        prepare=preparations.principal(10),
+        prepare=principal(10),
     ),
     "pendigits": Entry("Digits written with a pen, 10,992 × 16", "pendigits", openml=32),
     "pima": Entry("Diabetes among the Pima, 768 × 8", "pima", openml=37),
@@ -63,11 +101,9 @@ ROWS = {
     "usgs": Entry(
         "Earthquakes 1973-2010 in space, in equatorial radii, 59,209 × 3",
         "earthquakes_usgs",
-        prepare=preparations.earth_centred,
+        prepare=earth_centred,
     ),
-    "usps": Entry(
-        "Handwritten digits of 8 × 8 pixels (CEDAR), 11,000 × 64", "usps_cedar_br", prepare=preparations.halved_image
-    ),
+    "usps": Entry("Handwritten digits of 8 × 8 pixels (CEDAR), 11,000 × 64", "usps_cedar_br", prepare=halved_image),
     "vehicle": Entry("Silhouettes of vehicles (Statlog), 846 × 18", "vehicle", openml=54),
     "wine": Entry("Wines by chemical analysis, 178 × 13", "wine", bundled="load_wine"),
     **_shapes(),

@@ -185,6 +185,11 @@ default="auto"
         """The distance from each cluster beyond which a row is an outlier, (k,)."""
         return self._model_.limits(false_alarms)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def __getattr__(self, name):
         # No properties: dir(), and so scikit-learn's display in a notebook, would start the computation.
         if name == "confidence_":

@@ -242,10 +242,3 @@ def distances_of(estimator, X):
     """Distances of rows to all centres, block by block."""
     rows = rows_like_those_of_fit(estimator, X)
     return estimator._model_.distances(rows, estimator.engine, estimator.n_threads)
-
-
-def sparse_tags(tags):
-    """Tags of an estimator that takes sparse rows and gives distances in float64."""
-    tags.input_tags.sparse = True
-    tags.transformer_tags.preserves_dtype = ["float64"]
-    return tags

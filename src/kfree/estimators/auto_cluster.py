@@ -230,11 +230,6 @@ class AutoCluster(ClusterEstimator):
         ready = self._ready(X)
         return replace(self.model_._view(ready), columns=self._validated(X), names=column_names(X, self))
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def _validated(self, X):
         rows = validated_rows(X, self)
         if sp.issparse(rows) and rows.shape[1] <= _FEW_COLUMNS:

@@ -20,10 +20,9 @@ from kfree.core.fields import (
     RowLabels,
 )
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
-from kfree.core.limits import warn_full
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats
-from kfree.core.warning import warn
+from kfree.core.warning import warn, warn_full
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
 from kfree.estimators._keywords import keyword_only

@@ -502,7 +502,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
                 own = self._model_.sample.labels[places]
             # Rows far from every cluster say nothing about its shape.
             distances = self._model_.distances(some, self.engine, self.n_threads)
-            near = outlier_scores_of(distances, self._limits(FALSE_ALARMS)) <= 1
+            near = outlier_scores_of(distances, self._model_.limits(FALSE_ALARMS)) <= 1
             keep = near if near.any() else np.ones(len(near), dtype=bool)
             some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
@@ -517,9 +517,3 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     @property
     def _n_features_out(self):
         return self.n_clusters_
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64"]
-        return tags

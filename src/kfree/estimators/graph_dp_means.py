@@ -206,7 +206,6 @@ class GraphDPMeans(ClusterEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = True
         tags.input_tags.positive_only = True
         return tags

@@ -13,7 +13,7 @@ from kfree.core.marks import AtLeast, Shape
 from kfree.core.stats import Index, Labels
 from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
-from kfree.estimators._by_centres import history_of, labels_and_spreads, sparse_tags
+from kfree.estimators._by_centres import history_of, labels_and_spreads
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.explain.view import view_by_distances
@@ -460,7 +460,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return self.n_clusters_
 
     def __sklearn_tags__(self):
-        tags = sparse_tags(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 

@@ -324,6 +324,3 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     @property
     def _n_features_out(self):
         return self.n_clusters_
-
-    def __sklearn_tags__(self):
-        return _by_centres.sparse_tags(super().__sklearn_tags__())

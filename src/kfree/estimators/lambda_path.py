@@ -9,7 +9,8 @@ from kfree.estimators._monitoring import progress_line
 from kfree.estimators._opening import as_compared, is_direction
 from kfree.explain.advice import advise_path
 from kfree.objectives.dp_means import OBJECTIVES, PLACED_OBJECTIVES
-from kfree.search.path.lam_path import lam_path, silent
+from kfree.search.monitor import silent
+from kfree.search.path.lam_path import lam_path
 from kfree.validation.parameters import random_generator, require, require_choice, require_count
 from kfree.validation.rows import validated_rows, validated_weights
 

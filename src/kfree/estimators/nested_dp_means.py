@@ -456,6 +456,3 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     @property
     def _n_features_out(self):
         return self.n_clusters_
-
-    def __sklearn_tags__(self):
-        return _by_centres.sparse_tags(super().__sklearn_tags__())

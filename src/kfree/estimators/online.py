@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.fields import NumberOfCoordinates
 from kfree.core.frame import differences_overflow
-from kfree.core.limits import warn_penalty_rose
 from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
 from kfree.core.marks import require as require_field
 from kfree.core.sites import Sites
 from kfree.core.stats import Index, Labels
+from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, remember
@@ -459,9 +459,6 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     def _distances(self, X):
         return _by_centres.distances_of(self, X)
-
-    def __sklearn_tags__(self):
-        return _by_centres.sparse_tags(super().__sklearn_tags__())
 
 
 def _model_of(stream):

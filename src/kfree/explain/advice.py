@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.core.lattice import step_of
+from kfree.core.lattice import lattice_steps
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.explain.column_advice import angles, date_line, hidden_groups
@@ -126,7 +126,7 @@ def on_common_scale(rows: Floats) -> bool:
     All columns that are not on a lattice have a median of about 0 and typical differences of about 1; or a level of a
     category is 1/√2, as in TableEncoder.
     """
-    steps = lattice_steps(rows)
+    steps = _steps(rows)
     if (np.abs(steps - np.sqrt(0.5)) < 1e-9).any():
         return True
     fine = np.ascontiguousarray(rows[:, steps == 0])
@@ -151,7 +151,7 @@ def row_numbers(rows: Floats, named: list[str]) -> list[str]:
 
 def lattices(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     """Yes/no columns and coarse lattices that outweigh the others, and clusters that are single values of a column."""
-    steps = lattice_steps(rows)
+    steps = _steps(rows)
     scale = rows.std(axis=0)
     on_lattice = steps > 0
     if not on_lattice.any():
@@ -179,16 +179,10 @@ def _within_variance(rows: Floats, labels: Labels) -> Floats:
     return np.asarray(((rows - (sums / n)[labels]) ** 2).mean(axis=0))
 
 
-def lattice_steps(rows: Floats) -> Floats:
+def _steps(rows: Floats) -> Floats:
     """The distance between neighbouring values of each column on a lattice, 0 for any other column."""
-    steps, most = np.zeros(rows.shape[1]), max(_DISTINCT * len(rows), 2)
-    # Most other columns show it in their first rows.
-    first = np.sort(np.ascontiguousarray(rows[: int(1.25 * most) + 1].T))
-    for j in np.flatnonzero(np.count_nonzero(np.diff(first), axis=1) < most):
-        values = np.unique(rows[:, j])
-        if 1 < len(values) <= most:
-            steps[j] = step_of(values)
-    return steps
+    most = max(_DISTINCT * len(rows), 2)
+    return lattice_steps(rows, most, int(1.25 * most) + 1, most)
 
 
 def _evenly_spread(column: Floats) -> bool:

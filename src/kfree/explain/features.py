@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sparse import ArrayOrCSR
 from kfree.explain.view import Floats
 
@@ -87,8 +88,7 @@ def _moments(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> tupl
         return np.zeros(columns.shape[1]), members.sum(axis=1), total, square
     shift = np.asarray(columns[:_ROWS_AT_ONCE], dtype=np.float64).mean(axis=0)
     n, total, square = np.zeros(n_clusters), *np.zeros((2, n_clusters, columns.shape[1]))
-    for begin in range(0, len(labels), _ROWS_AT_ONCE):
-        part = slice(begin, begin + _ROWS_AT_ONCE)
+    for part in row_blocks(len(labels), _ROWS_AT_ONCE):
         members, rows = _members(labels[part], n_clusters), np.asarray(columns[part], dtype=np.float64) - shift
         n += members.sum(axis=1)
         total += members @ rows

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sparse import ArrayOrCSR
 from kfree.explain import render
 from kfree.explain.features import Profile, profile
@@ -189,10 +190,9 @@ def spreads_of(view: View) -> Floats:
 
 def exemplars_of(view: View, n_exemplars: int = N_EXEMPLARS) -> list[list[int]]:
     """For each cluster the rows nearest to it, the nearest first, and the earlier row on ties."""
-    nearest = np.empty(0, dtype=np.int64)
-    for begin in range(0, len(view.labels), _ROWS_AT_ONCE):
-        block = np.arange(begin, min(begin + _ROWS_AT_ONCE, len(view.labels)))
-        nearest = _nearest(view, np.concatenate([nearest, block]), n_exemplars)
+    rows, nearest = np.arange(len(view.labels)), np.empty(0, dtype=np.int64)
+    for block in row_blocks(len(rows), _ROWS_AT_ONCE):
+        nearest = _nearest(view, np.concatenate([nearest, rows[block]]), n_exemplars)
     ends = np.searchsorted(view.labels[nearest], np.arange(view.n_clusters + 1))
     return [nearest[begin:end].tolist() for begin, end in pairwise(ends)]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from kfree.core.arrays import Array, namespace_of
-from kfree.core.blocks import blocks
+from kfree.core.blocks import blocks, row_blocks
 from kfree.core.sparse import ArrayOrCSR
 
 # Distances between centres per block.
@@ -138,11 +138,9 @@ def nearest_centres(centres: Floats) -> tuple[Labels, Floats]:
     k = len(centres)
     if k == 1:
         return np.full(1, -1, dtype=np.int32), np.full(1, np.inf)
-    nearest, gaps = np.empty(k, dtype=np.int32), np.empty(k)
-    step = max(1, _BLOCK // k)
-    for begin in range(0, k, step):
-        own = np.arange(begin, min(begin + step, k))
-        nearest[own], gaps[own] = nearest_other(cdist(centres[own], centres), own)
+    nearest, gaps, numbers = np.empty(k, dtype=np.int32), np.empty(k), np.arange(k)
+    for own in row_blocks(k, max(1, _BLOCK // k)):
+        nearest[own], gaps[own] = nearest_other(cdist(centres[own], centres), numbers[own])
     return nearest, gaps
 
 

@@ -35,6 +35,8 @@ def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> l
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     files: list[str] = []
     for path in [os.fspath(one) for one in given]:
+        if not is_address(path):
+            _require_open_folder(path)
         matches = _matches(path)
         if not matches:
             raise FileNotFoundError(f"no file matches {path!r}. Give the path of a file, a list of paths or a pattern.")
@@ -79,6 +81,15 @@ def is_address(path: str) -> bool:
     return "://" in path
 
 
+def _require_open_folder(path: str) -> None:
+    """Raise if a folder, or the one of a file, may not be listed: nothing in it would be found."""
+    folder = os.path.abspath(path)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    if not os.access(folder, os.R_OK | os.X_OK) and not os.path.isfile(path):
+        raise PermissionError(f"the folder {folder} cannot be read: permission denied. Give one that you may read.")
+
+
 def _matches(path: str) -> list[str]:
     if is_address(path):
         return _remote_matches(path)
@@ -98,17 +109,17 @@ def _remote_matches(address: str) -> list[str]:
         system, inner = _system(fixed + options)
         pattern = inner + path[len(fixed) :]
         # A star does not match a slash, as in a local pattern.
-        names = (name for name in _listed(system, inner) if name.count("/") == pattern.count("/"))
+        names = (name for name in _files_in(system, inner) if name.count("/") == pattern.count("/"))
         return sorted(f"{scheme}://{name}{options}" for name in names if fnmatch.fnmatchcase(name, pattern))
     system, inner = _system(address)
     if system.get_file_info(inner).is_file:
         return [address]
     folder = inner.rstrip("/") + "/"
-    inside = (name for name in _listed(system, inner) if name.startswith(folder) and "/" not in name[len(folder) :])
+    inside = (name for name in _files_in(system, inner) if name.startswith(folder) and "/" not in name[len(folder) :])
     return sorted(f"{scheme}://{name}{options}" for name in inside if not name[len(folder) :].startswith((".", "_")))
 
 
-def _listed(system: Any, folder: str) -> list[str]:
+def _files_in(system: Any, folder: str) -> list[str]:
     """All files below a folder."""
     found = system.get_file_info(arrow("fs").FileSelector(folder, recursive=True, allow_not_found=True))
     return [info.path for info in found if info.is_file]

@@ -7,6 +7,7 @@ from typing import Annotated, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from kfree.core.blocks import row_blocks
 from kfree.core.marks import Below, Shape, Size
 from kfree.core.stats import Floats, Index
 
@@ -104,12 +105,12 @@ class _ClosestPairs(Generic[S]):
         self._stale = np.zeros(n_clusters, dtype=bool)
         self._partner = np.zeros(n_clusters, dtype=np.int64)
         self._cost = np.full(n_clusters, np.inf)
-        for begin in range(0, n_clusters, _AT_ONCE):
-            block = objective.merge_costs(stats, slice(begin, begin + _AT_ONCE))
-            clusters = np.arange(begin, begin + len(block))
-            block[np.arange(n_clusters) <= clusters[:, None]] = np.inf
-            self._partner[clusters] = block.argmin(axis=1)
-            self._cost[clusters] = block.min(axis=1)
+        numbers = np.arange(n_clusters)
+        for some in row_blocks(n_clusters, _AT_ONCE):
+            costs = objective.merge_costs(stats, some)
+            costs[numbers <= numbers[some, None]] = np.inf
+            self._partner[some] = costs.argmin(axis=1)
+            self._cost[some] = costs.min(axis=1)
 
     def pair(self) -> tuple[int, int, float]:
         """The cheapest pair a < b of all, and its cost."""

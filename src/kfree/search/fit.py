@@ -55,7 +55,9 @@ def _begun(rows: MemoryRows, found: Result, search: Search, plan: Plan, seed: in
     """The first pass over all rows, or the passes that search them region by region."""
     region_search = search.region_search(monitor)
     if region_search is None:
-        return started(rows, found.state.sites, found.objective)
+        begun = started(rows, found.state.sites, found.objective)
+        monitor.report(begun)
+        return begun
     limits = Limits(plan.region_rows, plan.region_sample, min(MOST_PASSES, search.max_iter), seed, monitor.may_go_on)
     start = Proposal(found.state.sites, found.state.stats.n)
     return searched_by_regions(rows, start, found.objective, region_search, limits, monitor.report)

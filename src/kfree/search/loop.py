@@ -68,6 +68,20 @@ def descend(
     require_finite(state)
     descent = Descent(state, [state.cost])
     del state  # its labels are as long as X
+    return go_on(descent, moves, engine, objective, max_iter, near_enough, in_time, report)
+
+
+def go_on(
+    descent: Descent[S],
+    moves: Sequence[Callable[[S, E, O], S]],
+    engine: E,
+    objective: O,
+    max_iter: int,
+    near_enough: Callable[[S, S], bool] | None = None,
+    in_time: Clock = always,
+    report: Callable[[Descent[S]], None] | None = None,
+) -> Descent[S]:
+    """The same from where another search has ended; ``max_iter`` counts its moves too."""
     turn = 0
     while descent.n_iter < max_iter and not descent.converged and in_time():
         descent.reached_last |= turn == len(moves) - 1

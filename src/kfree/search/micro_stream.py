@@ -12,10 +12,10 @@ import numpy as np
 
 from kfree.core.fields import Centres, Count, NotNegative, PerCluster
 from kfree.core.frame import Frame
-from kfree.core.limits import warn_penalty_rose
 from kfree.core.marks import AtLeast, Below, Renamed, Rising, Shape
 from kfree.core.sites import Sites
 from kfree.core.stats import Index, totals
+from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.stream import RowStream
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import DPMeansObjective

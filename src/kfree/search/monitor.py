@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
 from kfree.search.loop import Descent
+
+# Called with what is being done and the share of the work that is done, for progress.
+Tell = Callable[[str, float], None]
 
 
 class Listener:
@@ -23,6 +27,9 @@ class Listener:
 
     def passing(self, number: int, share: float, n_bytes: int) -> None:
         """A chunk of a pass over streamed rows was read."""
+
+
+silent: Tell = Listener().path
 
 
 class Monitor:

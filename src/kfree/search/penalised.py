@@ -21,7 +21,6 @@ from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
 from kfree.search.centres.state import State, one_cluster, settle
-from kfree.search.centres.target import nearest_to
 from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.path.few_rows import split_merge_from_path
@@ -32,6 +31,7 @@ from kfree.search.summary.exact import Step, merged_means, occupied_means
 from kfree.search.summary.micro import Summary, SummaryObjective, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
+from kfree.search.target import nearest_to
 from kfree.validation.parameters import is_positive_number, random_generator
 
 
@@ -227,8 +227,8 @@ class PenalisedSearch:
         given = self._start(rows)
         found = [] if found is None else found
 
-        def search(lam: float, sites: Sites | None) -> Descent[State]:
-            found.append((lam, self._split_merge(rows, lam, given if sites is None else sites, budget)))
+        def search(lam: float, last: State | None) -> Descent[State]:
+            found.append((lam, self._split_merge(rows, lam, given if last is None else last.sites, budget)))
             return found[-1][1]
 
         lam, descent = nearest_to(k, lam, search, budget.in_time)

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
 
+from kfree.core.blocks import row_blocks
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
@@ -96,7 +97,7 @@ def ended(cost_history: list[float], cost: float) -> list[float]:
 def _parts(rows: Floats, frame: Frame) -> Iterator[Floats]:
     """A few columns of dense rows at a time, in the coordinates of ``frame``."""
     at_once = max(_VALUES_AT_ONCE // rows.shape[0], 2 * rows.shape[0])
-    places = [slice(begin, begin + at_once) for begin in range(0, rows.shape[1], at_once)]
+    places = list(row_blocks(rows.shape[1], at_once))
     largest = length = np.ones((rows.shape[0], 1))
     if frame.unit:
         largest = np.maximum(rows.max(axis=1), -rows.min(axis=1)).astype(np.float64)[:, None]

@@ -95,7 +95,7 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     column = _as_told(column, options)
     if column.family == LEVELS:
         return _of_levels(column, options)
-    _require_finite(column)
+    _require_no_infinities(column)
     x = column.values[~np.isnan(column.values)]
     if not len(x):
         return LeftOut(column.name, None)
@@ -124,7 +124,7 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
         )
     if encoder.family == LEVELS:
         return encoder.encoded(_known_places(column, encoder.levels, options.unseen, options.fold))
-    _require_finite(column)
+    _require_no_infinities(column)
     if isinstance(encoder, Numeric):
         _require_domain(column.name, encoder.transform.name, column.values[present])
     return encoder.encoded(column.values)
@@ -250,7 +250,7 @@ def _require_domain(name: Any, function: str, x: np.ndarray) -> None:
         )
 
 
-def _require_finite(column: Column) -> None:
+def _require_no_infinities(column: Column) -> None:
     n_bad = int(np.isinf(column.values).sum())
     if n_bad:
         raise ValueError(

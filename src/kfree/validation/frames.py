@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from kfree.core.printing import quoted
+from kfree.validation.parameters import shown
+
 
 def column_names(X):
     """The names of the columns of a frame, or None for anything else."""
@@ -42,7 +45,7 @@ def require_table_of_numbers(X):
         return
     if not names:
         raise ValueError("Found a frame with 0 feature(s) as X while a minimum of 1 is required.")
-    dated = [repr(name) for name, is_date in zip(names, _are_dates(X), strict=True) if is_date]
+    dated = [name for name, is_date in zip(names, _are_dates(X), strict=True) if is_date]
     if dated:
         raise ValueError(
             f"X holds dates or durations in {_listed(dated)}; convert them to numbers first, for example to days, or "
@@ -59,12 +62,23 @@ def columns_without_numbers(X):
         names = list(range(len(columns)))
     else:
         columns = [_values(X, j) for j in range(len(names))]
-    bad = [repr(name) for name, column in zip(names, columns, strict=True) if not _converts(column)]
+    bad = [name for name, column in zip(names, columns, strict=True) if not _converts(column)]
     return f" in {_listed(bad)}" if bad else ""
 
 
 def _listed(names):
-    return f"{len(names)} column(s): {', '.join(names[:5])}{', …' * (len(names) > 5)}"
+    return f"{len(names)} column(s): {quoted(names, most=5)}"
+
+
+def bad_values_error(n_bad, names=None):
+    """The error for rows with so many NaN or infinite values in each column."""
+    columns = np.flatnonzero(n_bad)
+    first = columns[0]
+    named = "" if names is None else f" ({shown(names[first])})"
+    return ValueError(
+        f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
+        f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with sklearn.impute.SimpleImputer."
+    )
 
 
 def _are_dates(X):

@@ -9,12 +9,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sparse import canonical_csr, held, require_structure
 from kfree.core.stats import Floats
 from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
 from kfree.native.threads import thread_count
 from kfree.validation.frames import (
+    bad_values_error,
     column_names,
     columns_without_numbers,
     require_distinct_names,
@@ -162,16 +164,8 @@ def require_sound_centres(centres: Floats, n_features: int) -> None:
 def _require_finite(X: Any, names: Any, n_threads: int | None) -> None:
     require_threads(n_threads)
     values = X.data[None, :] if sp.issparse(X) else X
-    if implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
-        return
-    n_bad = _bad_per_column(X)
-    columns = np.flatnonzero(n_bad)
-    first = columns[0]
-    named = "" if names is None else f" ({shown(names[first])})"
-    raise ValueError(
-        f"Input X contains {n_bad.sum()} NaN or inf value(s) in {len(columns)} column(s); the first is column "
-        f"{first}{named} with {n_bad[first]}. Remove or impute them, for example with sklearn.impute.SimpleImputer."
-    )
+    if not implementation("auto", "rows").all_finite(values, thread_count(n_threads)):
+        raise bad_values_error(_bad_per_column(X), names)
 
 
 def _bad_per_column(X: Any) -> NDArray[np.int64]:
@@ -179,8 +173,8 @@ def _bad_per_column(X: Any) -> NDArray[np.int64]:
     if sp.issparse(X):
         np.add.at(n_bad, X.indices[~np.isfinite(X.data)], 1)
         return n_bad
-    for begin in range(0, len(X), _ROWS_AT_ONCE):
-        n_bad += (~np.isfinite(X[begin : begin + _ROWS_AT_ONCE])).sum(axis=0)
+    for block in row_blocks(len(X), _ROWS_AT_ONCE):
+        n_bad += (~np.isfinite(X[block])).sum(axis=0)
     return n_bad
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from kfree.core.taking import taken
+from kfree.core.sparse import taken
+from kfree.validation.frames import bad_values_error
 
 # Exact in float32, which is what passes read.
 _HALVES = ("float16", "bfloat16")
@@ -49,7 +50,9 @@ def validated_tensor(X: Any, estimator: Any) -> Any:
         tensor = tensor.float()
     elif name not in ("float32", "float64"):
         raise TypeError(f"X is a tensor of {name}; give one of float32, float64, float16 or bfloat16.")
-    _require_finite(tensor)
+    # One pass over the values, without an array of their size; NaN are the least and the largest of any.
+    if not all(bool(end.isfinite()) for end in tensor.aminmax()):
+        raise bad_values_error((~tensor.isfinite()).sum(dim=0).cpu().numpy())
     return tensor.to(device)
 
 
@@ -77,15 +80,3 @@ def placed_like(labels: Any, X: Any) -> Any:
     if is_tensor(labels):
         return labels
     return sys.modules["torch"].from_numpy(np.ascontiguousarray(labels)).to(X.device)
-
-
-def _require_finite(tensor: Any) -> None:
-    # One pass over the values, without an array of their size; NaN are the least and the largest of any.
-    if all(bool(end.isfinite()) for end in tensor.aminmax()):
-        return
-    bad = (~tensor.isfinite()).sum(dim=0)
-    first = int(bad.nonzero()[0, 0])
-    raise ValueError(
-        f"Input X contains {int(bad.sum())} NaN or inf value(s) in {int((bad > 0).sum())} column(s); the first is "
-        f"column {first} with {int(bad[first])}. Remove or impute them."
-    )

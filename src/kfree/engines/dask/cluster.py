@@ -49,18 +49,21 @@ class Returned:
 
 
 def current_client() -> Any:
-    """The client that was started last in this process."""
+    """The client that was started last in this process; its workers have the same version of kfree."""
     try:
         distributed = import_module("distributed")
     except ImportError as error:
         raise ImportError('engine="dask" needs dask and distributed: pip install "kfree[dask]"') from error
     try:
-        return distributed.default_client()
+        client = distributed.default_client()
     except ValueError as error:
         raise RuntimeError(
             'engine="dask" found no Dask client. Start one before fit: `from dask.distributed import Client`, then '
             '`Client()` for workers on this machine or `Client("scheduler:8786")` for a cluster.'
         ) from error
+    for worker, version in client.run(_version_there(), on_error="ignore").items():
+        _require_version(worker, version, _version())
+    return client
 
 
 class Cluster:
@@ -75,8 +78,14 @@ class Cluster:
 
     def workers(self) -> dict[str, int]:
         """The number of threads of each worker, by address, in a fixed order; waits until there is one."""
-        self._wait(lambda: bool(self._states()), lambda: time.sleep(min(_LOOK, self.patience / 10)))
-        return {worker: state.n_threads for worker, state in sorted(self._states().items())}
+        states = self._states()
+
+        def look() -> None:
+            time.sleep(min(_LOOK, self.patience / 10))
+            states.update(self._states())
+
+        self._wait(lambda: bool(states), look)
+        return {worker: state.n_threads for worker, state in sorted(states.items())}
 
     def sent(self, name: str, value: Any) -> Any:
         """A future of a value that many calls take; it travels once to each worker, and again if that dies."""
@@ -166,14 +175,32 @@ def token() -> str:
 def returned(function: Callable[..., Any], *args: Any, after: Any = None, version: str | None = None) -> Returned:
     """Runs on a worker, when the task ``after`` is done; ``version`` is that of kfree where the fit runs."""
     worker = import_module("distributed").get_worker().address
-    if version not in (None, _version()):
-        raise ClusterError(
-            f"the worker {worker} has kfree {_version()}, and this fit runs with kfree {version}; their results may "
-            f"differ. Install one version everywhere, and restart the workers. {_GOES_ON}"
-        )
+    _require_version(worker, _version(), _version() if version is None else version)
     bare = [arg.value if isinstance(arg, Returned) else arg for arg in args]
     value = function(*bare)
     return Returned(value, worker, n_bytes(value))
+
+
+def _version_there() -> Callable[[], str | None]:
+    """A function without a name in kfree: it travels as code, and so it runs where kfree is another or missing."""
+
+    def version() -> str | None:
+        try:
+            return getattr(import_module("kfree"), "__version__", None)
+        except ImportError:
+            return None
+
+    return version
+
+
+def _require_version(worker: str, there: str | None, here: str) -> None:
+    if there is None:
+        raise ClusterError(f"the worker {worker} has no kfree. Install kfree {here} there, and restart the worker.")
+    if there != here:
+        raise ClusterError(
+            f"the worker {worker} has kfree {there}, and this fit runs with kfree {here}; their results may differ. "
+            f"Install one version everywhere, and restart the workers. {_GOES_ON}"
+        )
 
 
 def _version() -> str:

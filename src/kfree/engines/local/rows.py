@@ -14,10 +14,9 @@ from kfree.core.hashing import Fingerprints
 from kfree.core.masses import Masses
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, taken
 from kfree.core.stats import Floats, Index, Labels, Stats, first_row_that_counts
 from kfree.core.sum_tree import Node
-from kfree.core.taking import taken
 from kfree.engines.contract import MemoryRows, Pass, Rows, centred_frame
 from kfree.engines.moves import until_at_rest
 from kfree.engines.questions import Copies

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.fields import Count, PerCoordinate
 from kfree.core.frame import Frame
 from kfree.core.marks import FINITE, AtLeast, Rising, Shape, Size, require
@@ -177,6 +178,6 @@ def _blocks(X: ArrayOrCSR, order: Index | None) -> Iterator[tuple[Index | slice,
         yield slice(None), X
         return
     at_once = max(1, _VALUES_AT_ONCE // n_features)
-    for begin in range(0, n_rows, at_once):
-        index = slice(begin, begin + at_once) if order is None else order[begin : begin + at_once]
+    for block in row_blocks(n_rows, at_once):
+        index = block if order is None else order[block]
         yield index, dense(X[index])

@@ -20,8 +20,7 @@ from kfree.search.evidence.hard_labels import (
     one_cluster,
 )
 from kfree.search.evidence.overlap import OVERLAP, criteria
-from kfree.search.evidence.oversplit import Oversplit
-from kfree.search.evidence.splits import Bisections, divided, penalty_of_another
+from kfree.search.evidence.splits import Bisections, Oversplit, divided, penalty_of_another
 from kfree.search.loop import Clock, Descent, always, descend
 
 # From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.

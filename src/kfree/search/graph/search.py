@@ -14,13 +14,15 @@ from kfree.objectives.cut import CUTS
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.cut_staircase import CutStaircase
 from kfree.search.graph.multilevel import CutState, grown, search
-from kfree.search.graph.target import nearest_to
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
+from kfree.search.target import by_difference, nearest_to
 from kfree.validation.parameters import random_generator, require, shown
 
 # The penalty of a graph without links.
 _ANY_PENALTY = -0.5
+# Searches for ``target_k``, at most.
+_MOST_SEARCHES = 12
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class CutSearch:
         else:
             wished = self.target_k - n_alone
             lam = self._penalty_for(path.staircase, wished, n_alone)
-            lam, descent = nearest_to(wished, lam, cut(lam).lowest_lam(graph), search_at, monitor.may_go_on)
+            how = (cut(lam).lowest_lam(graph), 0.0), by_difference, _MOST_SEARCHES
+            lam, descent = nearest_to(wished, lam, lambda at, _: search_at(at), monitor.may_go_on, *how)
             self._warn_unless_found(descent.state.clusters.n_nodes + n_alone, lam)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         return CutResult(lam, staircase, descent)

@@ -1,28 +1,31 @@
-"""Automatic penalties for groups: those that are consistent with the clusters they lead to.
+"""Penalties for groups: from numbers of clusters to aim at (Kulis & Jordan 2012, §6.1), or automatic ones.
 
-The penalties of clusters follow from their width and numbers (objectives/hdp_evidence.py), and these from the
-penalties. The start is found from coarse to fine: of clusterings for falling penalties, the one with the best evidence
-among those that have density dips between the clusters of a group.
+Automatic penalties are consistent with the clusters they lead to. The penalties of clusters follow from their width and
+numbers (objectives/hdp_evidence.py), and these from the penalties. The start is found from coarse to fine: of
+clusterings for falling penalties, the one with the best evidence among those that have density dips between the
+clusters of a group.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, totals
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.grouped import GroupedRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
+from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Oversplit, no_gain
-from kfree.search.centres.state import State, recentred, state_of
+from kfree.search.centres.state import State, one_cluster, recentred, state_of
 from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
-from kfree.search.loop import descend, require_finite
+from kfree.search.loop import descend, require_finite, require_finite_cost
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
-from kfree.search.path.verdicts import NO_DOUBT
+from kfree.search.path.step_tests import NO_DOUBT
 
 # From one clustering to the next, the penalties fall by this factor …
 _FACTOR = 0.6
@@ -38,6 +41,7 @@ _ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(), Split(), Overspl
 _MOST_MOVES = 40
 # Maximum number of rows in the coarse-to-fine search; of a large group no more than a tenth of these.
 SAMPLE = 20_000
+_PLAIN = DPMeansObjective(0.0)
 
 Penalties = tuple[float, float]
 
@@ -169,3 +173,34 @@ def _trial(rows: MemoryRows, centres: Floats) -> Trial:
 
 def _clear(found: DensityDips) -> bool:
     return found.share >= _MOST and found.z >= NO_DOUBT
+
+
+def local_penalty(rows: GroupedRows, n_clusters: int) -> float:
+    """The mean over groups of the penalty at which a sweep of their rows opens about ``n_clusters``."""
+    groups = np.flatnonzero(rows.group_weights() > 0)
+    return float(np.mean([farthest_first(rows.rows_of(group), _PLAIN, n_clusters) for group in groups.tolist()]))
+
+
+def global_penalty(rows: GroupedRows, n_clusters: int) -> float:
+    """T starts as the global mean; ``n_clusters`` times, a row of the group that is farthest from T joins it.
+
+    The distance of a group is Σ w·min_t ‖x − t‖², and the penalty is that of the last group. The text does not say
+    which row joins: here the farthest one.
+    """
+    weight, sq_dist = rows.row_weights(), np.full(rows.n_rows, np.inf)
+    site, distance = one_cluster(rows, _PLAIN).centres[0], 0.0
+    for found in range(n_clusters):
+        rows.approach(site, sq_dist)
+        saving = np.where(weight > 0, weight * sq_dist, 0.0)
+        by_group = totals(rows.group, saving, rows.n_groups)
+        group = int(by_group.argmax())
+        distance = float(by_group[group])
+        require_finite_cost(distance)
+        if distance == 0.0:
+            raise ValueError(
+                f"farthest-first cannot find {n_clusters} global clusters: after {found} round(s) every row coincides "
+                "with one already taken. Give a smaller target_k, or lam_global as a positive number."
+            )
+        members = rows.members(group)
+        site = rows.points(members[[int(saving[members].argmax())]])[0]
+    return distance

@@ -17,14 +17,13 @@ from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State
-from kfree.search.centres.target import nearest_to
-from kfree.search.groups.farthest_first import global_penalty, local_penalty
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
-from kfree.search.groups.penalties import fitting_penalties
+from kfree.search.groups.penalties import fitting_penalties, global_penalty, local_penalty
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
 from kfree.search.span import coordinates, ended, is_wide
+from kfree.search.target import nearest_to
 from kfree.validation.parameters import random_generator
 
 
@@ -82,7 +81,8 @@ class SharedSearch:
         """The result of the penalties that come nearest to the number of global clusters to aim at."""
         assert self.target_k is not None  # the caller has looked
 
-        def search(scale: float, sites: Sites | None) -> Descent[State]:
+        def search(scale: float, last: State | None) -> Descent[State]:
+            sites = None if last is None else last.sites
             return self._descended(rows, self._scaled(objective, scale), sites, monitor)
 
         scale, descent = nearest_to(self.target_k, 1.0, search, monitor.may_go_on)

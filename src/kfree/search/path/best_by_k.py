@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
@@ -14,7 +15,7 @@ from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import State, one_cluster
 from kfree.search.loop import descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
-from kfree.search.path.micro_clusters import PathObjective
+from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
 
 _MAX_LLOYD = 20
 # Clusters up to which centres are added one by one; beyond, that never came out below merging where it was tried.
@@ -23,6 +24,8 @@ _MOST_ADDED = 120
 _CANDIDATES = 8
 # From so many clusters on, bounds say which are compared to find the cheapest pair.
 _MANY = 256
+# Micro-clusters per cluster, and the fewest.
+_FINENESS, _FEWEST_MICRO = 4, 200
 
 
 class BestByK:
@@ -53,9 +56,8 @@ class BestByK:
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
             self._try(self._with_one_less(self._best[k]))
-        for k in range(
-            1, k_max
-        ):  # where fewer clusters came out cheaper on the way down, a row that is split off is too
+        for k in range(1, k_max):
+            # Where fewer clusters came out cheaper on the way down, a row that is split off is cheaper too.
             if self._best[k + 1].cost > self._best[k].cost:
                 self._try(self._with_one_more(self._best[k]))
 
@@ -134,6 +136,14 @@ class BestByK:
         return cheapest_pair_with(near if len(near) else first, stats, self._objective)
 
 
+def best_by_k(
+    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, rng: np.random.RandomState, max_k: int
+) -> tuple[BestByK, MicroClusters]:
+    """The best clusterings of micro-clusters, fine enough for ``max_k`` clusters, and the micro-clusters."""
+    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
+    return BestByK(micro.engine, micro.objective), micro
+
+
 def single_rows(engine: MemoryRows) -> Stats:
     """Every row as a cluster."""
     rows, weight = engine.rows(np.arange(engine.n_rows)), engine.row_weights()
@@ -182,7 +192,7 @@ class Partners:
 
 
 def _blocks(clusters: Index) -> list[Index]:
-    return [clusters[begin : begin + AT_ONCE] for begin in range(0, len(clusters), AT_ONCE)]
+    return [clusters[block] for block in row_blocks(len(clusters), AT_ONCE)]
 
 
 def _bounds(some: Index, sizes: Floats, centres: Floats) -> Floats:

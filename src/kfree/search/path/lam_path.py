@@ -2,56 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from statistics import median_low
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
-from kfree.search.path.best_by_k import BestByK
-from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
-from kfree.search.path.halves import halves
-from kfree.search.path.lattice import with_lattice_noise
-from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters, sample_of
+from kfree.search.monitor import Tell, silent
+from kfree.search.path.best_by_k import BestByK, best_by_k
+from kfree.search.path.held_out import tested_on_halves
+from kfree.search.path.micro_clusters import PathObjective, sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
-from kfree.search.path.verdicts import Verdicts
 
 # Default for the largest number of clusters considered, the number of rows per cluster that it assumes, and the number
 # of clusters considered however few rows there are.
 DEFAULT_MAX_K, ROWS_PER_CLUSTER, LEAST_REACH = 120, 5, 10
-# Micro-clusters per cluster. The list of best clusterings goes a third beyond max_k, because its last rungs are not as
-# good as the rest.
-_FINENESS, _FEWEST_MICRO = 4, 200
 # The best clusterings are computed up to this number, unless a step of the greedy merging beyond it has a score that
-# data without clusters seldom show there.
+# data without clusters seldom show there. They go a third further, because the last ones are not as good as the rest.
 _REFINED, _HINT = 30, 1.5
 # Steps that are tested: the widest, and all of few clusters, because noise makes steps of many clusters as wide.
 _WIDEST_JUDGED, _FEW = 10, 15
 # Steps that are tested again, with narrow tubes, if they show no dips at first: those with such a score, and with so
 # many rows per cluster that a tube that holds few of them still shows what a density without clusters has.
 _RATHER_WIDE, _ROWS_TO_LOOK_CLOSELY = 2.0, 100
-# Where it is a close call whether there are clusters, results are medians over the first halves and so many others.
-_FURTHER_SPLITS = 4
 # The sample is halved within clusters of this many rows on average: fewer would make the halves copies of each other.
 _ROWS_PER_STRATUM = 20
 # With fewer rows, outliers are not tested for.
 _FEWEST_FOR_OUTLIERS = 100
 # A score that greedy merging seldom reaches without clusters.
 _CLEAR = 3.0
-
-
-# Called with what is being done and the share of the work that is done, for progress.
-Tell = Callable[[str, float], None]
-
-
-def silent(doing: str, share: float) -> None:
-    """Reports nothing."""
 
 
 class Path(NamedTuple):
@@ -148,17 +130,17 @@ def _staircase(
 ) -> Staircase:
     most = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
-    best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
-    while max_k is None and reach < most and _widest_step(best_by_k) > 0.9 * reach:
+    best, micro = best_by_k(engine, sample, objective, rng, reach)
+    while max_k is None and reach < most and _widest_step(best) > 0.9 * reach:
         reach = min(2 * reach, most)
-        best_by_k, micro = _best_by_k(engine, sample, objective, rng, reach)
-    widest = _widest_step(best_by_k)
-    refined = reach if max_k is not None or _hint(best_by_k) else min(reach, _REFINED)
+        best, micro = best_by_k(engine, sample, objective, rng, reach)
+    widest = _widest_step(best)
+    refined = reach if max_k is not None or _hint(best) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
-    cost = best_by_k.costs(refined + refined // 3) + micro.offset
+    cost = best.costs(refined + refined // 3) + micro.offset
     n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.engine.n_rows)
-    centres = micro.outward(best_by_k.centres(n_strata))
-    del best_by_k  # its clusterings take k² numbers
+    centres = micro.outward(best.centres(n_strata))
+    del best  # its clusterings take k² numbers
     path = Staircase(cost, reach, micro.complete)
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
@@ -166,7 +148,7 @@ def _staircase(
     most_closely = sample.n_rows // _ROWS_TO_LOOK_CLOSELY
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
     strata = sample.sq_distances(centres).argmin(axis=1)
-    dips = _judge(candidates, closely, path.score, (sample, strata), objective, rng, tell)
+    dips = tested_on_halves(candidates, closely, path.score, (sample, strata), objective, rng, tell)
     return Staircase(cost, reach, micro.complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
@@ -176,107 +158,23 @@ def staircase_to(engine: MemoryRows, objective: PathObjective, rng: np.random.Ra
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:
     there it is that of greedy merging.
     """
-    best_by_k, micro = _best_by_k(engine, sample_of(engine, objective, rng), objective, rng, k)
-    cost = best_by_k.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
+    best, micro = best_by_k(engine, sample_of(engine, objective, rng), objective, rng, k)
+    cost = best.costs(min(k + k // 3, DEFAULT_MAX_K)) + micro.offset
     return Staircase(cost, k, micro.complete)
 
 
-def _greedy_score(best_by_k: BestByK) -> Floats:
+def _greedy_score(best: BestByK) -> Floats:
     """Scores of the greedy merging's steps; its first half alone, because single micro-clusters make wide steps too."""
-    greedy = Staircase.of_merges(best_by_k.merges.costs_by_k())
+    greedy = Staircase.of_merges(best.merges.costs_by_k())
     return greedy.score[: len(greedy) // 2]
 
 
-def _hint(best_by_k: BestByK) -> bool:
+def _hint(best: BestByK) -> bool:
     """Whether the greedy merging has a wide step of many clusters."""
-    return bool((_greedy_score(best_by_k)[_REFINED:] > _HINT).any())
+    return bool((_greedy_score(best)[_REFINED:] > _HINT).any())
 
 
-def _widest_step(best_by_k: BestByK) -> int:
+def _widest_step(best: BestByK) -> int:
     """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
-    score = _greedy_score(best_by_k)
+    score = _greedy_score(best)
     return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1
-
-
-def _judge(
-    candidates: list[int],
-    closely: set[int],
-    score: Floats,
-    stratified: tuple[MemoryRows, Index],
-    objective: PathObjective,
-    rng: np.random.RandomState,
-    tell: Tell,
-) -> dict[int, DensityDips]:
-    """Each half of the sample is clustered, and the clusters are tested on the other half.
-
-    If it is a close call whether there are clusters at all, the steps in question are tested with further halves.
-    Unimodality is tested where the suggestion or the runner-up depends on it.
-    """
-    sample, strata = stratified
-    if sample.n_rows < 2 or not candidates:
-        return {}
-
-    def dips(k: int, split: _Split) -> DensityDips:
-        return density_dips(split.trials(k), objective.space, closely=k in closely)
-
-    tell("clusterings of both halves", 0.4)
-    splits = [_Split.of(sample, strata, candidates, objective, rng)]
-    found = {}
-    for j, k in enumerate(splits[0].numbers):
-        tell(f"test of k = {k}", 0.6 + 0.4 * j / len(candidates))
-        found[k] = dips(k, splits[0])
-    if close := [j + 1 for j in Verdicts.of(found, len(score)).close_calls(score)]:
-        for _ in range(_FURTHER_SPLITS):
-            order = rng.permutation(sample.n_rows)
-            splits.append(_Split.of(sample.among(order), strata[order], close, objective, rng))
-        found |= {k: median_dips([found[k], *(dips(k, split) for split in _with(k, splits[1:]))]) for k in close}
-    while steps := Verdicts.of(found, len(score)).open_steps(score):
-        for k in (j + 1 for j in steps):
-            gates = [unimodality(split.trials(k), objective.space, found[k].look) for split in _with(k, splits)]
-            found[k] = replace(found[k], unimodal_z=median_low(gates))
-    return found
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Two halves of a sample, each with its best clusterings for some numbers of clusters."""
-
-    parts: list[MemoryRows]
-    clustered: list[tuple[BestByK, MicroClusters]]
-    numbers: list[int]
-
-    @classmethod
-    def of(
-        cls,
-        sample: MemoryRows,
-        strata: Index,
-        candidates: list[int],
-        objective: PathObjective,
-        rng: np.random.RandomState,
-    ) -> _Split:
-        whole = with_lattice_noise(sample, objective.space, rng)
-        parts = [whole.among(half) for half in halves(whole, strata)]
-        if min(part.n_rows for part in parts) == 0:
-            return cls(parts, [], [])
-        clustered = [_best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
-        for best_by_k, _ in clustered:
-            best_by_k.climb(max(candidates) + max(candidates) // 3)
-            best_by_k.keep(candidates)
-        numbers = [k for k in candidates if all(best_by_k.has(k) for best_by_k, _ in clustered)]
-        return cls(parts, clustered, numbers)
-
-    def trials(self, k: int) -> list[Trial]:
-        """The clusters of each half, and the rows of the other one."""
-        centres = [micro.outward(best_by_k.centres(k)) for best_by_k, micro in self.clustered]
-        return [Trial(*trial) for trial in zip(self.parts[::-1], centres, self.parts, strict=True)]
-
-
-def _with(k: int, splits: list[_Split]) -> list[_Split]:
-    return [split for split in splits if k in split.numbers]
-
-
-def _best_by_k(
-    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, rng: np.random.RandomState, max_k: int
-) -> tuple[BestByK, MicroClusters]:
-    micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
-    return BestByK(micro.engine, micro.objective), micro

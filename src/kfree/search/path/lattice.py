@@ -21,7 +21,7 @@ import math
 import numpy as np
 
 from kfree.core.frame import Frame
-from kfree.core.lattice import step_of
+from kfree.core.lattice import lattice_steps
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
@@ -40,21 +40,19 @@ _GLANCE, _FEWEST = 50, 5
 _DISC = 1.5
 
 
-def lattice_steps(rows: Floats) -> Floats:
+def noise_widths(rows: Floats) -> Floats:
     """Of each column the step of the lattice that its values are on, 0 where they are on none.
 
     The step may be √12 standard deviations wide at most, so that noise of this width does not outweigh the column.
     Two values, yes and no, make a lattice only beside another column: alone, they are two clusters.
     """
-    steps, first = np.zeros(rows.shape[1]), np.sort(rows[:_FIRST_ROWS], axis=0)
-    n_values = 1 + np.count_nonzero(np.diff(first, axis=0), axis=0)
-    varied = np.ptp(rows, axis=0) > 0
-    for column in np.flatnonzero(varied & (n_values <= max(len(first) / 2, 1))):
-        values = np.unique(rows[:, column])
-        alone = len(values) == 2 and np.count_nonzero(varied) == 1
-        if len(values) * _ROWS_PER_VALUE <= len(rows) and not alone:
-            step = step_of(values)
-            steps[column] = step if step <= math.sqrt(12) * rows[:, column].std() else 0.0
+    n_first = min(len(rows), _FIRST_ROWS)
+    steps = lattice_steps(rows, len(rows) / _ROWS_PER_VALUE, n_first, max(n_first / 2, 1))
+    spread = np.ptp(rows, axis=0)
+    alone = np.count_nonzero(spread) == 1
+    for j in np.flatnonzero(steps):
+        if steps[j] > math.sqrt(12) * rows[:, j].std() or (alone and steps[j] == spread[j]):
+            steps[j] = 0.0
     return steps
 
 
@@ -66,7 +64,7 @@ def with_lattice_noise(engine: MemoryRows, space: Space, rng: np.random.RandomSt
     if space is not EUCLIDEAN or engine.frame.unit or engine.n_rows * engine.n_features > _MOST:
         return engine
     rows = engine.rows(np.arange(engine.n_rows))
-    steps = lattice_steps(rows)
+    steps = noise_widths(rows)
     circles = circles_in(rows)
     if not steps.any() and not circles:
         return engine

@@ -12,8 +12,8 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Floats
 from kfree.search.judge.numbers import is_about
 from kfree.search.path.density_dips import DensityDips
+from kfree.search.path.step_tests import StepTests, needed
 from kfree.search.path.steps import PerStep, Step, Steps, penalties_of
-from kfree.search.path.verdicts import Verdicts, needed
 
 
 class Staircase(Steps):
@@ -73,7 +73,7 @@ class Staircase(Steps):
     k_beyond: int | None
     judged_k: Annotated[int, OPTIONAL]
     judged_score: Annotated[float, OPTIONAL]
-    _verdicts: Verdicts | None
+    _verdicts: StepTests | None
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Staircase(Steps):
         with np.errstate(divide="ignore", invalid="ignore"):
             self.width = np.where(self.lam_high > self.lam_low, np.log(self.lam_high / self.lam_low), 0.0)
             self.score = np.where(self.k > 1, self.width / np.sqrt(np.log(self.k / (self.k - 1))), 0.0)
-        found = Verdicts.of(judged or {}, len(cost))
+        found = StepTests.of(judged or {}, len(cost))
         self.density_dips, self.evidence = found.share, found.evidence
         self.weakest, self.unimodal = found.weakest, found.unimodal
         self._verdicts = None if judged is None else found

@@ -11,7 +11,10 @@ import numpy as np
 from kfree.core.marks import Shape, require
 from kfree.core.stats import Floats, Index
 from kfree.search.path.density_dips import REFUTED
-from kfree.search.path.verdicts import NO_DOUBT
+from kfree.search.path.step_tests import NO_DOUBT
+
+# The bounds of a step that differ by a smaller share are equal but for rounding.
+_ROUNDING = 1e-9
 
 # An array over the steps; NaN and infinities have a meaning in most.
 PerStep = Annotated[Floats, Shape("steps")]
@@ -20,6 +23,10 @@ PerStep = Annotated[Floats, Shape("steps")]
 @dataclass(frozen=True)
 class Step:
     """A step of the staircase: ``k`` clusters are best for penalties from ``lam_low`` to ``lam_high``.
+
+    They are best among the clusterings of the path, one for each number. A fit at a penalty searches further. Where it
+    finds clusters that cost less, their number may be another; ``DPMeans(target_k=k)`` moves the penalty until a search
+    ends with k.
 
     ``lam`` is a penalty well inside, ``cost`` the cost of the clusters without any penalty, ``score`` the width of the
     step relative to its k. If held-out rows were tested, ``evidence`` is the number of standard deviations by which the
@@ -40,7 +47,7 @@ class Step:
     @property
     def has_penalty(self) -> bool:
         """Whether some penalty makes k clusters best. If none does, ``lam`` is where the best number jumps across k."""
-        return self.lam_low < self.lam_high
+        return self.lam_low + _ROUNDING * abs(self.lam_low) < self.lam_high
 
 
 class Steps(ABC):

@@ -10,7 +10,7 @@ from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.state import Objective, SplitMergeObjective, State, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, require_finite
+from kfree.search.loop import Clock, Descent, always, go_on, require_finite
 
 # Passes end when one lowers the cost by less than this share.
 LEAST_SHARE = 1e-4
@@ -38,18 +38,16 @@ def descended(
     report: Callable[[Descent[State]], None] | None = None,
 ) -> Descent[State]:
     """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
-    while True:
-        if report is not None:
-            report(descent)
-        if descent.converged or descent.n_iter >= most_passes or not in_time():
-            return descent
-        sites = step(descent.state, objective)
-        new, old = state_of(sites, engine.nearest(sites), objective), descent.state
-        descent.n_iter += 1
-        descent.converged = not new.cost < (1.0 - LEAST_SHARE) * old.cost
-        if new.cost <= old.cost:
-            descent.state = new
-            descent.cost_history.append(new.cost)
+
+    def next_pass(state: State, engine: Rows, objective: SplitMergeObjective) -> State:
+        sites = step(state, objective)
+        return state_of(sites, engine.nearest(sites), objective)
+
+    return go_on(descent, [next_pass], engine, objective, most_passes, _gains_little, in_time, report)
+
+
+def _gains_little(old: State, new: State) -> bool:
+    return not new.cost < (1.0 - LEAST_SHARE) * old.cost
 
 
 def means(state: State, objective: Objective) -> Sites:

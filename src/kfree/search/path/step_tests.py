@@ -24,7 +24,7 @@ _CLOSE = 1.5
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class StepTests:
     """Per step, as arrays over k = 1, 2, …: the values of :class:`DensityDips`, NaN for steps that were not tested.
 
     ``refuted`` are steps with a pair that has no dip, or with a cluster of too few rows for the test.
@@ -37,7 +37,7 @@ class Verdicts:
     refuted: Annotated[NDArray[np.bool_], Shape("steps")]
 
     @classmethod
-    def of(cls, judged: dict[int, DensityDips], n_steps: int) -> Verdicts:
+    def of(cls, judged: dict[int, DensityDips], n_steps: int) -> StepTests:
         numbers, refuted = np.full((4, n_steps), np.nan), np.zeros(n_steps, dtype=bool)
         for k, found in judged.items():
             numbers[:, k - 1] = found.share, found.z, found.weakest, found.unimodal_z

@@ -1,0 +1,59 @@
+"""A given number of clusters: the penalty is adjusted until a search ends with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from kfree.search.loop import Clock, Costed, Descent, always
+from kfree.search.monitor import n_clusters_of
+
+# Penalties nearer to each other than this, as a share or by itself, have no other between them.
+_CLOSE_SHARE, _CLOSE = 1e-6, 1e-9
+
+S = TypeVar("S", bound=Costed)
+
+# From a penalty, and the state in which the last search ended or None, to where a search ends.
+Search = Callable[[float, S | None], Descent[S]]
+# The next penalty to try between two others, None if there is none.
+Between = Callable[[float, float], float | None]
+
+
+def by_ratio(low: float, high: float) -> float | None:
+    """The geometric middle of positive penalties; that of zero and another is half of it."""
+    if high < (1 + _CLOSE_SHARE) * low:
+        return None
+    if low == 0.0:
+        return high / 2
+    return 2 * low if math.isinf(high) else math.sqrt(low) * math.sqrt(high)
+
+
+def by_difference(low: float, high: float) -> float | None:
+    """The arithmetic middle of two penalties."""
+    return None if high - low < _CLOSE else (low + high) / 2
+
+
+def nearest_to(
+    k: int,
+    lam: float,
+    search: Search[S],
+    in_time: Clock = always,
+    bounds: tuple[float, float] = (0.0, math.inf),
+    between: Between = by_ratio,
+    most_searches: int = 16,
+) -> tuple[float, Descent[S]]:
+    """The penalty, ``lam`` at first, whose search ends with k clusters or, if none does, comes nearest; and the search.
+
+    Penalties lie between ``bounds``; the higher, the fewer clusters. Out of time, no further search is begun.
+    """
+    found: list[tuple[float, Descent[S]]] = []
+    too_low, too_high = bounds
+    while True:
+        found.append((lam, search(lam, found[-1][1].state if found else None)))
+        n_clusters = n_clusters_of(found[-1][1].state)
+        too_low, too_high = (lam, too_high) if n_clusters > k else (too_low, lam)
+        following = between(too_low, too_high)
+        if n_clusters == k or following is None or len(found) == most_searches or not in_time():
+            return min(found, key=lambda one: abs(n_clusters_of(one[1].state) - k))
+        lam = following
