@@ -18,7 +18,7 @@ from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
 from kfree.models.embedding import EmbeddingModel, clustered, placed, seen, spreads_of, warn_about
-from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
+from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
@@ -27,11 +27,11 @@ from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
-KINDS = {
+KINDS: dict[str, tuple[type[Affinity], ...]] = {
     "rbf": (LocalGaussian, Gaussian),
-    "nearest_neighbors": Neighbours,
-    "precomputed": Given,
-    "linear": Products,
+    "nearest_neighbors": (Neighbours,),
+    "precomputed": (Given,),
+    "linear": (Products,),
 }
 # The largest number of rows of which "auto" takes all affinities. benchmarks/kernel_spectral.py compares both.
 MOST_DENSE = 1000
