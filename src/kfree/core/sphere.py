@@ -55,3 +55,9 @@ def arcs(sq_chords: Floats) -> Floats:
     """Arcs in km of squared chords of the unit sphere."""
     found: Floats = 2 * EARTH_RADIUS * np.arcsin(np.minimum(np.sqrt(sq_chords) / 2, 1.0))
     return found
+
+
+def chords(arc_lengths: Floats) -> Floats:
+    """Chords of the unit sphere that have these arcs in km; the diameter for arcs that are longer than half of it."""
+    found: Floats = 2 * np.sin(np.minimum(arc_lengths / (2 * EARTH_RADIUS), np.pi / 2))
+    return found

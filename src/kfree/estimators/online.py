@@ -217,6 +217,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    duplicates = _by_centres.duplicates
 
     def summary(self, X=None, feature_names=None, encoder=None):
         """A table of the clusters, as of every estimator; without X, of all rows that the stream remembers.
