@@ -38,8 +38,8 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
     model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample)
     if estimator.metric == "haversine":
         model = on_sphere(model)
-        # By centres in degrees, which differ from the vectors of the search in last bits.
-        labels = result.rows.nearest_labels(Sites.of(unit_vectors(model.centres)), model.rank)
+        if labels is not None:  # by centres in degrees, which differ from the vectors of the search in last bits
+            labels = result.rows.nearest_labels(Sites.of(unit_vectors(model.centres)), model.rank)
     found = {"_model_": model} | history_of(result)
     found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
     if left_out is not None:

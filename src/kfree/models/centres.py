@@ -82,11 +82,11 @@ class CentreModel:
 
     def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:
         """Validated rows in the coordinates of the fit, and the centres in those of the rows."""
-        frame, centres = self.frame, self.centres
+        frame, centres = self.as_compared
         if self._on_sphere:
             rows = in_memory(rows)
             require_degrees(rows)
-            rows, centres, frame = unit_vectors(rows), unit_vectors(centres), Frame.plain(3, unit=True)
+            rows = unit_vectors(rows)
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
@@ -100,6 +100,18 @@ class CentreModel:
             divergence=self._divergence,
         )
         return opened, centres
+
+    @property
+    def as_compared(self) -> tuple[Frame, Floats]:
+        """The coordinates that rows and centres are compared in, and the centres there: unit vectors for places."""
+        return (
+            (Frame.plain(3, unit=True), unit_vectors(self.centres)) if self._on_sphere else (self.frame, self.centres)
+        )
+
+    @property
+    def sq_unit(self) -> float:
+        """What costs are multiplied by when a user sees them: those of places are in km²."""
+        return SQ_EARTH_RADIUS if self._on_sphere else 1.0
 
     @property
     def _on_sphere(self) -> bool:
@@ -120,8 +132,7 @@ class CentreModel:
     def cost(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> float:
         """The cost of rows at their nearest centres."""
         opened, centres = self.opened(rows, weight, name, n_threads)
-        cost = self.objective.cost(opened.nearest(Sites.of(centres)).stats)
-        return SQ_EARTH_RADIUS * cost if self._on_sphere else cost
+        return self.sq_unit * self.objective.cost(opened.nearest(Sites.of(centres)).stats)
 
     def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Floats:
         """Squared distances of rows to all centres by public label, (n, k)."""
