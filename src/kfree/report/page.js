@@ -344,7 +344,7 @@ function bar(name, effect, most) {
 }
 function drawTable() {
   const step = current();
-  const columns = shownColumns();
+  const columns = shownColumns(), heat = Number(style("--heat"));
   const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, `${data.word}s`),
     ...columns.map((j) => made("th", { scope: "col", title: data.features[j] }, data.features[j])));
   const rows = shownClusters().map((cluster) => {
@@ -353,7 +353,7 @@ function drawTable() {
     const cells = columns.map((j) => {
       const effect = step.effects[cluster.label][j];
       const cell = made("td", { title: `${effectText(effect, 2)} standard deviations within clusters` }, step.means[cluster.label][j]);
-      const strength = Math.min(1, Math.abs(effect) / 3) * 0.55;
+      const strength = Math.min(1, Math.abs(effect) / 3) * heat;
       if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
     });
