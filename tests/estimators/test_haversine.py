@@ -175,6 +175,47 @@ def test_new_rows_and_files_that_are_no_places_are_named(rng, tmp_path):
         model.predict([[100.0, 0.0]])
     with pytest.raises(ValueError, match=r"init\[0, 0\] = 91 \(row 0\) is no latitude"):
         KMeans(1, init=[[91.0, 0.0]], metric="haversine").fit(X)
+    X[450] = 91.0, 0.0
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match="metric='haversine' takes arrays and frames in memory"):
+    with pytest.raises(ValueError, match=r"X\[450, 0\] = 91 \(row 450\) is no latitude"):
         DPMeans(lam=1.0, metric="haversine").fit(open_rows(tmp_path))
+    np.save(tmp_path / "X.npy", X[:, [0, 1, 1]])
+    with pytest.raises(ValueError, match="X has 3 columns, and metric='haversine' takes two"):
+        DPMeans(lam=1.0, metric="haversine").fit(open_rows(tmp_path))
+
+
+def in_files(folder, X, sizes):
+    """Rows cut into files of these numbers of rows, and the rest."""
+    folder.mkdir()
+    for number, part in enumerate(np.split(X, np.cumsum(sizes))):
+        np.save(folder / f"{number}.npy", part)
+    return open_rows(folder)
+
+
+@pytest.mark.parametrize("make", [lambda **k: DPMeans(lam=3e7, **k), lambda **k: KMeans(6, random_state=0, **k)])
+@pytest.mark.parametrize("n_rows", [600, 20_000])
+def test_files_give_the_bits_of_arrays(make, n_rows, rng, tmp_path):
+    """Below the limit of memory, all rows are searched; above it a summary, and regions of the rows."""
+    X, truth = around_cities(rng, n=n_rows)
+    settings = {"metric": "haversine"} | ({} if n_rows == 600 else {"memory": 3_000_000})
+    given = make(**settings).fit(X)
+    for folder, sizes in (("a", []), ("b", [n_rows // 7, n_rows // 3])):
+        rows = in_files(tmp_path / folder, X, sizes)
+        found = make(**settings).fit(rows)
+        np.testing.assert_array_equal(found.cluster_centers_, given.cluster_centers_)
+        assert (found.cost_, found.inertia_, found.n_features_in_) == (given.cost_, given.inertia_, 2)
+        np.testing.assert_array_equal(found.predict(rows), given.labels_)
+        assert found.score(rows) == given.score(X)
+        scores = found.predict(rows, allow_new=True)
+        np.testing.assert_array_equal(scores, given.predict(X, allow_new=True))
+    assert given.n_clusters_ == 6
+    assert [len(set(given.labels_[truth == c].tolist())) for c in range(6)] == [1] * 6
+
+
+def test_an_automatic_penalty_of_a_file_is_in_km2(rng, tmp_path):
+    X, _ = around_cities(rng, n=20_000)
+    model = DPMeans(metric="haversine", memory=3_000_000, random_state=0).fit(in_files(tmp_path / "X", X, [1000]))
+    assert model.n_clusters_ == len(CITIES)
+    assert (haversine(CITIES, model.cluster_centers_).min(axis=1) < 5).all()
+    assert model.score(X) == pytest.approx(-model.cost_)
+    assert 1e4 < model.lam_ < 1e11

@@ -55,6 +55,24 @@ def test_one_cluster_is_an_answer(affinity, rng):
         assert not model.predict(X[:5]).any()
 
 
+def test_many_rows_are_clustered_by_neighbours_unless_these_will_not_do(rng):
+    few, many = (make_moons(n, noise=0.06, random_state=0)[0] for n in (1000, 1001))
+    assert SpectralDPMeans().fit(few).affinity_ == "rbf"
+    chosen, asked = SpectralDPMeans().fit(many), SpectralDPMeans(affinity="nearest_neighbors").fit(many)
+    assert chosen.affinity_ == "nearest_neighbors"
+    assert (chosen.lam_, chosen.n_clusters_) == (asked.lam_, 2)
+    np.testing.assert_array_equal(chosen.labels_, asked.labels_)
+    assert SpectralDPMeans(gamma=20.0).fit(many).affinity_ == "rbf"
+    assert SpectralDPMeans().fit(many, sample_weight=np.ones(1001)).affinity_ == "rbf"
+    assert SpectralDPMeans(affinity="rbf").fit(many).affinity_ == "rbf"
+
+
+@pytest.mark.parametrize("affinity", ["linear", "precomputed"])
+def test_the_affinity_that_was_given_is_the_one_used(affinity, rng):
+    X = rng.normal(size=(20, 3))
+    assert SpectralDPMeans(affinity=affinity, lam=1.0).fit(X @ X.T).affinity_ == affinity
+
+
 def test_clusters_with_and_without_links_between_them(rng):
     """Three pairs of blobs: no link between pairs, some within."""
     corners = np.array([[0, 0], [6, 0], [60, 0], [66, 0], [0, 60], [6, 60]])

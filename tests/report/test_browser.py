@@ -153,6 +153,64 @@ def test_names_are_shown_and_not_run(shown):
 
 
 @pytest.fixture
+def places(browser, tmp_path):
+    """The page of places on both sides of the date line, and the model."""
+    rng = np.random.default_rng(0)
+    islands = np.array([[-17.7, 178.8], [-16.8, -179.9], [-21.1, -175.2], [-13.8, -171.8]])
+    X = islands[rng.integers(4, size=300)] + 0.2 * rng.normal(size=(300, 2))
+    X[:, 1] = (X[:, 1] + 180) % 360 - 180
+    model = DPMeans(metric="haversine").fit(X)
+    write_report(tmp_path / "places.html", model, X, ["lat", "lon"])
+    browser.get((tmp_path / "places.html").as_uri())
+    yield browser, model, X
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1400])
+def test_the_map_of_places_is_true_and_whole_at_the_date_line(places, width):
+    browser, model, X = places
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_script("drawMap()")
+    at = np.array(browser.execute_script("return places"))
+    box = browser.execute_script("const b = at('map').getBoundingClientRect(); return [b.width, b.height]")
+    assert (at > 0).all()
+    assert (at < box).all()
+    # One degree is as long everywhere: across at the middle latitude times its cosine, and up.
+    centres = model.cluster_centers_
+    east = np.append(X[:, 1], centres[:, 1]) % 360
+    latitude = np.append(X[:, 0], centres[:, 0])
+    middle = np.cos(np.radians((latitude.min() + latitude.max()) / 2))
+    up, across = np.polyfit(X[:, 0], at[:, 1], 1)[0], np.polyfit(X[:, 1] % 360, at[:, 0], 1)[0]
+    assert across == pytest.approx(-up * middle, rel=1e-3)
+    np.testing.assert_allclose(at[:, 0] - at[0, 0], across * (X[:, 1] % 360 - X[0, 1] % 360), atol=0.1)
+    np.testing.assert_allclose(at[:, 1] - at[0, 1], up * (X[:, 0] - X[0, 0]), atol=0.1)
+    assert east.max() - east.min() < 20
+    # Crosses lie in the midst of their rows.
+    for label in range(4):
+        cross = browser.execute_script(f"return placed(...current().centres[{label}])")
+        np.testing.assert_allclose(cross, at[model.labels_ == label].mean(axis=0), atol=0.1 * across)
+
+
+def test_places_are_told_as_degrees_and_km(places):
+    browser, model, X = places
+    assert browser.find_element(By.ID, "map-heading").text == "Map of the places"
+    assert not browser.find_element(By.ID, "table-panel").is_displayed()
+    assert not browser.find_element(By.ID, "across").is_displayed()
+    latitude = model.cluster_centers_[0, 0]
+    card = browser.find_element(By.CSS_SELECTOR, ".card").text
+    assert f"centre {abs(latitude):.3f}".rstrip("0") in card
+    assert "° S" in card
+    assert " km away" in card
+    browser.find_element(By.ID, "map").send_keys(Keys.ARROW_RIGHT)
+    assert browser.find_element(By.ID, "hover").text.endswith(" W" if X[0, 1] < 0 else " E")
+    texts = "return [0, -12.5, 190, 360, -180, 179.9996].map((one) => longitudeText(one))"
+    assert browser.execute_script(texts) == ["0°", "12.5° W", "170° W", "0°", "180°", "180°"]
+    assert browser.execute_script("return [latitudeText(-90), latitudeText(0.25, 1)]") == ["90° S", "0.3° N"]
+
+
+@pytest.fixture
 def wide(browser, tmp_path):
     """The page of 64 columns, the last of which decides."""
     rng = np.random.default_rng(0)

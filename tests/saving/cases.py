@@ -76,6 +76,10 @@ CASES = {
         lambda: kfree.OnlineDPMeans(lam=4.0).fit(X),
         lambda m: [m.labels_, getattr(m, "cost_", None), m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.events_],
     ),
+    "online, cosine": (
+        lambda: kfree.OnlineDPMeans(lam=4.0, metric="cosine").partial_fit(X),
+        lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.cluster_centers_, m.events_],
+    ),
     "online, published": (
         lambda: kfree.OnlineDPMeans(lam=4.0, search="published", half_life=50.0).partial_fit(X),
         lambda m: [m.predict(NEW), m.partial_fit(NEW).joined_ids_, m.merge().cluster_centers_, m.events_],

@@ -51,6 +51,26 @@ def test_the_number_of_workers_changes_no_bit(n_workers, rows):
         check_same(DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(rows), expected)
 
 
+def test_places_on_workers_have_the_bits_of_memory(client, tmp_path, rng):
+    """Latitudes and longitudes in files and in a Dask array, around a pole and the date line."""
+    centres = np.array([[88.0, 10.0], [0.0, 179.9], [50.0, -100.0]])
+    places = centres[rng.integers(3, size=15_000)] + rng.normal(size=(15_000, 2)) * [0.5, 1.0]
+    places[:, 1] = (places[:, 1] + 180) % 360 - 180
+    for number, part in enumerate(np.split(places, [1, 4000])):
+        np.save(tmp_path / f"{number}.npy", part)
+    expected = DPMeans(lam=1e9, metric="haversine", memory=3_000_000).fit(places)
+    assert expected.n_clusters_ == 3
+    for X_there in (open_rows(tmp_path), da.from_array(places, chunks=((2000, 13_000), (1, 1)))):
+        model = DPMeans(lam=1e9, metric="haversine", memory=3_000_000, engine="dask").fit(X_there)
+        np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+        assert (model.cost_, model.engine_) == (expected.cost_, "dask, streamed")
+        np.testing.assert_array_equal(np.asarray(model.predict(X_there)), expected.labels_)
+        assert model.score(X_there) == expected.score(places)
+    places[5, 0] = 100.0
+    with pytest.raises(ValueError, match=r"a chunk of X\[5, 0\] = 100 .row 5. is no latitude"):
+        DPMeans(lam=1e9, metric="haversine", memory=3_000_000, engine="dask").fit(da.from_array(places, chunks=3000))
+
+
 def test_arrays_get_lazy_labels_with_their_chunks(client, tmp_path):
     chunked = da.from_array(X, chunks=((3000, 1, 9999, 3000), (2, 1)))
     model = DPMeans(lam=900.0, memory=MEMORY, engine="dask").fit(

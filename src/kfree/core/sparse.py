@@ -20,6 +20,20 @@ def dense(rows: ArrayOrCSR) -> NDArray[Any]:
     return rows if isinstance(rows, np.ndarray) else np.asarray(rows.toarray())
 
 
+def unit_rows(rows: ArrayOrCSR) -> ArrayOrCSR:
+    """Rows over their lengths, as float64; none is zero. The largest value goes first, so that no square overflows."""
+    rows = rows.astype(np.float64)
+    largest = dense(abs(rows).max(axis=1)).ravel()
+    if isinstance(rows, np.ndarray):
+        rows /= largest[:, None]
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    rows.eliminate_zeros()
+    n_entries = np.diff(rows.indptr)
+    rows.data /= np.repeat(largest, n_entries)
+    rows.data /= np.repeat(np.sqrt(rows.power(2).sum(axis=1)), n_entries)
+    return rows
+
+
 def require_structure(X: Sparse, name: str) -> None:
     """Raise unless every index that ``X`` stores lies inside of its arrays and of its shape.
 

@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from kfree.core.blocks import row_blocks
 from kfree.core.stats import Floats
 
 # The mean radius of the Earth (IUGG), in km.
 EARTH_RADIUS = 6371.0088
 SQ_EARTH_RADIUS = EARTH_RADIUS**2
+# What is computed on the way takes little memory.
+_ROWS_AT_ONCE = 65536
 
 
-def require_degrees(X: Any, name: str = "X") -> None:
-    """Raise unless X has two dense columns, latitude from −90 to 90 and longitude from −180 to 360."""
+def require_degrees(X: Any, name: str = "X", first_row: int = 0) -> None:
+    """Raise unless X has two dense columns, latitude from −90 to 90 and longitude from −180 to 360.
+
+    ``first_row`` is the number of its first row.
+    """
     if sp.issparse(X) or X.shape[1] != 2:
         kind = "is sparse" if sp.issparse(X) else f"has {X.shape[1]} columns"
         raise ValueError(
@@ -29,9 +35,9 @@ def require_degrees(X: Any, name: str = "X") -> None:
     for column, (what, low, high) in enumerate((("latitude", -90, 90), ("longitude", -180, 360))):
         outside = np.flatnonzero((X[:, column] < low) | (X[:, column] > high))
         if len(outside):
-            row = int(outside[0])
+            row, value = first_row + int(outside[0]), float(X[outside[0], column])
             raise ValueError(
-                f"{name}[{row}, {column}] = {float(X[row, column]):g} (row {row}) is no {what}: metric='haversine' "
+                f"{name}[{row}, {column}] = {value:g} (row {row}) is no {what}: metric='haversine' "
                 "takes latitude from −90 to 90 and longitude from −180 to 360 degrees, in this order. Check the order "
                 "of the columns, and that angles are in degrees."
             )
@@ -39,9 +45,13 @@ def require_degrees(X: Any, name: str = "X") -> None:
 
 def unit_vectors(degrees: Any) -> Floats:
     """Points (n, 3) of the unit sphere at latitudes and longitudes (n, 2)."""
-    latitude, longitude = np.deg2rad(np.asarray(degrees, dtype=np.float64)).T
-    across = np.cos(latitude)
-    return np.column_stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)])
+    degrees = np.asarray(degrees)
+    found = np.empty((len(degrees), 3))
+    for some in row_blocks(len(degrees), _ROWS_AT_ONCE):
+        latitude, longitude = np.deg2rad(degrees[some].astype(np.float64)).T
+        across = np.cos(latitude)
+        found[some] = np.column_stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)])
+    return found
 
 
 def degrees_of(vectors: Floats) -> Floats:
@@ -54,4 +64,10 @@ def degrees_of(vectors: Floats) -> Floats:
 def arcs(sq_chords: Floats) -> Floats:
     """Arcs in km of squared chords of the unit sphere."""
     found: Floats = 2 * EARTH_RADIUS * np.arcsin(np.minimum(np.sqrt(sq_chords) / 2, 1.0))
+    return found
+
+
+def chords(arc_lengths: Floats) -> Floats:
+    """Chords of the unit sphere that have these arcs in km; the diameter for arcs that are longer than half of it."""
+    found: Floats = 2 * np.sin(np.minimum(arc_lengths / (2 * EARTH_RADIUS), np.pi / 2))
     return found

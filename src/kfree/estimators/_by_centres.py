@@ -1,6 +1,7 @@
 """What DPMeans, KMeans and OnlineDPMeans share as estimators with centres: the attributes of a fit, and methods."""
 
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -38,8 +39,8 @@ def publish_centres(estimator, X, data, result, left_out=None, **more):
     model = CentreModel(result.rows.frame, result.state.sites.centres, order, result.objective, sample)
     if estimator.metric == "haversine":
         model = on_sphere(model)
-        # By centres in degrees, which differ from the vectors of the search in last bits.
-        labels = result.rows.nearest_labels(Sites.of(unit_vectors(model.centres)), model.rank)
+        if labels is not None:  # by centres in degrees, which differ from the vectors of the search in last bits
+            labels = result.rows.nearest_labels(Sites.of(unit_vectors(model.centres)), model.rank)
     found = {"_model_": model} | history_of(result)
     found |= {"cluster_centers_": model.public_centres, "n_clusters_": len(order)}
     if left_out is not None:
@@ -215,6 +216,52 @@ def score(self, X, y=None, sample_weight=None):
     rows = rows_like_those_of_fit(self, X)
     weight = validated_weights(sample_weight, rows.shape[0])
     return -self._model_.cost(rows, weight, self.engine, self.n_threads)
+
+
+def duplicates(self, X, threshold=None):
+    """Rows that are nearly equal, such as an article that is in a catalogue twice.
+
+    Clusters are the index: rows are compared with those of their own cluster, and at its border with those of the next,
+    by a tree of their widest directions. The result is that of comparing all pairs.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows of ``fit``, or others.
+    threshold : float ≥ 0 or None, default=None
+        Two rows at most this far apart are near-duplicates. It is a distance as in :meth:`transform`: Euclidean;
+        √(2 − 2 cos) under ``metric="cosine"``, where √(2 − 2·0.95) ≈ 0.32 means a cosine of at least 0.95; km under
+        ``"haversine"``. None is a tenth of the usual distance to the nearest row: of the median, over up to about 1,000
+        distinct rows, of the distance to the nearest other one in the cluster. 0 finds equal rows only.
+
+    Returns
+    -------
+    duplicates : kfree.explain.Duplicates
+        ``pairs`` with ``distances``; the ``group`` of each row, and ``groups``; ``keep``, which marks all rows but
+        those of a group after its first; ``threshold``.
+
+    Notes
+    -----
+    Chains connect: two rows of a group may be farther apart than the threshold. More than 50,000,000 pairs are an
+    error that asks for a smaller threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfree import DPMeans
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> X = np.vstack([X, X[7], X[7] + 1e-6])
+    >>> found = DPMeans(lam=100.0).fit(X).duplicates(X)
+    >>> found.pairs.tolist()
+    [[7, 200], [7, 201]]
+    >>> X[found.keep].shape
+    (200, 3)
+    """
+    rows = rows_like_those_of_fit(self, X)
+    is_number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+    ok = threshold is None or (is_number and 0 <= float(threshold) < np.inf)
+    require(ok, "threshold", threshold, "a finite distance ≥ 0, or None")
+    return self._model_.duplicates(rows, None if threshold is None else float(threshold), self.engine, self.n_threads)
 
 
 def rows_like_those_of_fit(estimator, X):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from kfree.core.sites import Sites
 from kfree.engines.dask.rows import run_on_workers
 from kfree.engines.files.source import Reading
-from kfree.estimators._places import bare, place_of
+from kfree.estimators._places import bare, place_of, source_as_compared
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.files.chunks import read_ahead
 from kfree.files.labels import label_paths, write_labels
@@ -51,9 +51,10 @@ def labels_of_file(shared, begin, end, path):
 
 def score_streamed(model, rows):
     """Minus the cost of the rows, with the weights that they have in the files or the collection."""
-    reading = Reading(model.engine, model.n_threads, _chunk_rows(rows))
-    seen = place_of(model, rows, reading, None).rows(model._model_.frame, None)
-    return -model._model_.objective.cost(seen.nearest(Sites.of(model._model_.centres)).stats)
+    reading, fitted = Reading(model.engine, model.n_threads, _chunk_rows(rows)), model._model_
+    frame, centres = fitted.as_compared
+    seen = place_of(model, source_as_compared(rows, model.metric), reading, None).rows(frame, None)
+    return -fitted.sq_unit * fitted.objective.cost(seen.nearest(Sites.of(centres)).stats)
 
 
 def require_columns(model, rows):

@@ -14,9 +14,9 @@ from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
-from kfree.engines.files.source import ArrayRows, Reading
+from kfree.engines.files.source import ArrayRows, Reading, VectorRows
 from kfree.engines.registry import open_engine
-from kfree.estimators._places import journal_of, place_of
+from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
@@ -127,15 +127,13 @@ def validated(estimator, X, sample_weight):
 def _given(estimator, X, sample_weight):
     is_file, is_dask = isinstance(X, FileRows), estimator.engine == "dask"
     is_limited = is_file or is_dask or estimator.checkpoint is not None or estimator.memory is not None
-    if (is_file or is_dask) and estimator.metric == "haversine":
-        raise ValueError("metric='haversine' takes arrays and frames in memory; give X as one, and engine='auto'.")
     is_path = estimator.checkpoint is None or isinstance(estimator.checkpoint, str | os.PathLike)
     require(is_path, "checkpoint", estimator.checkpoint, "the name of a file, or None")
     if is_file:
         require(sample_weight is None, "sample_weight", "…", "None for files, and weight to open_rows")
-        return Data(X, is_limited=True)
+        return Data(source_as_compared(X, estimator.metric), is_limited=True)
     if is_dask and is_collection(X):
-        return Data(CollectionRows.of(X, sample_weight), is_limited=True)
+        return Data(source_as_compared(CollectionRows.of(X, sample_weight), estimator.metric), is_limited=True)
     if is_dask:
         raise TypeError(
             f"engine='dask' takes rows of files by open_rows, Dask arrays and Dask dataframes; X is a "
@@ -164,7 +162,7 @@ def _memory_for(estimator, data, block):
     n_features = data.source.n_features
     if estimator.memory is None and data.X is not None:
         return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
-    if isinstance(data.source, FileRows):
+    if isinstance(data.source, FileRows | VectorRows):
         return data.source.memory_beside(memory, least_memory(n_features, block))
     return memory
 
@@ -192,6 +190,7 @@ def _loaded(estimator, X, data):
         return data
     if is_collection(X):
         rows, weight = validated(estimator, *data.source.computed(X))
+        rows = as_compared(rows, estimator.metric)
     else:
         rows, weight = loaded(data.source)
     return replace(data, X=rows, weight=weight)

@@ -9,7 +9,7 @@ import numpy as np
 from kfree.engines.dask.collections import CollectionRows, workers_of
 from kfree.engines.dask.rows import DaskRows, threads_per_task
 from kfree.engines.files.engine import Place, streamed
-from kfree.engines.files.source import ArrayRows
+from kfree.engines.files.source import ArrayRows, VectorRows
 from kfree.engines.journaled import Journaled
 from kfree.saving.journal import Journal, digest
 
@@ -26,6 +26,18 @@ def place_of(model, source, reading, journal):
     if journal is None:
         return place
     return Place(source.n_features, lambda frame, scanned: Journaled(place.rows(frame, scanned), journal))
+
+
+def source_as_compared(source, metric):
+    """Rows of files or of a collection as they are compared: places on the Earth are unit vectors."""
+    if metric != "haversine":
+        return source
+    if source.n_features != 2:
+        raise ValueError(
+            f"X has {source.n_features} columns, and metric='haversine' takes two: latitude and longitude in degrees. "
+            "Give these two columns alone."
+        )
+    return source.as_vectors() if isinstance(source, CollectionRows) else VectorRows(source)
 
 
 def journal_of(model, source, plan, seed):

@@ -394,6 +394,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    duplicates = _by_centres.duplicates
     stability = stability
 
     @with_callbacks

@@ -239,6 +239,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    duplicates = _by_centres.duplicates
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):

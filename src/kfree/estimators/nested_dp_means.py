@@ -286,6 +286,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
 
     _constraints = ROWS
     transform, score = _by_centres.transform, _by_centres.score
+    duplicates = _by_centres.duplicates
 
     @with_callbacks
     def fit(self, X, y=None, sample_weight=None):

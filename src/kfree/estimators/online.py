@@ -12,16 +12,20 @@ from kfree.core.frame import differences_overflow
 from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
 from kfree.core.marks import require as require_field
 from kfree.core.sites import Sites
+from kfree.core.sparse import dense
 from kfree.core.stats import Index, Labels
 from kfree.core.warning import warn_penalty_rose
+from kfree.engines.local.rows import require_directions
 from kfree.engines.local.stream import RowStream
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, remember
+from kfree.estimators._base import ClusterEstimator, column_names, remember
 from kfree.estimators._keywords import keyword_only
+from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
+from kfree.explain.summary import summary_of, with_sizes
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
-from kfree.objectives.dp_means import DPMeansObjective
+from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.search.events import EventLog, followed, places_of
 from kfree.search.micro_stream import STREAMS, MicroStream, Penalty
 from kfree.search.stream_sample import StreamSample
@@ -40,7 +44,7 @@ from kfree.validation.rows import validated_rows, validated_weights
 # Differences between values up to this size do not overflow.
 _LARGEST = np.finfo(np.float64).max / 4
 # Parameters that may not change between calls of partial_fit.
-SETTINGS = ["lam", "search", "split", "n_micro", "max_clusters", "half_life", "engine"]
+SETTINGS = ["lam", "search", "split", "metric", "n_micro", "max_clusters", "half_life", "engine"]
 # What predict, transform and score look at besides the rows.
 ROWS = (choice("engine", IMPLEMENTATIONS), threads)
 CONSTRAINTS = (
@@ -54,6 +58,12 @@ CONSTRAINTS = (
         "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
         "search='micro-clusters'; for a sample, give DPMeans().fit(sample).lam_ times rows remembered / rows "
         "of the sample",
+    ),
+    choice("metric", list(OBJECTIVES)),
+    rule(
+        "metric",
+        lambda e: e.metric == "euclidean" or e.search == "micro-clusters",
+        "'euclidean' with search='published', or search='micro-clusters'",
     ),
     count("n_micro", least=10),
     rule("split", lambda e: isinstance(e.split, bool | np.bool_), "True or False"),
@@ -89,6 +99,9 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         For published algorithms: whether a cluster is split when its weight times squared range exceeds 16 lam
         (Algorithm 3), or clusters are only opened (Algorithm 2). The rule assumes rows spread evenly over a box; it
         over-splits Gaussian clusters.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Under ``"cosine"`` rows are directions, such as embeddings or texts: a row costs 2 − 2 cos to the centre, and
+        centres have length 1. For micro-clusters.
     n_micro : int, default=1000
         Maximum number of micro-clusters. Use at least ten times the number of clusters.
     max_clusters : int or None, default=None
@@ -181,6 +194,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         lam="auto",
         search="micro-clusters",
         split=True,
+        metric="euclidean",
         n_micro=1000,
         max_clusters=None,
         half_life=None,
@@ -192,6 +206,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self.lam = lam
         self.search = search
         self.split = split
+        self.metric = metric
         self.n_micro = n_micro
         self.max_clusters = max_clusters
         self.half_life = half_life
@@ -202,6 +217,32 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    duplicates = _by_centres.duplicates
+
+    def summary(self, X=None, feature_names=None, encoder=None):
+        """A table of the clusters, as of every estimator; without X, of all rows that the stream remembers.
+
+        Their numbers are then weights after decay, rounded. Spreads, and means of columns, are those of the sample of
+        at most 4,000 rows that the stream keeps, and there are no exemplars.
+
+        Parameters
+        ----------
+        X : rows, which are given to clusters by ``predict``, or None, default=None
+        feature_names : sequence of str or None, default=None
+            Names of the columns; None takes those of X, else x0, x1, ….
+        encoder : a fitted TableEncoder or None, default=None
+            The one that made the rows.
+
+        Returns
+        -------
+        summary : kfree.explain.Summary
+        """
+        if X is not None:
+            return super().summary(X, feature_names, encoder)
+        model, rows = self._model_, self._sample_.rows
+        labels = model.labels(rows, self.engine, self.n_threads)
+        view = model.view(rows, labels, column_names(rows, self), self.engine, self.n_threads)
+        return with_sizes(summary_of(view, feature_names, encoder=encoder), self.weights_, len(rows))
 
     def fit(self, X, y=None, sample_weight=None):
         """Start a new stream with one pass over X; then label every row by its nearest centre.
@@ -367,14 +408,21 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     def _new_rows(self, X):
         """Validated rows that start a stream. Fitted attributes are not changed yet."""
-        rows = _subtractable(validated_rows(X, self))
+        rows = self._sound(validated_rows(X, self))
         validate_data(BaseEstimator(), X, skip_check_array=True)  # column names that could not be published
         return rows
 
     def _next_rows(self, X):
         """Validated rows that continue a stream."""
-        rows = _subtractable(validated_rows(X, self))
+        rows = self._sound(validated_rows(X, self))
         validate_data(self, X, skip_check_array=True, reset=False)
+        return rows
+
+    def _sound(self, rows):
+        """Rows that can be subtracted from each other or, under cosine, have directions."""
+        if self.metric == "euclidean":
+            return _subtractable(rows)
+        require_directions(dense(abs(rows).max(axis=1)).ravel())
         return rows
 
     def _sampled(self, sample, rows, weight, n_before, order=None):
@@ -423,15 +471,15 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     def _new_stream(self, rows, weight, order=None):
         half_life = None if self.half_life is None else float(self.half_life)
-        n_features = rows.shape[1]
+        n_features, unit = rows.shape[1], is_direction(self.metric)
         if self.search == "published":
             return RowStream(self.engine, n_features, float(self.lam), bool(self.split), self.max_clusters, half_life)
         if self.lam == "auto":
-            how = self.engine, self.n_threads, self.random_state
+            how = unit, self.engine, self.n_threads, self.random_state
             penalty = Penalty.of_first_rows(rows, weight, order, *how)
         else:
             penalty = Penalty(fixed=float(self.lam))
-        return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro)
+        return MicroStream(self.engine, n_features, penalty, self.max_clusters, half_life, self.n_micro, unit)
 
     def _settings(self):
         return {name: getattr(self, name) for name in SETTINGS}
@@ -465,8 +513,8 @@ def _model_of(stream):
     """The clusters of a stream as they are now; they are published oldest first, as the stream numbers them."""
     if not len(stream.sites.uids):
         raise ValueError("no row of positive weight was given yet, so there is no cluster. Call partial_fit first.")
-    objective, order = DPMeansObjective(stream.lam), np.arange(len(stream.sites.uids))
-    return CentreModel(stream.frame, stream.sites.centres, order, objective)
+    family, order = OBJECTIVES["cosine" if stream.frame.unit else "euclidean"], np.arange(len(stream.sites.uids))
+    return CentreModel(stream.frame, stream.sites.centres, order, family(stream.lam))
 
 
 def has_no_rows(X):

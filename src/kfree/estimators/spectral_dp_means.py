@@ -18,7 +18,7 @@ from kfree.explain.advice import warn_out_of_reach
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.explain.view import view_by_distances
 from kfree.models.embedding import EmbeddingModel, clustered, placed, seen, spreads_of, warn_about
-from kfree.spectral.affinity import Gaussian, Given, LocalGaussian, Neighbours, Products
+from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Neighbours, Products
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
@@ -27,14 +27,26 @@ from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
 AFFINITIES = {"rbf": True, "nearest_neighbors": True, "precomputed": False, "linear": False}
+KINDS: dict[str, tuple[type[Affinity], ...]] = {
+    "rbf": (LocalGaussian, Gaussian),
+    "nearest_neighbors": (Neighbours,),
+    "precomputed": (Given,),
+    "linear": (Products,),
+}
+# The largest number of rows of which "auto" takes all affinities. benchmarks/kernel_spectral.py compares both.
+MOST_DENSE = 1000
 CONSTRAINTS = (
     rule("lam", lambda e: _is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
     count("target_k", or_none=True),
     rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
-    choice("affinity", list(AFFINITIES)),
+    choice("affinity", ["auto", *AFFINITIES]),
     choice("label_order", LABEL_ORDERS),
     rule("gamma", lambda e: e.gamma is None or is_positive_number(e.gamma), "a finite number > 0 or None"),
-    rule("gamma", lambda e: e.gamma is None or e.affinity == "rbf", lambda e: f"None with affinity={e.affinity!r}"),
+    rule(
+        "gamma",
+        lambda e: e.gamma is None or e.affinity in ("auto", "rbf"),
+        lambda e: f"None with affinity={e.affinity!r}",
+    ),
     count("n_neighbors"),
     rule("normalize", lambda e: e.normalize in (None, True, False), "True, False or None"),
 )
@@ -62,9 +74,11 @@ class SpectralDPMeans(ClusterEstimator):
     target_k : int or None, default=None
         The number of clusters to aim at. With ``lam="auto"`` the penalty is between the eigenvalue of this rank and the
         next.
-    affinity : {"rbf", "nearest_neighbors", "precomputed", "linear"}, default="rbf"
+    affinity : {"auto", "rbf", "nearest_neighbors", "precomputed", "linear"}, default="auto"
         The affinity of two rows:
 
+        - ``"auto"``: ``"nearest_neighbors"`` above 1,000 rows, else ``"rbf"``; ``"rbf"`` wherever ``gamma`` or weights
+          are given, which neighbours do not have. ``affinity_`` is the one that was used.
         - ``"rbf"``: exp(−gamma·‖x − y‖²); if gamma is None, exp(−2·‖x − y‖²/(σ_x·σ_y))/(σ_x·σ_y)², where σ is the
           distance of a row to its 10th neighbour.
         - ``"nearest_neighbors"``: 1/(σ_x·σ_y)² if both are among the ``n_neighbors`` of each other, half of that if
@@ -91,6 +105,8 @@ class SpectralDPMeans(ClusterEstimator):
         :meth:`confidence` of the rows of ``fit``, computed at first access, while these rows are still in memory.
     n_clusters_ : int
         The number of eigenvalues above ``lam_``, or 1.
+    affinity_ : str
+        The affinity that was used.
     lam_ : float
         The penalty that was used.
     eigenvalues_ : ndarray
@@ -151,7 +167,7 @@ class SpectralDPMeans(ClusterEstimator):
         *,
         lam="auto",
         target_k=None,
-        affinity="rbf",
+        affinity="auto",
         gamma=None,
         n_neighbors=10,
         normalize=None,
@@ -191,9 +207,10 @@ class SpectralDPMeans(ClusterEstimator):
         check(self, CONSTRAINTS)
         all_rows = self._validated(X)
         rows, weight, counts = self._counted(all_rows, sample_weight)
-        frame = self._frame(rows)
-        affinity = self._affinity(seen(rows, frame), weight)
-        normalised = AFFINITIES[self.affinity] if self.normalize is None else self.normalize
+        name = self._name_of_affinity(rows, weight)
+        frame = _frame(name, rows)
+        affinity = self._affinity(name, seen(rows, frame), weight)
+        normalised = AFFINITIES[name] if self.normalize is None else self.normalize
         rng = random_generator(0 if self.random_state is None else self.random_state)
         matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
@@ -223,6 +240,11 @@ class SpectralDPMeans(ClusterEstimator):
         }
         return publish(self, X, found)
 
+    @property
+    def affinity_(self):
+        check_is_fitted(self)
+        return next(name for name, kinds in KINDS.items() if isinstance(self._model_.affinity, kinds))
+
     def predict(self, X, allow_new=False):
         """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
 
@@ -242,7 +264,7 @@ class SpectralDPMeans(ClusterEstimator):
         """
         rows = self._rows_like_those_of_fit(X)
         labels, largest = self._model_.labels(rows)
-        if self.affinity == "rbf" and not allow_new:
+        if self.affinity_ == "rbf" and not allow_new:
             warn_out_of_reach(largest, np.finfo(np.float64).tiny, type(self).__name__)
         return or_new(self, labels, X, allow_new)
 
@@ -288,17 +310,19 @@ class SpectralDPMeans(ClusterEstimator):
         rows = rows[counts]
         return rows[:, counts] if self.affinity == "precomputed" else rows, weight[counts], counts
 
-    def _frame(self, rows):
-        """Where affinities depend on distances alone, coordinates around the mean of dense rows."""
-        of_distances = self.affinity in ("rbf", "nearest_neighbors")
-        return Frame.about(rows) if of_distances and not sp.issparse(rows) else None
+    def _name_of_affinity(self, rows, weight):
+        """The affinity that "auto" stands for: that of neighbours for many rows, where neighbours will do."""
+        if self.affinity != "auto":
+            return self.affinity
+        neighbours_do = self.gamma is None and weight is None
+        return "nearest_neighbors" if neighbours_do and rows.shape[0] > MOST_DENSE else "rbf"
 
-    def _affinity(self, rows, weight):
-        if self.affinity == "rbf":
+    def _affinity(self, name, rows, weight):
+        if name == "rbf":
             return LocalGaussian.of(rows, weight) if self.gamma is None else Gaussian(rows, self.gamma)
-        if self.affinity == "nearest_neighbors":
+        if name == "nearest_neighbors":
             return Neighbours.of(rows, self.n_neighbors)
-        return Given(rows) if self.affinity == "precomputed" else Products(rows)
+        return Given(rows) if name == "precomputed" else Products(rows)
 
     def _spectrum(self, matrix, normalised):
         """The eigenvalues above the penalty that was given, chosen for ``target_k`` or found."""
@@ -326,6 +350,12 @@ class SpectralDPMeans(ClusterEstimator):
     def _distances(self, X):
         rows = self._rows_like_those_of_fit(X)
         return self._model_.neighbours(rows)
+
+
+def _frame(affinity, rows):
+    """Where affinities depend on distances alone, coordinates around the mean of dense rows."""
+    of_distances = affinity in ("rbf", "nearest_neighbors")
+    return Frame.about(rows) if of_distances and not sp.issparse(rows) else None
 
 
 def _with_others(model, all_rows, labels):

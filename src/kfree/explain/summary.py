@@ -179,6 +179,20 @@ def summary_of(
     return Summary(clusters, len(view.labels), n_noise, view.distance, view.spread, view.row_names, view.word)
 
 
+def with_sizes(summary: Summary, weights: Floats, n_sampled: int) -> Summary:
+    """The summary of a sample of ``n_sampled`` rows, with the ``weights`` (k,) of all rows in place of its sizes.
+
+    Rows of a sample have no numbers that a user knows, so that there are no exemplars.
+    """
+    sizes, shares = np.rint(weights).astype(np.int64).tolist(), (weights / weights.sum()).tolist()
+    clusters = tuple(
+        replace(cluster, size=size, share=share, exemplars=())
+        for cluster, size, share in zip(summary.clusters, sizes, shares, strict=True)
+    )
+    spread = f"{summary.spread}, as means by a sample of {n_sampled}"
+    return replace(summary, clusters=clusters, n_rows=int(np.rint(weights.sum())), spread=spread)
+
+
 def spreads_of(view: View) -> Floats:
     """How wide each cluster is, (k,); 0 for a cluster without rows."""
     if view.spreads is not None:

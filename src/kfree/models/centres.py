@@ -18,12 +18,14 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import ranks
 from kfree.core.marks import OneOf
 from kfree.core.sites import Sites
-from kfree.core.sphere import EARTH_RADIUS, SQ_EARTH_RADIUS, arcs, require_degrees, unit_vectors
-from kfree.core.stats import Floats, Labels, Stats
+from kfree.core.sparse import ArrayOrCSR, unit_rows
+from kfree.core.sphere import EARTH_RADIUS, SQ_EARTH_RADIUS, arcs, chords, require_degrees, unit_vectors
+from kfree.core.stats import Floats, Index, Labels, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
+from kfree.explain.duplicates import Duplicates, near_duplicates
 from kfree.explain.spread import Spreads, SpreadSample
-from kfree.explain.view import View, view_by_distances
+from kfree.explain.view import Blocks, View, view_by_distances
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.bregman import BREGMAN_OBJECTIVES
 from kfree.objectives.dp_means import PLACED_OBJECTIVES
@@ -81,11 +83,11 @@ class CentreModel:
 
     def opened(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> tuple[MemoryRows, Floats]:
         """Validated rows in the coordinates of the fit, and the centres in those of the rows."""
-        frame, centres = self.frame, self.centres
+        frame, centres = self.as_compared
         if self._on_sphere:
             rows = in_memory(rows)
             require_degrees(rows)
-            rows, centres, frame = unit_vectors(rows), unit_vectors(centres), Frame.plain(3, unit=True)
+            rows = unit_vectors(rows)
         if sp.issparse(rows):
             frame, centres = Frame.plain(rows.shape[1], frame.unit), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
@@ -99,6 +101,18 @@ class CentreModel:
             divergence=self._divergence,
         )
         return opened, centres
+
+    @property
+    def as_compared(self) -> tuple[Frame, Floats]:
+        """The coordinates that rows and centres are compared in, and the centres there: unit vectors for places."""
+        return (
+            (Frame.plain(3, unit=True), unit_vectors(self.centres)) if self._on_sphere else (self.frame, self.centres)
+        )
+
+    @property
+    def sq_unit(self) -> float:
+        """What costs are multiplied by when a user sees them: those of places are in km²."""
+        return SQ_EARTH_RADIUS if self._on_sphere else 1.0
 
     @property
     def _on_sphere(self) -> bool:
@@ -119,8 +133,7 @@ class CentreModel:
     def cost(self, rows: Any, weight: Floats | None, name: str, n_threads: int | None) -> float:
         """The cost of rows at their nearest centres."""
         opened, centres = self.opened(rows, weight, name, n_threads)
-        cost = self.objective.cost(opened.nearest(Sites.of(centres)).stats)
-        return SQ_EARTH_RADIUS * cost if self._on_sphere else cost
+        return self.sq_unit * self.objective.cost(opened.nearest(Sites.of(centres)).stats)
 
     def sq_distances(self, rows: Any, name: str, n_threads: int | None) -> Array:
         """Squared distances of rows to all centres by public label, (n, k), on a device where the rows are on one."""
@@ -177,6 +190,41 @@ class CentreModel:
         vectors = unit_vectors(self.public_centres)
         found = view_by_distances(self.distances(rows, name, n_threads), labels, vectors, **told)
         return replace(found, gaps=np.where(np.isinf(found.gaps), np.inf, arcs(found.gaps**2)))
+
+    def duplicates(self, rows: Any, threshold: float | None, name: str, n_threads: int | None) -> Duplicates:
+        """Rows at most ``threshold`` apart, in the unit of distances."""
+        if self._divergence is not None:
+            raise ValueError(
+                f"the divergence {self._divergence.name!r} is no distance between two rows, so that near-duplicates "
+                "are not defined. Fit with metric='euclidean' or 'cosine'."
+            )
+        labels, rows = self.labels(rows, name, n_threads), in_memory(rows)
+
+        def distances() -> Blocks:
+            return self.distances(rows, name, n_threads)
+
+        def coordinates(index: Index) -> ArrayOrCSR:
+            return self._coordinates(rows[index])
+
+        if not self._on_sphere:
+            return near_duplicates(coordinates, labels, distances, threshold)
+        chord = None if threshold is None else chords(np.array([threshold]))[0]
+        # An arc is at most π/2 times as long as its chord. Coordinates are on the unit sphere, arcs in km.
+        found = near_duplicates(coordinates, labels, distances, chord, stretch=EARTH_RADIUS * np.pi / 2)
+        near = arcs(np.array([found.threshold**2]))[0] if threshold is None else threshold
+        return replace(found, threshold=float(near), distances=arcs(found.distances**2))
+
+    def _coordinates(self, rows: ArrayOrCSR) -> ArrayOrCSR:
+        """Rows where Euclidean distances are those of the metric."""
+        if self._on_sphere:
+            return unit_vectors(rows)
+        if self.frame.unit:
+            return unit_rows(rows)
+        rows = rows.astype(np.float64)
+        if isinstance(rows, np.ndarray):
+            return self.frame.inward(rows)
+        rows.eliminate_zeros()
+        return rows
 
 
 def _in_process(name: str) -> str:

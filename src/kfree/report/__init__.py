@@ -28,7 +28,8 @@ def write_report(
     path : str or path
         The HTML file; an older one is replaced only when the new one is complete.
     model : a fitted AutoCluster, DPMeans, NestedDPMeans, AgglomerativeBayes, HardHDP or GraphDPMeans
-        The page of a DPMeans has the staircase of penalties and a slider along its steps, that of a tree a slider along
+        The page of a DPMeans has the staircase of penalties and a slider along its steps, that of places on the Earth
+        (``metric="haversine"``) a map, that of a tree a slider along
         its cuts, and that of a NestedDPMeans a position for each level; the others show one clustering.
     X : array of shape (n_samples, n_features)
         The rows of ``fit``; a graph has none.
@@ -78,8 +79,11 @@ def _data_of(model, X, feature_names, about):
     """What the page of this kind of model shows."""
     from kfree.report import others
     from kfree.report.data import report_data
+    from kfree.report.places import places_data
 
     kind = type(model).__name__
+    if kind == "DPMeans" and model.metric == "haversine":
+        return places_data(model, X, feature_names, **about)
     if kind == "DPMeans":
         return report_data(model, X, feature_names, **about)
     if kind == "AgglomerativeBayes":

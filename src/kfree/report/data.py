@@ -51,12 +51,14 @@ def assembled(
     row_numbers=None,
     path=None,
     axes=None,
+    digits=5,
     word="row",
     suggested=None,
 ):
     """The page of clusterings by ascending numbers of clusters; a ``path`` of penalties is drawn as a staircase.
 
-    ``axes`` replace columns and main directions on the map. ``word`` is what a row is called.
+    ``axes`` replace columns and main directions on the map, with values of so many ``digits``. ``word`` is what a row
+    is called.
     """
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
     described = sampled(len(X), _DESCRIBED)
@@ -76,7 +78,7 @@ def assembled(
         "suggested": suggested if path is None else int(path.suggest().k),
         "points": {
             "rows": row_numbers[drawn].tolist(),
-            "axes": _axes(X, drawn, shown, encoder) if axes is None else _given_axes(axes, drawn),
+            "axes": _axes(X, drawn, shown, encoder) if axes is None else _given_axes(axes, drawn, digits),
         },
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
@@ -165,9 +167,9 @@ def _axes(X, drawn, shown, encoder):
     return axes
 
 
-def _given_axes(axes, drawn):
-    return [{"name": name, "values": _values(np.asarray(values)[drawn])} for name, values in axes.items()]
+def _given_axes(axes, drawn, digits):
+    return [{"name": name, "values": _values(np.asarray(values)[drawn], digits)} for name, values in axes.items()]
 
 
-def _values(column):
-    return [number(value) for value in column]
+def _values(column, digits=5):
+    return [number(value, digits) for value in column]

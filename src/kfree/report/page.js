@@ -108,7 +108,7 @@ function drawStairs() {
 }
 
 /* The map: a canvas, with places of the points kept for pointing at them. */
-let places = [];
+let places = [], placed = null;  // ``placed`` gives the place of two values
 function drawMap() {
   const canvas = at("map"), box = canvas.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
   canvas.width = box.width * ratio;
@@ -117,15 +117,10 @@ function drawMap() {
   pen.scale(ratio, ratio);
   pen.clearRect(0, 0, box.width, box.height);
   const across = data.points.axes[at("across").value], up = data.points.axes[at("up").value];
-  const scale = (values, from, to) => {
-    const known = values.filter((value) => value !== null);
-    const low = Math.min(...known), high = Math.max(...known);
-    return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
-  };
-  const x = scale(across.values, 52, box.width - 20), y = scale(up.values, box.height - 40, 18);
-  drawAxes(pen, box, across, up, x, y);
+  if (data.places) placed = drawGraticule(pen, box);
+  else placed = drawAxes(pen, box, across, up);
   const step = current(), radius = data.points.rows.length > 800 ? 3 : 4;
-  places = data.points.rows.map((_, row) => [x(across.values[row]), y(up.values[row])]);
+  places = data.points.rows.map((_, row) => placed(across.values[row], up.values[row]));
   const faint = state.cluster;
   const palette = step.colours.map(colourOf);
   for (const pass of [0, 1]) {
@@ -141,6 +136,7 @@ function drawMap() {
     });
   }
   pen.globalAlpha = 1;
+  if (step.centres) drawCentres(pen, step);
   drawNumbers(pen, step, palette);
   if (state.point !== null) {
     const [px, py] = places[state.point];
@@ -152,7 +148,13 @@ function drawMap() {
   }
   canvas.setAttribute("aria-label", `Map of ${counted(places.length, data.word)} in ${counted(step.k, "cluster")}`);
 }
-function drawAxes(pen, box, across, up, x, y) {
+function drawAxes(pen, box, across, up) {
+  const scale = (values, from, to) => {
+    const known = values.filter((value) => value !== null);
+    const low = Math.min(...known), high = Math.max(...known);
+    return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+  };
+  const x = scale(across.values, 52, box.width - 20), y = scale(up.values, box.height - 40, 18);
   pen.strokeStyle = style("--line");
   pen.fillStyle = style("--muted");
   pen.font = "12px system-ui, sans-serif";
@@ -178,6 +180,65 @@ function drawAxes(pen, box, across, up, x, y) {
   pen.textBaseline = "middle";
   pen.fillText(up.name, 0, 0, box.height * 0.7);
   pen.restore();
+  return (one, other) => [x(one), y(other)];
+}
+/* Places on the Earth: equirectangular, with true shapes at the middle latitude. The map begins after the widest range of
+   longitudes without a place, so that clusters at the date line are whole. */
+const GRID = [30, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001];
+function degreesText(value, positive, negative, decimals = 3) {
+  const size = Number(Math.abs(value).toFixed(decimals));
+  return `${size}°${size === 0 || size === 180 ? "" : ` ${value < 0 ? negative : positive}`}`;
+}
+const placeText = ([latitude, longitude]) => `${latitudeText(latitude)}, ${longitudeText(longitude)}`;
+const latitudeText = (value, decimals) => degreesText(value, "N", "S", decimals);
+const longitudeText = (value, decimals) => degreesText(((value + 180) % 360 + 360) % 360 - 180, "E", "W", decimals);
+function drawGraticule(pen, box) {
+  const centres = current().centres, [latitudes, longitudes] = data.points.axes.map((axis, j) => axis.values.concat(centres.map((centre) => centre[j])));
+  const round = longitudes.map((value) => (value + 720) % 360).sort((a, b) => a - b);
+  let west = round[0], gap = round[0] + 360 - round[round.length - 1];
+  for (let j = 1; j < round.length; j++) if (round[j] - round[j - 1] > gap) [west, gap] = [round[j], round[j] - round[j - 1]];
+  const low = Math.min(...latitudes), high = Math.max(...latitudes), middle = (low + high) / 2;
+  const shrink = Math.max(Math.cos((middle * Math.PI) / 180), 0.05), least = 1e-3;
+  const wide = Math.max(360 - gap, least), tall = Math.max(high - low, least);
+  const left = 62, right = 18, top = 14, bottom = 30;
+  const scale = Math.min((box.width - left - right - 16) / (wide * shrink), (box.height - top - bottom - 16) / tall);
+  const x = (degrees) => (left + box.width - right) / 2 + (degrees - west - (360 - gap) / 2) * shrink * scale;
+  const y = (degrees) => (top + box.height - bottom) / 2 - (degrees - middle) * scale;
+  const step = GRID.filter((size) => size * scale * Math.min(shrink, 1) >= 56).pop() ?? GRID[0];
+  pen.strokeStyle = style("--line");
+  pen.fillStyle = style("--muted");
+  pen.font = "12px system-ui, sans-serif";
+  pen.lineWidth = 1;
+  const line = (x1, y1, x2, y2) => { pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); };
+  const inverse = (pixel, from, to) => (pixel - from) / (to - from);  // places of lines, in degrees
+  const lonAt = (pixel) => west + inverse(pixel, x(west), x(west + 1)), latAt = (pixel) => inverse(pixel, y(0), y(1));
+  const south = Math.max(latAt(box.height - bottom), -90), north = Math.min(latAt(top), 90);
+  pen.textAlign = "center";
+  pen.textBaseline = "top";
+  for (let j = Math.ceil(lonAt(left) / step); j * step <= lonAt(box.width - right); j++) {
+    line(x(j * step), y(north), x(j * step), y(south));
+    pen.fillText(longitudeText(j * step, 4), x(j * step), Math.min(y(south), box.height - bottom) + 6);
+  }
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  for (let j = Math.ceil(south / step); j * step <= north; j++) {
+    line(left, y(j * step), box.width - right, y(j * step));
+    pen.fillText(latitudeText(j * step, 4), left - 6, y(j * step));
+  }
+  const cut = west - gap / 2;  // in the midst of the gap, where rounding moves no place to the other end
+  return (latitude, longitude) => [x(cut + ((longitude - cut) % 360 + 360) % 360), y(latitude)];
+}
+function drawCentres(pen, step) {
+  pen.strokeStyle = style("--text");
+  pen.lineWidth = 2;
+  shownClusters().forEach((cluster) => {
+    if (state.cluster !== null && state.cluster !== cluster.label) return;
+    const [px, py] = placed(...step.centres[cluster.label]);
+    pen.beginPath();
+    pen.moveTo(px - 5, py); pen.lineTo(px + 5, py);
+    pen.moveTo(px, py - 5); pen.lineTo(px, py + 5);
+    pen.stroke();
+  });
 }
 function drawNumbers(pen, step, palette) {
   pen.font = "600 13px system-ui, sans-serif";
@@ -188,11 +249,16 @@ function drawNumbers(pen, step, palette) {
     const own = places.filter((_, row) => step.places[row] === cluster.label);
     if (!own.length) return;
     const [sx, sy] = own.reduce(([a, b], [px, py]) => [a + px, b + py], [0, 0]);
+    let [px, py] = [sx / own.length, sy / own.length];
+    if (step.centres) {  // beside the cross
+      [px, py] = placed(...step.centres[cluster.label]);
+      py -= 14;
+    }
     pen.lineWidth = 4;
     pen.strokeStyle = style("--panel");
-    pen.strokeText(cluster.label, sx / own.length, sy / own.length);
+    pen.strokeText(cluster.label, px, py);
     pen.fillStyle = style("--text");
-    pen.fillText(cluster.label, sx / own.length, sy / own.length);
+    pen.fillText(cluster.label, px, py);
   });
 }
 function describePoint() {
@@ -203,7 +269,8 @@ function describePoint() {
     return;
   }
   const own = current().places[state.point];
-  const lines = data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${valueText(axis.values[state.point], axis.unit)}`);
+  const lines = data.places ? [placeText(data.points.axes.map((axis) => axis.values[state.point]))]
+    : data.points.axes.slice(0, 10).map((axis) => `${axis.name}: ${valueText(axis.values[state.point], axis.unit)}`);
   box.textContent = [`${data.word} ${data.points.rows[state.point]}, ${own < 0 ? "no cluster" : nameOf(own, "cluster ")}`, ...lines].join("\n");
   box.style.display = "block";
   const [px, py] = places[state.point], map = at("map");
@@ -226,7 +293,8 @@ function drawCards() {
     const share = cluster.size / data.n_rows;
     const effects = step.effects[cluster.label];
     const order = effects.map((_, j) => j).sort((a, b) => Math.abs(effects[b]) - Math.abs(effects[a]));
-    const near = cluster.nearest < 0 ? "" : ` · nearest: ${cluster.nearest}, ${shown(cluster.nearest_distance)} away`;
+    const km = data.places ? " km" : "";
+    const near = cluster.nearest < 0 ? "" : ` · nearest: ${cluster.nearest}, ${shown(cluster.nearest_distance)}${km} away`;
     const swatch = made("span", { className: "swatch" });
     swatch.style.background = colour;
     const filled = made("span");
@@ -237,7 +305,8 @@ function drawCards() {
         made("span", { className: "size" }, `${counted(cluster.size, data.word)} · ${(100 * share).toFixed(1)} %`)),
       made("span", { className: "share" }, filled),
       ...(step.sentences && step.sentences[cluster.label] ? [made("span", { className: "sentence" }, step.sentences[cluster.label])] : []),
-      made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${near}`),
+      ...(step.centres ? [made("span", { className: "sentence" }, `centre ${placeText(step.centres[cluster.label])}`)] : []),
+      made("span", { className: "facts" }, `spread ${shown(cluster.spread)}${km}${near}`),
       made("span", { className: "facts" }, `typical ${data.word}s: ${cluster.exemplars.join(", ")}`),
       made("span", { className: "features" }, ...order.slice(0, 4).map((j) => bar(data.features[j], effects[j], most))));
     card.querySelector(".share").style.display = "block";
@@ -275,7 +344,7 @@ function bar(name, effect, most) {
 }
 function drawTable() {
   const step = current();
-  const columns = shownColumns();
+  const columns = shownColumns(), heat = Number(style("--heat"));
   const head = made("tr", {}, made("th", { scope: "col" }, "cluster"), made("th", { scope: "col" }, `${data.word}s`),
     ...columns.map((j) => made("th", { scope: "col", title: data.features[j] }, data.features[j])));
   const rows = shownClusters().map((cluster) => {
@@ -284,7 +353,7 @@ function drawTable() {
     const cells = columns.map((j) => {
       const effect = step.effects[cluster.label][j];
       const cell = made("td", { title: `${effectText(effect, 2)} standard deviations within clusters` }, step.means[cluster.label][j]);
-      const strength = Math.min(1, Math.abs(effect) / 3) * 0.55;
+      const strength = Math.min(1, Math.abs(effect) / 3) * heat;
       if (step.k > 1) cell.style.background = `rgba(${style(effect < 0 ? "--low" : "--high")}, ${strength})`;
       return cell;
     });
@@ -361,7 +430,13 @@ if (!data.stairs.length) {
 }
 if (data.steps.length === 1) for (const part of [at("slider"), at("slider-word"), at("own")]) part.hidden = true;
 at("map-heading").textContent = `Map of the ${data.word}s`;
-at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters.`;
+if (data.places) {
+  at("map-heading").textContent = "Map of the places";
+  at("table-panel").hidden = at("bars-help").hidden = true;
+  for (const id of ["across", "up"]) at(id).parentElement.hidden = true;
+}
+at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters`
+  + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
 at("certainty").textContent = data.certainty || "";
 if (data.remarks && data.remarks.length) {

@@ -18,7 +18,7 @@ from kfree.core.stats import Index, totals
 from kfree.core.warning import warn_penalty_rose
 from kfree.engines.local.stream import RowStream
 from kfree.engines.registry import open_engine
-from kfree.objectives.dp_means import DPMeansObjective
+from kfree.objectives.dp_means import CosineObjective, DPMeansObjective
 from kfree.search.events import KINDS, followed
 from kfree.search.loop import require_finite_cost
 from kfree.search.monitor import Monitor
@@ -54,7 +54,7 @@ class Penalty:
 
     @classmethod
     def of_first_rows(
-        cls, rows: Any, weight: Any, order: Any, engine: str, n_threads: int | None, random_state: Any
+        cls, rows: Any, weight: Any, order: Any, unit: bool, engine: str, n_threads: int | None, random_state: Any
     ) -> Penalty:
         """The automatic penalty of the first rows, per unit of their weight."""
         first = slice(_SAMPLE) if order is None else order[:_SAMPLE]
@@ -66,7 +66,7 @@ class Penalty:
                 f"with at least {_FEWEST_ROWS}, or give lam as a number."
             )
         total = n_counted if weight is None else float(weight.sum())
-        found = _clustered(rows, weight, "auto", engine, n_threads, random_state)
+        found = _clustered(rows, weight, "auto", unit, engine, n_threads, random_state)
         return cls(per_weight=found.objective.lam / total)
 
 
@@ -93,6 +93,10 @@ class MicroStream:
 
     Micro-clusters are those of online DP-means with a limit and, with a half-life, forgetting; their weights and
     centres are all that is kept. So clusters are a function of the rows that came, in their order, and of the penalty.
+
+    Rows that are directions (``unit``) have micro-clusters of unit vectors. What they add to the cost of a cluster with
+    direction μ is Σ w(2 − 2⟨x, μ⟩) = 2W − 2⟨S, μ⟩, so that S = Σ wx stands for them exactly: one row in the direction
+    of S that weighs ‖S‖.
     """
 
     _micro: RowStream
@@ -106,9 +110,18 @@ class MicroStream:
     _moves: list[Annotated[Index, Shape(None, 4)]]  # events of micro-clusters since the last review
     _was_full: bool  # and a warning has said so
 
-    def __init__(self, engine: str, n_features: int, penalty: Penalty, max_clusters: Any, half_life: Any, n_micro: int):
+    def __init__(
+        self,
+        engine: str,
+        n_features: int,
+        penalty: Penalty,
+        max_clusters: Any,
+        half_life: Any,
+        n_micro: int,
+        unit: bool = False,
+    ):
         first = max(_FINENESS * (penalty.fixed or penalty.per_weight), np.finfo(np.float64).tiny)
-        self._micro = RowStream(engine, n_features, first, False, n_micro, half_life)
+        self._micro = RowStream(engine, n_features, first, False, n_micro, half_life, unit)
         self._engine, self._penalty, self._max_clusters, self._half_life = engine, penalty, max_clusters, half_life
         self._next_review, self._reviewed, self._clusters = _FIRST_REVIEW, _none(n_features), None
         self._moves, self._was_full = [], False
@@ -198,11 +211,13 @@ class MicroStream:
         weights, micro = self._micro.weights, self._micro.sites
         if not len(weights):
             return _none(micro.centres.shape[1])
-        least = self._penalty.at(float(weights.sum()))
+        least, points = self._penalty.at(float(weights.sum())), (micro.centres, weights)
+        if self.frame.unit:
+            points = _directions(*points)
 
         def fitted(n_doublings: int) -> Result:
             lam = math.ldexp(least, min(n_doublings, _LARGEST_EXPONENT - math.frexp(least)[1]))
-            return _clustered(micro.centres, weights, lam, self._engine, 1)
+            return _clustered(*points, lam, self.frame.unit, self._engine, 1)
 
         found = _first_within(self._max_clusters, fitted)
         labels, lam = found.labels, found.objective.lam
@@ -221,12 +236,24 @@ class MicroStream:
 STREAMS: dict[str, type[RowStream] | type[MicroStream]] = {"published": RowStream, "micro-clusters": MicroStream}
 
 
+def _directions(means: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that stand for micro-clusters of unit vectors: directions, and the lengths of sums as weights.
+
+    Rows that cancel out cost the same in every cluster; they have any direction and no weight.
+    """
+    lengths = np.linalg.norm(means, axis=1)
+    cancelled = lengths == 0
+    means = np.where(cancelled[:, None], np.eye(1, means.shape[1]), means)
+    return means, weights if cancelled.all() else weights * lengths
+
+
 def _clustered(
-    points: Any, weight: Any, lam: float | str, engine: str, n_threads: int | None, random_state: Any = None
+    points: Any, weight: Any, lam: float | str, unit: bool, engine: str, n_threads: int | None, random_state: Any = None
 ) -> Result:
-    """Split-merge DP-means of weighted points."""
-    search = PenalisedSearch("OnlineDPMeans", DPMeansObjective, lam, max_iter=_MAX_ITER, random_state=random_state)
-    rows = open_engine(engine, points, weight=weight, n_threads=n_threads)
+    """Split-merge DP-means of weighted points, of their directions if ``unit``."""
+    family = CosineObjective if unit else DPMeansObjective
+    search = PenalisedSearch("OnlineDPMeans", family, lam, max_iter=_MAX_ITER, random_state=random_state)
+    rows = open_engine(engine, points, weight=weight, unit=unit, n_threads=n_threads)
     if not is_wide(points):
         return search(rows, Monitor())
     return searched_in_span(search, Monitor(), points, weight, rows, n_threads)

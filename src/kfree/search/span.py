@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dpstrf
 
 from kfree.core.blocks import row_blocks
+from kfree.core.equal_rows import numbers_of_equal
 from kfree.core.frame import Frame
 from kfree.core.sites import Sites
 from kfree.core.spaces import exponent_of, times_power_of_two
-from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sparse import ArrayOrCSR, unit_rows
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.registry import open_engine
@@ -126,29 +127,18 @@ def _from_sparse(rows: sp.csr_array, frame: Frame) -> Floats | None:
     rows.eliminate_zeros()
     exponent = exponent_of(rows.data)
     if frame.unit:  # first, since products of long rows leave no digits for short ones
-        exponent = 0
-        largest, n_entries = abs(rows).max(axis=1).toarray().ravel(), np.diff(rows.indptr)
-        rows.data /= np.repeat(largest, n_entries)
-        rows.data /= np.repeat(np.sqrt(rows.power(2).sum(axis=1)), n_entries)
+        exponent, rows = 0, unit_rows(rows)
     rows.data = np.ldexp(rows.data, -exponent)
     gram = (rows @ rows.T).toarray()
-    places = _from_products(gram) if _tells_rows_apart(gram, _numbers_of_equal(rows)) else None
+    places = _from_products(gram) if _tells_rows_apart(gram, numbers_of_equal(rows)) else None
     return None if places is None else times_power_of_two(places, exponent)
 
 
 def first_of_equal(rows: sp.csr_array) -> NDArray[np.bool_]:
     """Which sparse rows have no equal one before them."""
     first = np.zeros(rows.shape[0], dtype=bool)
-    first[np.unique(_numbers_of_equal(rows), return_index=True)[1]] = True
+    first[np.unique(numbers_of_equal(rows), return_index=True)[1]] = True
     return first
-
-
-def _numbers_of_equal(rows: sp.csr_array) -> NDArray[Any]:
-    """A number (n,) for each sparse row without zeros, the same for equal rows."""
-    numbers: dict[tuple[bytes, bytes], int] = {}
-    entries = [slice(*ends) for ends in zip(rows.indptr, rows.indptr[1:], strict=False)]
-    keys = [(rows.indices[some].tobytes(), rows.data[some].tobytes()) for some in entries]
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys])
 
 
 def _from_products(gram: Floats) -> Floats | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
 from kfree.engines.dask.cluster import Cluster, Returned, current_client, returned, token
 from kfree.engines.dask.rows import FilesOnWorkers, Held, Workers
@@ -59,6 +60,12 @@ class CollectionRows:
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
+    def as_vectors(self) -> CollectionRows:
+        """Latitudes and longitudes as unit vectors."""
+        whole = self.X.rechunk({1: -1})
+        vectors = whole.map_blocks(_vectors_of, dtype=np.float64, chunks=(whole.chunks[0], (3,)), meta=np.empty((0, 3)))
+        return CollectionRows(vectors, self.weight)
+
     @property
     def digest(self) -> str:
         """Dask's names of the collections, which depend on what they are computed from."""
@@ -86,6 +93,13 @@ class CollectionRows:
         sizes = tuple(np.diff([*begins, self.n_rows]).tolist())
         weight = None if self.weight is None else self.weight.rechunk((sizes,))
         return begins, CollectionRows(self.X.rechunk((sizes, (self.n_features,))), weight)
+
+
+def _vectors_of(block: Any) -> Floats:
+    """Runs on a worker."""
+    places = np.asarray(block)
+    require_degrees(places, "a chunk of X")
+    return unit_vectors(places)
 
 
 def _array(collection: Any, name: str) -> Any:

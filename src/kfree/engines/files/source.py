@@ -8,8 +8,10 @@ from types import ModuleType
 from typing import Protocol
 
 from kfree.core.sparse import ArrayOrCSR
+from kfree.core.sphere import require_degrees, unit_vectors
 from kfree.core.stats import Floats
 from kfree.files.chunks import Chunk
+from kfree.files.rows import FileRows
 from kfree.native.implementations import implementation
 from kfree.native.threads import thread_count
 
@@ -49,6 +51,37 @@ class ArrayRows:
         for first in range(begin, end, size):
             rows = slice(first, min(first + size, end))
             yield Chunk(first, self.X[rows], None if self.weight is None else self.weight[rows])
+
+
+@dataclass(frozen=True)
+class VectorRows:
+    """Latitudes and longitudes of ``places`` as unit vectors, which are made of every chunk when it is read."""
+
+    places: FileRows
+
+    @property
+    def n_rows(self) -> int:
+        return self.places.n_rows
+
+    @property
+    def n_features(self) -> int:
+        return 3
+
+    @property
+    def n_bytes(self) -> int:
+        return self.places.n_bytes
+
+    @property
+    def digest(self) -> str:
+        return self.places.digest
+
+    def memory_beside(self, memory: int, least: int) -> int:
+        return self.places.memory_beside(memory, least)
+
+    def chunks(self, begin: int, end: int, size: int) -> Generator[Chunk, None, None]:
+        for chunk in self.places.chunks(begin, end, size):
+            require_degrees(chunk.X, first_row=chunk.begin)
+            yield Chunk(chunk.begin, unit_vectors(chunk.X), chunk.weight)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from kfree.core.marks import FINITE, AtLeast, Rising, Shape, Size, require
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR, dense
 from kfree.core.stats import Floats, Index, first_row_that_counts
+from kfree.engines.local.rows import require_directions
 from kfree.native import _core
 from kfree.native.implementations import implementation
 from kfree.native.processor import chosen_instruction_set
@@ -38,6 +39,7 @@ class StreamRecord:
     engine: str
     n_features: Annotated[int, Size("d")]
     anchor: PerCoordinate | None
+    unit: bool
     split: bool
     max_clusters: int | None
     growth_per_row: Annotated[float, FINITE]
@@ -55,10 +57,11 @@ class StreamRecord:
     high: Annotated[Floats, Shape("boxes", "d"), FINITE]
 
     @classmethod
-    def of(cls, engine: str, anchor: Floats | None, state: tuple[Any, ...]) -> StreamRecord:
+    def of(cls, engine: str, anchor: Floats | None, unit: bool, state: tuple[Any, ...]) -> StreamRecord:
         """From the state of an implementation, as it is pickled."""
         (split, most, *rates), counters, *arrays, n_features = state
-        return cls(engine, n_features, anchor, split, None if most == _NO_LIMIT else most, *rates, *counters, *arrays)
+        limit = None if most == _NO_LIMIT else most
+        return cls(engine, n_features, anchor, unit, split, limit, *rates, *counters, *arrays)
 
     @property
     def state(self) -> tuple[Any, ...]:
@@ -73,13 +76,21 @@ class StreamRecord:
 class RowStream:
     """Online clustering of rows seen as z = x − anchor, the anchor being the first row of the stream that counts.
 
-    So coordinates do not depend on how the rows were cut into chunks, nor on a large offset of all of them.
+    So coordinates do not depend on how the rows were cut into chunks, nor on a large offset of all of them. Rows that
+    are directions (``unit``) are seen as x over its length.
     """
 
     def __init__(
-        self, name: str, n_features: int, lam: float, split: bool, max_clusters: int | None, half_life: float | None
+        self,
+        name: str,
+        n_features: int,
+        lam: float,
+        split: bool,
+        max_clusters: int | None,
+        half_life: float | None,
+        unit: bool = False,
     ):
-        self._name, self._n_features = name, n_features
+        self._name, self._n_features, self._unit = name, n_features, unit
         self._anchor: Floats | None = None
         growth_per_row = 1.0 if half_life is None else 2.0 ** (1.0 / half_life)
         lifetime = np.inf if half_life is None else _HALF_LIVES_OF_A_CLUSTER * half_life
@@ -87,15 +98,17 @@ class RowStream:
         self._stream: Any = stream(n_features, lam, split, max_clusters, growth_per_row, lifetime)
 
     def to_record(self) -> StreamRecord:
-        return StreamRecord.of(self._name, self._anchor, self._stream.__getstate__())
+        return StreamRecord.of(self._name, self._anchor, self._unit, self._stream.__getstate__())
 
     @classmethod
     def from_record(cls, record: StreamRecord) -> RowStream:
         """The same stream again; compiled code checks its state."""
-        require(record.anchor is not None or record.n_counted == 0, "a stream", "has rows and no anchor")
+        has_frame = record.unit or record.anchor is not None or record.n_counted == 0
+        require(has_frame, "a stream", "has rows and no anchor")
         _core.Stream.__new__(_core.Stream).__setstate__(record.state)  # checks everything that passes rely on
         new = cls.__new__(cls)
-        new._name, new._n_features, new._anchor = record.engine, record.n_features, record.anchor
+        new._name, new._n_features = record.engine, record.n_features
+        new._anchor, new._unit = record.anchor, record.unit
         stream = implementation(record.engine, "stream").Stream
         new._stream = stream.__new__(stream)
         new._stream.__setstate__(record.state)
@@ -126,7 +139,7 @@ class RowStream:
 
     @property
     def frame(self) -> Frame:
-        plain = Frame.plain(self._n_features)
+        plain = Frame.plain(self._n_features, self._unit)
         return plain if self._anchor is None else Frame(self._anchor, plain.shift)
 
     @property
@@ -159,7 +172,7 @@ class RowStream:
         return int(self._stream.n_rows)
 
     def _drop_anchor(self, X: ArrayOrCSR, weight: Floats | None, order: Index | None) -> None:
-        if self._anchor is not None or (weight is not None and not weight.any()):
+        if self._unit or self._anchor is not None or (weight is not None and not weight.any()):
             return
         visits = np.arange(X.shape[0]) if order is None else order
         first = visits[first_row_that_counts(None if weight is None else weight[visits])]
@@ -168,7 +181,9 @@ class RowStream:
     def _hold(self, rows: ArrayOrCSR, weight: Floats | None) -> Any:
         passes = implementation(self._name, "rows")
         isa, frame = chosen_instruction_set(passes.instruction_sets()), self.frame
-        return passes.dense_rows(rows, frame.anchor, frame.shift, frame.unit, weight, isa)
+        held = passes.dense_rows(rows, frame.anchor, frame.shift, frame.unit, weight, isa)
+        require_directions(np.asarray(held.lengths))
+        return held
 
 
 def _blocks(X: ArrayOrCSR, order: Index | None) -> Iterator[tuple[Index | slice, NDArray[Any]]]:
