@@ -50,7 +50,9 @@ def main(arguments=None):
             text = str(error) if error.filename is None else f"{error.filename} {fault}."
             parser.exit(1, f"kfree: {console.clean(text)}\n")
         except (CommandError, ImportError, ValueError, TypeError) as error:
-            parser.exit(1, f"kfree: {console.clean(str(error))}\n")
+            from kfree.cli.advice import in_options
+
+            parser.exit(1, f"kfree: {console.clean(in_options(str(error)))}\n")
 
 
 class Parser(argparse.ArgumentParser):

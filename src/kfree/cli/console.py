@@ -6,8 +6,8 @@ import sys
 
 from kfree.core.printing import printable
 
-# Two warnings of one thing: by an estimator, and by the command line.
-IDENTIFIERS, LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
+# What an estimator says of columns that the preparation names already.
+_IDENTIFIERS, _LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
 
 
 class Console:
@@ -30,7 +30,9 @@ class Console:
 
     def say(self, text):
         """A remark or a warning."""
-        text = self.clean(text)
+        from kfree.cli.advice import in_options
+
+        text = self.clean(in_options(text))
         self.remarks.append(text)
         if not self._quiet:
             print(f"kfree: {text}", file=sys.stderr)
@@ -39,7 +41,7 @@ class Console:
         """A warning of an estimator."""
         from kfree.cli.advice import in_terms_of_the_table
 
-        if IDENTIFIERS in text and any(LIKE_IDENTIFIERS in remark for remark in self.remarks):
+        if _IDENTIFIERS in text and any(_LIKE_IDENTIFIERS in remark for remark in self.remarks):
             return  # said already, with the option that leaves them out
         self.say(f"warning: {in_terms_of_the_table(text, self.columns, self.encoded)}")
 

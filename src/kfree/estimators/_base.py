@@ -35,7 +35,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     n_features_in_: NumberOfColumns
     feature_names_in_: ColumnNames
     # How the command line made the rows of a table.
-    preparation_: Annotated[Any, OneOf({"columns": "kfree.cli.preparation:Preparation"}), OPTIONAL]
+    preparation_: Annotated[Any, OneOf({"columns": "kfree.clustering.preparation:Preparation"}), OPTIONAL]
 
     def summary(self, X=None, feature_names=None, encoder=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
