@@ -35,9 +35,9 @@ def test_no_file(tmp_path):
 
 
 def test_another_format(tmp_path):
-    (tmp_path / "a.xlsx").write_text("x")
-    with pytest.raises(ValueError, match=r"a\.xlsx is a spreadsheet, .* Save it as CSV or Parquet"):
-        open_rows(tmp_path / "a.xlsx")
+    (tmp_path / "a.ods").write_text("x")
+    with pytest.raises(ValueError, match=r"a\.ods is a spreadsheet, .* Save it as CSV, Parquet or .xlsx"):
+        open_rows(tmp_path / "a.ods")
 
 
 def test_columns_that_are_not_there(table, written):

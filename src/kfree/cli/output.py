@@ -1,4 +1,4 @@
-"""Labels beside the rows that they belong to: CSV, Parquet or JSON lines, written whole or not at all."""
+"""Labels beside the rows that they belong to: CSV, Parquet, JSON lines or .xlsx, written whole or not at all."""
 
 import codecs
 import csv
@@ -16,10 +16,11 @@ from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
 from kfree.files.places import arrow
 from kfree.files.records import split_records
+from kfree.files.sheets import write_sheet
 from kfree.files.text import cells_of
 
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl"}
-_ENDINGS |= {".ndjson": "jsonl"}
+_ENDINGS |= {".ndjson": "jsonl", ".xlsx": "xlsx"}
 _BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # Spreadsheets take a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -34,11 +35,11 @@ def output_of(input_name, output, format_):
         if any(sign in path.name for sign in "*?["):
             raise UsageError("--output is needed where the input is a pattern")
         suffix = path.suffix.lower()
-        found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt") else ".csv"
+        found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt", ".xlsx") else ".csv"
         ending = found if format_ is None else f".{format_}"
         output = str(path.with_name(f"{path.name if path.is_dir() else path.stem}.clusters{ending}"))
     format_ = format_ or _ENDINGS.get(Path(output).suffix.lower(), "csv")
-    if format_ in ("parquet",) and output == "-":
+    if format_ in ("parquet", "xlsx") and output == "-":
         raise UsageError(f"{format_} is not written to standard output; give --output or --format csv.")
     return output, format_
 
@@ -82,6 +83,8 @@ def write_beside(table, new, path, format_, safe=False):
             n_written = _write_csv(_rows_again(table, new), file, safe)
         elif format_ == "jsonl":
             n_written = _write_json_lines(_rows_again(table, new), file)
+        elif format_ == "xlsx":
+            n_written = write_sheet(_rows_again(table, new), file)
         else:
             n_written = _write_parquet(table, new, file)
         _require_all(table, {n_written}, path)
@@ -106,6 +109,8 @@ def write_columns(columns, path, format_, safe=False):
             arrow("parquet").write_table(table, file)
         elif format_ == "jsonl":
             _write_json_lines(rows, file)
+        elif format_ == "xlsx":
+            write_sheet(rows, file)
         else:
             _write_csv(rows, file, safe)
 
@@ -163,7 +168,7 @@ def _rendered(values):
 
 def _rows_again(table, new):
     """The rows of the input, read again: for each batch names and rows of values, the new columns last."""
-    begin = 0
+    begin, table = 0, table.as_written()
     for batch in table.batches(table.names):
         end = begin + len(next(iter(batch.values())))
         columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
@@ -199,7 +204,7 @@ def _write_json_lines(batches, file):
 
 def _write_parquet(table, new, file):
     pa, parquet = arrow(""), arrow("parquet")
-    writer, begin = None, 0
+    writer, begin, table = None, 0, table.as_written()
     for batch in table.batches(table.names):
         end = begin + len(next(iter(batch.values())))
         columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch

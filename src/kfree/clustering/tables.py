@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -106,6 +108,15 @@ class FilesTable:
     def is_array(self) -> bool:
         """Whether the rows are those of .npy files, whose columns have no names."""
         return any(isinstance(column, int) for column in self.columns.values())
+
+    def as_written(self) -> FilesTable:
+        """The same table with codes as they are written, leading zeros included."""
+        if not self.codes:
+            return self
+        files = tuple(replace(one, text=one.text and one.text.with_codes_as_text()) for one in self.files.files)
+        table = copy(self)
+        table.files = replace(self.files, files=files)
+        return table
 
     def type(self, name: str) -> ColumnType:
         return self.files.types[self.columns[name]]
