@@ -392,6 +392,7 @@ def _fitted(columns, options):
             encoders.append(fitted_encoder(column, options))
         except TextColumnsError as error:
             texts[column.name] = str(error)
+            continue
         if not options.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
     if texts:
