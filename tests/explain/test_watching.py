@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
+import types
+from html import escape
 
 import numpy as np
 import pytest
@@ -196,3 +199,39 @@ def test_the_path_shows_its_progress(data, capsys):
     assert capsys.readouterr().out == ""
     with pytest.raises(ValueError, match="verbose=2 is not allowed"):
         lambda_path(data["rows"], verbose=2)
+
+
+def test_a_notebook_needs_neither_rich_nor_widgets(data, monkeypatch):
+    """Stands for IPython in a kernel, without ipywidgets and without rich."""
+    drawn = []
+
+    class Handle:
+        def update(self, page):
+            drawn.append(page)
+
+    shell = type("Shell", (), {"kernel": object()})()
+    notebook = types.ModuleType("IPython.display")
+    notebook.HTML, notebook.display = str, lambda page, display_id: Handle()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, display=notebook))
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setattr(_monitoring, "_NOTEBOOK_INTERVAL", 0.0)
+    model = DPMeans(verbose=1).fit(data["rows"])
+    assert drawn[0].startswith('<progress max="1" value="0.000"></progress> DPMeans: path, micro-clusters')
+    assert f"{model.n_clusters_} clusters" in drawn[-1]
+    assert drawn[-1].count("<progress") == 2  # the path, and the search
+    lambda_path(data["rows"], verbose=1)
+    assert "lambda_path: path" in drawn[-1]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_fitted_model_shows_clusters_sizes_and_how_sure_that_is(name, data):
+    model = made(name)
+    before = repr(model)
+    assert "#" not in before
+    model.fit(rows_for(name, data))
+    sizes = ", ".join(str(size) for size in np.bincount(model.labels_)[:10].tolist())
+    assert repr(model).startswith(f"{before}  # {model.certainty()}; sizes {sizes}")
+    html = model._repr_mimebundle_()["text/html"]
+    assert html.startswith(f"<p>{escape(model.certainty())}; sizes {sizes}")
+    assert "sk-" in html  # and what scikit-learn shows

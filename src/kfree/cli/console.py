@@ -21,6 +21,8 @@ class Console:
         self.output_is_data = False
         # Names of the columns that an estimator knows by number, and whether --encode made them.
         self.columns, self.encoded = [], False
+        # A line about the progress, on a terminal.
+        self.progress = None
         # A folder that no message names: that of a copy of standard input.
         self.hidden = None
 
@@ -35,6 +37,7 @@ class Console:
         text = self.clean(in_options(text))
         self.remarks.append(text)
         if not self._quiet:
+            self._clear()
             print(f"kfree: {text}", file=sys.stderr)
 
     def warn(self, text):
@@ -45,8 +48,21 @@ class Console:
             return  # said already, with the option that leaves them out
         self.say(f"warning: {in_terms_of_the_table(text, self.columns, self.encoded)}")
 
+    def begins(self, step):
+        """A step of the command begins."""
+        if self.progress is None:
+            return
+        self.progress.begins(step)
+        if step == "writing" and self.output_is_data:  # to the same terminal, perhaps
+            self.progress.end()
+
+    def _clear(self):
+        if self.progress is not None:
+            self.progress.clear()
+
     def report(self, text, facts):
         """The result: ``text`` for a person, or ``facts`` as JSON."""
+        self._clear()
         stream = sys.stderr if self.output_is_data else sys.stdout
         if self._json:
             facts = finite(facts | {"remarks": self.remarks})

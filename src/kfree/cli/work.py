@@ -27,10 +27,13 @@ class Work:
         outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
         require_apart(files_of(options.input), {"--output": self.output, **outputs})
         self.weight, self.id = getattr(options, "weight", None), getattr(options, "id", None)
+        console.begins("reading")
         self.table = input_table(options)
+        console.begins("preparing")
         named = _column_options(options, group, [self.weight, self.id])
         memory = getattr(options, "memory", None)
         self.rows = prepared(self.table, named, console.say, weight=self.weight, memory=memory)
+        console.begins("clustering")
         console.columns, console.encoded = self.feature_names, options.encode
 
     @property
@@ -71,6 +74,7 @@ class Work:
 
     def write(self, **columns):
         """Write the input with these columns more."""
+        self.console.begins("writing")
         kept = self.rows.kept
         gapped = {name: values if kept is None else with_gaps(values, kept) for name, values in columns.items()}
         write_beside(self.table, gapped, self.output, self.format, self.options.safe_cells)
@@ -90,6 +94,7 @@ class Work:
         """Write the page of --report, if there is one."""
         if not self.options.report:
             return
+        self.console.begins("page")
         from kfree.report import write_report
 
         facts = {"title": self.table.title, "encoder": self.plan, "row_numbers": self.row_names}

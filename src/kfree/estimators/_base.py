@@ -3,12 +3,14 @@
 import contextlib
 import hashlib
 import weakref
+from html import escape
 from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot, saving
@@ -21,6 +23,9 @@ from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
 from kfree.explain.summary import exemplars_of
 from kfree.validation.parameters import require_choice, require_share
 from kfree.validation.tensors import in_memory
+
+# Sizes of clusters in the text of a fitted estimator.
+_MOST_SIZES = 10
 
 
 class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
@@ -179,6 +184,16 @@ default="auto"
         """The distance from each cluster beyond which a row is an outlier, (k,)."""
         return self._model_.limits(false_alarms)
 
+    def __repr__(self, N_CHAR_MAX=700):
+        told = _told(self)
+        return super().__repr__(N_CHAR_MAX) + (f"  # {told}" if told else "")
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle, told = super()._repr_mimebundle_(**kwargs), _told(self)
+        if told and "text/html" in bundle:
+            bundle["text/html"] = f"<p>{escape(told)}</p>{bundle['text/html']}"
+        return bundle
+
     def __getattr__(self, name):
         # No properties: dir(), and so scikit-learn's display in a notebook, would start the computation.
         if name == "confidence_":
@@ -193,6 +208,26 @@ default="auto"
                 "in memory with predict(rows)."
             )
         return object.__getattribute__(self, name)  # raises again, also what a property raised
+
+
+def _told(estimator):
+    """How many clusters a fitted estimator has, how sure that is, and their sizes; nothing before the fit."""
+    if not _is_fitted(estimator):
+        return ""
+    labels = vars(estimator).get("labels_")
+    if not isinstance(labels, np.ndarray):  # of files, or of workers
+        return in_words(estimator)
+    sizes = np.bincount(labels[labels >= 0])
+    shown = ", ".join(f"{size:,}" for size in sizes[:_MOST_SIZES]) + (", …" if len(sizes) > _MOST_SIZES else "")
+    return f"{in_words(estimator)}; sizes {shown}"
+
+
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return hasattr(estimator, "n_clusters_")
 
 
 # What gives the same for any rows.

@@ -19,11 +19,12 @@ from typing import IO, Any
 import numpy as np
 
 from kfree.core.printing import printable
+from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.cells import Guess, converted, type_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
-from kfree.files.places import arrow, opened
+from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
 
 # Bytes that show the dialect, and bytes that are read at a time.
@@ -127,6 +128,7 @@ def _described(path: str, dialect: Dialect, title: str) -> tuple[int, TextTable]
     table = TextTable(path, dialect, _column_names(path, dialect))
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
+    n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
     guesses = [Guess(dialect) for _ in table.names]
     codes: tuple[str, ...] = ()
     try:
@@ -139,7 +141,8 @@ def _described(path: str, dialect: Dialect, title: str) -> tuple[int, TextTable]
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
-            n_rows += parsed.num_rows
+            n_rows, n_read = n_rows + parsed.num_rows, n_read + len(block)
+            tell("reading", n_read / n_bytes)
     except EndlessCellError as error:
         raise ValueError(
             f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "

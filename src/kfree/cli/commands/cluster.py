@@ -46,7 +46,7 @@ def run(options, console):
     work.write(cluster=clustering._used_labels, **work.scores(model))
     work.finish(
         model=lambda: _save(options, clustering),
-        page=lambda: _report(options, clustering),
+        page=lambda: _report(options, console, clustering),
         picture=lambda: _draw(options, work, model),
     )
     told, summary = clustering.sentences(), clustering.summary()
@@ -71,10 +71,11 @@ def _save(options, clustering):
         save_model(clustering, options.save)
 
 
-def _report(options, clustering):
+def _report(options, console, clustering):
     from kfree.cli.output import reported
 
     if options.report:
+        console.begins("page")
         with reported(options.report):
             clustering.report(options.report)
 
@@ -122,4 +123,5 @@ def _draw(options, work, model):
     if options.plot:
         from kfree.cli.pictures import draw_clusters
 
+        work.console.begins("picture")
         draw_clusters(model, work.X, work.feature_names, options.plot)

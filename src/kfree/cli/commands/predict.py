@@ -41,6 +41,7 @@ def run(options, console):
     if options.unseen != "error" and plan.encoder is None:
         raise UsageError("--unseen needs a model of a table with --encode, which has levels")
     wanted = {"allow_new": options.allow_new, "unseen": options.unseen, "scores": options.scores}
+    console.begins("clustering")
     found = assigned(model, plan, table, **wanted)
     if found.n_unseen:
         console.say(f"{found.n_unseen} row(s) have levels that the rows of the fit did not have ({options.unseen})")
@@ -48,6 +49,7 @@ def run(options, console):
     if names:
         columns["cluster_name"] = np.array([names.get(label, "") for label in labels.tolist()], dtype=object)
     columns = {name: with_gaps(values, found.kept) for name, values in columns.items()}
+    console.begins("writing")
     write_beside(table, columns, output, format_, options.safe_cells)
     counts = {int(label): int((labels == label).sum()) for label in sorted(set(labels.tolist()))}
     lines = [f"{table.title}: {len(labels)} row(s) by {options.model}", "", f"{'cluster':>8}  {'rows':>8}"]
