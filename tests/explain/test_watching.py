@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, lambda_path
+from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, choose_k, lambda_path
 from kfree.engines.registry import open_engine
 from kfree.estimators import _monitoring
 from kfree.objectives.dp_means import DPMeansObjective
@@ -235,3 +235,16 @@ def test_a_fitted_model_shows_clusters_sizes_and_how_sure_that_is(name, data):
     html = model._repr_mimebundle_()["text/html"]
     assert html.startswith(f"<p>{escape(model.certainty())}; sizes {sizes}")
     assert "sk-" in html  # and what scikit-learn shows
+
+
+def test_paths_and_choices_are_tables_in_a_notebook(data):
+    path = lambda_path(data["rows"])
+    html = path._repr_html_()
+    best = path.suggest()
+    first = html.split("<tbody><tr>")[1].split("</tr>")[0]
+    assert first.startswith(f"<td>{best.k}</td><td>{best.lam_low:.4g}</td>")
+    assert first.endswith(f"<td>{best.evidence:.1f}</td>")
+    found = choose_k(data["rows"], range(1, 5))
+    html = found._repr_html_()
+    assert html.count("<tr>") == 1 + 4 + 1
+    assert f"<td>{found.criteria['BIC'][1]:.5g}</td>" in html
