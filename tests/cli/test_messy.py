@@ -154,3 +154,22 @@ def test_the_output_of_a_packed_table_is_text(blobs_csv, here, capsys):
     (here / "data.csv.gz").write_bytes(gzip.compress((here / "data.csv").read_bytes()))
     assert outcome(["cluster", "data.csv.gz", "--lam", "60", "--quiet"], capsys)[0] == 0
     assert len(rows_of("data.clusters.csv")) == 90
+
+
+def test_numbers_with_marks_among_them_are_no_text(here, rng, capsys):
+    rows = [
+        f"{'?' if i % 30 == 4 else i % 70},{'-' if i % 40 == 3 else i % 9},{'abc'[i % 3]},word {i}" for i in range(400)
+    ]
+    (here / "t.csv").write_text("\n".join(["age,orders,plan,note", *rows]) + "\n")
+    for options in ("", "--encode", "--encode --drop-text"):
+        status, _, err = outcome(["cluster", "t.csv", *options.split()], capsys)
+        assert status == 1
+        assert "column 'age', row 5: '?' is not a number (14 such value(s) in a column of numbers; give --na '?'" in err
+        assert "column 'orders', row 4: '-' is not a number (10 such value(s)" in err
+        assert "with --drop age,orders" in err
+    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--na", "?,-", "--k", "2"], capsys)
+    assert facts["columns"] == ["age", "orders", "plan"]
+    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--categories", "age,orders", "--k", "2"], capsys)
+    assert facts["columns"] == ["age", "orders", "plan"]
+    with pytest.raises(ValueError, match=r"column 'age', row 5: '\?' is not a number.* give na=\['\?'\]"):
+        kfree.cluster("t.csv", drop_text=True)

@@ -62,7 +62,11 @@ def test_text_among_given_columns_is_an_error(table, capsys):
 
 def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table, capsys):
     columns = table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0])
-    assert "t.csv, column 'a', row 3: '1O' is not a number (1 such" in fault("cluster t.csv", capsys)
+    err = fault("cluster t.csv", capsys)
+    assert (
+        "t.csv, column 'a', row 3: '1O' is not a number (1 such value(s) in a column of numbers; give --na '1O'" in err
+    )
+    assert err.endswith("Correct such cells, or leave the column out with --drop a.\n")
     assert chosen(columns, drop=["a"])[0] == ["b"]
 
 

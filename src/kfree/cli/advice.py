@@ -36,7 +36,7 @@ _ERRORS = {
     "For a practical division give k.": "For a practical division give --k.",
 }
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
-_LISTS = re.compile(r"\b(drop|categories)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
+_LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
 _WEIGHTS = re.compile(r"\bweights=")
 
 
@@ -48,8 +48,14 @@ def in_options(message):
     """The text of an error or remark with options in place of parameters."""
     for python, option in _ERRORS.items():
         message = message.replace(python, option)
-    message = _LISTS.sub(lambda found: f"--{found[1]} {','.join(literal_eval(found[2]))}", message)
+    message = _LISTS.sub(_listed, message)
     return _WEIGHTS.sub("--weights: ", _VALUES.sub(r"--\1 \2", message))
+
+
+def _listed(found):
+    """A list of names, or of cells, as a value of an option."""
+    names = ",".join(literal_eval(found[2]))
+    return f"--{found[1]} '{names}'" if found[1] == "na" else f"--{found[1]} {names}"
 
 
 def in_terms_of_the_table(message, columns, encoded=False):

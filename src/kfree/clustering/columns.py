@@ -22,6 +22,11 @@ PREPARE = ["encode", "standardize", "none"]
 MISSING = ["nearest", "mean", "drop", "error"]
 # Fewer rows than this are all different in many columns that are no identifiers.
 _FEWEST_TO_IDENTIFY = 20
+# Columns of text are columns of numbers with mistakes in them if at most this share are none: where text would be left
+# out, and where it may be levels.
+_MANY_MISTAKES, _FEW_MISTAKES = 0.5, 0.1
+# Columns with more different codes are no categories.
+_MOST_LEVELS = 50
 _LIKE_IDENTIFIERS = "a different whole number in every row"
 
 Say = Callable[[str], object]
@@ -79,9 +84,11 @@ class ColumnOptions:
 def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
     names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others}]
-    text = [name for name in names if not table.is_number(name)] if options.prepare != "encode" else []
-    for name in text:
-        _require_no_mistake(table, name)
+    text = [name for name in names if not table.is_number(name)]
+    if options.prepare == "encode":
+        _require_no_mistakes(table, [name for name in text if name not in (options.categories or ())], _FEW_MISTAKES)
+        text = []
+    _require_no_mistakes(table, text, _MANY_MISTAKES)
     if text and options.columns:
         raise ValueError(
             f"{table.title}: column {text[0]!r} of columns holds {table.word(text[0])}, not numbers. Leave it out, or "
@@ -141,9 +148,11 @@ def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> N
     names = plan.get_feature_names_out()
     codes = [name for name in plan.columns if name in table.codes and name in names]
     if codes:
+        few = [name for name in codes if len(np.unique(X[:, names.index(name)])) <= _MOST_LEVELS]
+        encode = "" if plan.missing == "nearest" else "prepare='encode' and "
         say(
             f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
-            f"by size; leave them out with drop={codes}, or give prepare='encode' and categories={codes}"
+            f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")
         )
     whole = [name for name in plan.columns if name in names and table.is_whole(name)]
     alike = [name for name in whole if len(X) >= _FEWEST_TO_IDENTIFY and _all_differ(X[:, names.index(name)])]
@@ -158,10 +167,10 @@ def _all_differ(x: NDArray[Any]) -> bool:
     return len(np.unique(x)) == len(x)
 
 
-def _require_no_mistake(table: Any, name: str) -> None:
-    """Raise if a column of text is one of numbers but for a few cells."""
-    mistake = table.mistake(name)
-    if mistake:
-        raise ValueError(
-            f"{table.title}, column {name!r}{mistake}. Correct it, or leave the column out with drop=[{name!r}]."
-        )
+def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:
+    """Raise if columns of text are columns of numbers but for a few cells."""
+    found = {name: mistake for name in names if (mistake := table.mistake(name, share))}
+    if found:
+        told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
+        which = "the column" if len(found) == 1 else "the columns"
+        raise ValueError(f"{table.title}, {told}. Correct such cells, or leave {which} out with drop={list(found)}.")

@@ -62,8 +62,8 @@ class FrameTable:
         """What a column holds that is not numbers."""
         return "no numbers"
 
-    def mistake(self, name: str) -> str:
-        """What is no number in a column most of which are numbers: frames have types, so nothing."""
+    def mistake(self, name: str, share: float) -> str:
+        """What is no number in a column where at most a share is none: frames have types, so nothing."""
         return ""
 
     def require(self, names: Sequence[str], where: str) -> None:
@@ -130,9 +130,9 @@ class FilesTable:
     def word(self, name: str) -> str:
         return self.type(name).word
 
-    def mistake(self, name: str) -> str:
-        """What is no number in a column of text most of which are numbers."""
-        return mistake_in(self.files.files, self.columns[name]) if self.word(name) == "text" else ""
+    def mistake(self, name: str, share: float) -> str:
+        """What is no number in a column of text where at most a share is none."""
+        return mistake_in(self.files.files, self.columns[name], share) if self.word(name) == "text" else ""
 
     def require(self, names: Sequence[str], where: str) -> None:
         require_columns(self, names, where)
