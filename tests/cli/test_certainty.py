@@ -48,7 +48,7 @@ def test_a_number_that_is_asked_for_is_compared_with_the_data(named_csv, capsys)
 def test_the_model_can_be_chosen(named_csv, capsys):
     out = outcome(["cluster", "people.csv", "--model", "auto", "--save", "m.kfree"], capsys)[1]
     assert "model: round" in out
-    assert type(kfree.load("m.kfree")) is kfree.AutoCluster
+    assert type(kfree.load("m.kfree").model) is kfree.AutoCluster
     status, _, err = outcome(["cluster", "people.csv", "--model", "auto", "--k", "3"], capsys)
     assert status == 2
     assert "--model auto finds the number of clusters; leave --lam and --k out" in err

@@ -42,7 +42,7 @@ def test_cluster_with_every_option_on_parquet(blobs_csv, capsys, here):
     assert (here / "map.png").read_bytes().startswith(b"\x89PNG")
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     expected = kfree.DPMeans(lam=12.5).fit(scaled)
-    assert np.array_equal(kfree.load("model.kfree").labels_, expected.labels_)
+    assert np.array_equal(kfree.load("model.kfree").labels, expected.labels_)
     # Means are told in the units of the file.
     means = {f["name"]: f["mean"] for f in facts["clusters"][0]["features"]}
     assert means["a"] == pytest.approx(X[expected.labels_ == 0, 0].mean())

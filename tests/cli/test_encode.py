@@ -38,7 +38,7 @@ def test_the_encoder_comes_back_from_the_file(customers, capsys):
     outcome(
         ["cluster", "t.csv", "--encode", "--missing", "nearest", "--k", "2", "--save", "m.kfree", "--quiet"], capsys
     )
-    plan = kfree.load("m.kfree").preparation_
+    plan = kfree.load("m.kfree").preparation
     assert plan.columns == ["age", "plan", "note"]
     assert "plan: " in plan.encoder.describe()
 
@@ -57,12 +57,12 @@ def test_encode_is_the_table_encoder_of_python(customers, capsys, here):
     import pandas
 
     outcome(["cluster", "t.csv", "--encode", "--lam", "3", "--save", "m.kfree", "--quiet"], capsys)
-    model, table = kfree.load("m.kfree"), pandas.read_csv("t.csv")
+    clustering, table = kfree.load("m.kfree"), pandas.read_csv("t.csv")
     encoder = kfree.TableEncoder()
     expected = kfree.DPMeans(lam=3.0).fit(encoder.fit_transform(table))
-    assert model.preparation_.encoder.describe() == encoder.describe()
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    np.testing.assert_array_equal(model.cluster_centers_, expected.cluster_centers_)
+    assert clustering.encoder.describe() == encoder.describe()
+    np.testing.assert_array_equal(clustering.labels, expected.labels_)
+    np.testing.assert_array_equal(clustering.model.cluster_centers_, expected.cluster_centers_)
 
 
 @pytest.mark.parametrize("options", ["--missing nearest", "--encode --standardize"])

@@ -32,14 +32,15 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     assert "--drop-text (or --drop name,note), or give --categories name,note" in err
     assert "TfidfVectorizer" not in err
     facts = told([*line, "--drop-text", "--fold-levels", "--save", "m.kfree"], capsys)
-    assert facts["columns"] == ["zip", "channel", "since", "income", "visits", "constant"]
+    assert facts["columns"] == ["zip", "channel", "since", "income", "visits"]
     labels = [int(row["cluster"]) for row in rows_of("messy.clusters.csv")]
     assert len(set(zip(labels, messy.tolist(), strict=True))) == len(set(labels))  # no cluster has both kinds
     said = " ".join(facts["remarks"])
     assert "left out 2 column(s) of text, or of names of rows: 'name', 'note'" in said
+    assert "left out: 'constant (constant: x)'" in said
     assert "'zip' hold whole numbers with leading zeros" in said
     assert "took 1 missing values of 1 rows from the nearest rows" in said
-    encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").preparation_.encoder.encoders_}
+    encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").encoder.encoders_}
     assert encoders["channel"].levels == ("Shop", "app")  # as most rows call it
     assert type(encoders["since"]).__name__ == "Dates"
 
@@ -56,7 +57,7 @@ def test_columns_that_are_categories_and_weights(blobs_csv, here, capsys):
     X, _ = blobs_csv
     facts = told(["cluster", "data.csv", "--lam", "60", "--weights", "a=3,b=.5", "--save", "m.kfree"], capsys)
     expected = kfree.DPMeans(lam=60.0).fit(X * [3, 0.5, 1])
-    np.testing.assert_array_equal(kfree.load("m.kfree").labels_, expected.labels_)
+    np.testing.assert_array_equal(kfree.load("m.kfree").labels, expected.labels_)
     # Means are those of the file.
     mean = {feature["name"]: feature["mean"] for feature in facts["clusters"][0]["features"]}
     assert mean["a"] == pytest.approx(X[expected.labels_ == 0, 0].mean())
@@ -110,7 +111,7 @@ def test_what_fails_leaves_the_rest(blobs_csv, here, capsys, monkeypatch):
     def fail(*_):
         raise TypeError("it cannot be packed")
 
-    monkeypatch.setattr(kfree.DPMeans, "save", fail)
+    monkeypatch.setattr(kfree.Clustering, "save", fail)
     line = ["cluster", "data.csv", "--lam", "60", "--save", "m.kfree", "--report", "r.html", "--json"]
     status, out, err = outcome(line, capsys)
     assert status == 1
@@ -153,3 +154,22 @@ def test_the_output_of_a_packed_table_is_text(blobs_csv, here, capsys):
     (here / "data.csv.gz").write_bytes(gzip.compress((here / "data.csv").read_bytes()))
     assert outcome(["cluster", "data.csv.gz", "--lam", "60", "--quiet"], capsys)[0] == 0
     assert len(rows_of("data.clusters.csv")) == 90
+
+
+def test_numbers_with_marks_among_them_are_no_text(here, rng, capsys):
+    rows = [
+        f"{'?' if i % 30 == 4 else i % 70},{'-' if i % 40 == 3 else i % 9},{'abc'[i % 3]},word {i}" for i in range(400)
+    ]
+    (here / "t.csv").write_text("\n".join(["age,orders,plan,note", *rows]) + "\n")
+    for options in ("", "--encode", "--encode --drop-text"):
+        status, _, err = outcome(["cluster", "t.csv", *options.split()], capsys)
+        assert status == 1
+        assert "column 'age', row 5: '?' is not a number (14 such value(s) in a column of numbers; give --na '?'" in err
+        assert "column 'orders', row 4: '-' is not a number (10 such value(s)" in err
+        assert "with --drop age,orders" in err
+    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--na", "?,-", "--k", "2"], capsys)
+    assert facts["columns"] == ["age", "orders", "plan"]
+    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--categories", "age,orders", "--k", "2"], capsys)
+    assert facts["columns"] == ["age", "orders", "plan"]
+    with pytest.raises(ValueError, match=r"column 'age', row 5: '\?' is not a number.* give na=\['\?'\]"):
+        kfree.cluster("t.csv", drop_text=True)

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import kfree
-from kfree.cli.preparation import Preparation, chosen_columns, encoder_for, prepared, streamed
-from kfree.cli.tables import InputTable
+from kfree.clustering.columns import ColumnOptions, chosen_columns
+from kfree.clustering.rows import prepared
+from kfree.clustering.tables import FilesTable
+from kfree.files.dialect import TextOptions
 from tests.cli.conftest import outcome, rows_of, told
 
 NAN = np.nan
@@ -23,28 +25,20 @@ def table(here):
         rows = zip(*columns.values(), strict=True)
         cells = [",".join("" if cell != cell else str(cell) for cell in row) for row in rows]
         (here / "t.csv").write_text("\n".join([",".join(columns), *cells]) + "\n")
-        return InputTable(options("t.csv"))
+        return FilesTable("t.csv", TextOptions(delimiter=",", header=True))
 
     return make
 
 
-def options(path):
-    given = {"header": "yes", "encoding": None, "delimiter": ",", "decimal": None, "thousands": None, "na": []}
-    return SimpleNamespace(input=path, path=path, **given)
-
-
-def chosen(table, columns=None, drop=(), encode=False):
+def chosen(table, **options):
     said = []
-    return chosen_columns(table, columns, list(drop), [], encode, said.append), said
-
-
-def encoder_of(encode=False, standardize=False, missing="error"):
-    given = {"weights": {}, "categories": None, "fold_levels": False}
-    return encoder_for(SimpleNamespace(encode=encode, standardize=standardize, **given), missing)
+    return chosen_columns(table, ColumnOptions("none", **options), said.append), said
 
 
 def prepare(table, names, missing="error", standardize=False):
-    return prepared(table, Preparation(names, missing), encoder_of(False, standardize, missing), False, print)
+    options = ColumnOptions("standardize" if standardize else "none", names, missing=missing)
+    rows = prepared(table, options, print)
+    return rows.X, rows.kept, rows.preparation
 
 
 def test_text_is_left_out_and_named(table):
@@ -68,7 +62,11 @@ def test_text_among_given_columns_is_an_error(table, capsys):
 
 def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table, capsys):
     columns = table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0])
-    assert "t.csv, column 'a', row 3: '1O' is not a number (1 such" in fault("cluster t.csv", capsys)
+    err = fault("cluster t.csv", capsys)
+    assert (
+        "t.csv, column 'a', row 3: '1O' is not a number (1 such value(s) in a column of numbers; give --na '1O'" in err
+    )
+    assert err.endswith("Correct such cells, or leave the column out with --drop a.\n")
     assert chosen(columns, drop=["a"])[0] == ["b"]
 
 
@@ -139,7 +137,7 @@ def test_standardized_columns_and_further_rows(table, rng, missing):
 
 def test_float32_stays_float32(here):
     np.save("t.npy", np.float32([[1, 2], [3, 4]]))
-    assert prepare(InputTable(options("t.npy")), ["x0", "x1"])[0].dtype == np.float32
+    assert prepare(FilesTable("t.npy"), ["x0", "x1"])[0].dtype == np.float32
 
 
 def test_columns_of_a_model_that_are_not_there_are_named(table, capsys):
@@ -184,15 +182,15 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
 
 
 def test_a_sample_for_the_encoder_has_all_levels_and_extremes(large, capsys, monkeypatch):
-    monkeypatch.setattr("kfree.cli.preparation.SAMPLE_ROWS", 1000)
-    table = InputTable(options("large.parquet"))
-    plan, encoder = Preparation(["x", "y", "level"], "nearest"), encoder_of(True, False, "nearest")
-    rows, X, numbers, plan = streamed(table, plan, encoder, None, False, print)
-    assert len(X) == len(numbers) == 1000
-    assert set(plan.encoder.encoders_[2].levels) == {"x", "y", "z", "rare"}
-    (chunk,) = rows.chunks(0, 60_000, 60_000)
-    np.testing.assert_array_equal(chunk.X, plan.encoder.transform(table.read(["x", "y", "level"])))
-    np.testing.assert_array_equal(chunk.X[numbers], X)
+    monkeypatch.setattr("kfree.clustering.sample.SAMPLE_ROWS", 1000)
+    table = FilesTable("large.parquet")
+    rows = prepared(table, ColumnOptions(), [].append, memory="5MB")
+    assert len(rows.X) == len(rows.row_numbers) == 1000
+    encoder = rows.preparation.encoder
+    assert set(encoder.encoders_[2].levels) == {"x", "y", "z", "rare"}
+    (chunk,) = rows.rows.chunks(0, 60_000, 60_000)
+    np.testing.assert_array_equal(chunk.X, encoder.transform(table.read(["x", "y", "level"])))
+    np.testing.assert_array_equal(chunk.X[rows.row_numbers], rows.X)
     facts = told(["cluster", "large.parquet", "--encode", "--lam", "9000", "--memory", "5MB", "-o", "out.csv"], capsys)
     assert len(rows_of("out.csv")) == facts["n_rows"] == 60_000
     assert any("scales, summary, page and picture are those of 1000 of 60000 rows" in said for said in facts["remarks"])

@@ -37,7 +37,11 @@ def numbers(rng, n=300):
 def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
     assert clustering.n_clusters == 4
     assert clustering.certainty == "4 clusters, clear"
-    assert clustering.remarks == ["left out: 'country (constant: NZ)'"]
+    n_missing = int(table.isna().sum().sum())
+    assert clustering.remarks == [
+        "left out: 'country (constant: NZ)'",
+        f"took {n_missing} missing values of {int(table.isna().any(axis=1).sum())} rows from the nearest rows",
+    ]
     labels = np.asarray(clustering.labels)
     for cluster, sentence in zip(clustering.summary().clusters, clustering.sentences(), strict=True):
         inside = table[labels == cluster.label]
@@ -145,7 +149,7 @@ def test_what_is_wrong_is_told(clustering, table):
     with pytest.raises(ValueError, match="column 'customer'"):
         kfree.cluster(table)  # as good as text
     assert "customer" in kfree.cluster(table, drop_text=True).remarks[0]
-    with pytest.raises(ValueError, match=r"has no column 'incom'; it has 'age', 'income'"):
+    with pytest.raises(ValueError, match=r"the table has no column 'incom' \(columns or drop\); it has 'age'"):
         kfree.cluster(table, columns=["incom"])
     with pytest.raises(ValueError, match="model='rund' is not allowed.*did you mean 'round'"):
         kfree.cluster(table, model="rund")

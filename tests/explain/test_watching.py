@@ -2,13 +2,16 @@
 
 import os
 import signal
+import sys
 import threading
+import types
+from html import escape
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, lambda_path
+from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, choose_k, lambda_path
 from kfree.engines.registry import open_engine
 from kfree.estimators import _monitoring
 from kfree.objectives.dp_means import DPMeansObjective
@@ -230,3 +233,52 @@ def test_the_path_shows_its_progress(data, capsys):
     assert capsys.readouterr().out == ""
     with pytest.raises(ValueError, match="verbose=2 is not allowed"):
         lambda_path(data["rows"], verbose=2)
+
+
+def test_a_notebook_needs_neither_rich_nor_widgets(data, monkeypatch):
+    """Stands for IPython in a kernel, without ipywidgets and without rich."""
+    drawn = []
+
+    class Handle:
+        def update(self, page):
+            drawn.append(page)
+
+    shell = type("Shell", (), {"kernel": object()})()
+    notebook = types.ModuleType("IPython.display")
+    notebook.HTML, notebook.display = str, lambda page, display_id: Handle()
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell, display=notebook))
+    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
+    monkeypatch.setitem(sys.modules, "rich.progress", None)
+    monkeypatch.setattr(_monitoring, "_NOTEBOOK_INTERVAL", 0.0)
+    model = DPMeans(verbose=1).fit(data["rows"])
+    assert drawn[0].startswith('<progress max="1" value="0.000"></progress> DPMeans: path, micro-clusters')
+    assert f"{model.n_clusters_} clusters" in drawn[-1]
+    assert drawn[-1].count("<progress") == 2  # the path, and the search
+    lambda_path(data["rows"], verbose=1)
+    assert "lambda_path: path" in drawn[-1]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_fitted_model_shows_clusters_sizes_and_how_sure_that_is(name, data):
+    model = made(name)
+    before = repr(model)
+    assert "#" not in before
+    model.fit(rows_for(name, data))
+    sizes = ", ".join(str(size) for size in np.bincount(model.labels_)[:10].tolist())
+    assert repr(model).startswith(f"{before}  # {model.certainty()}; sizes {sizes}")
+    html = model._repr_mimebundle_()["text/html"]
+    assert html.startswith(f"<p>{escape(model.certainty())}; sizes {sizes}")
+    assert "sk-" in html  # and what scikit-learn shows
+
+
+def test_paths_and_choices_are_tables_in_a_notebook(data):
+    path = lambda_path(data["rows"])
+    html = path._repr_html_()
+    best = path.suggest()
+    first = html.split("<tbody><tr>")[1].split("</tr>")[0]
+    assert first.startswith(f"<td>{best.k}</td><td>{best.lam_low:.4g}</td>")
+    assert first.endswith(f"<td>{best.evidence:.1f}</td>")
+    found = choose_k(data["rows"], range(1, 5))
+    html = found._repr_html_()
+    assert html.count("<tr>") == 1 + 4 + 1
+    assert f"<td>{found.criteria['BIC'][1]:.5g}</td>" in html

@@ -43,9 +43,9 @@ def test_a_folder_without_permission_is_named(given, tmp_path, monkeypatch):
 
 
 def test_another_format(tmp_path):
-    (tmp_path / "a.xlsx").write_text("x")
-    with pytest.raises(ValueError, match=r"a\.xlsx is a spreadsheet, .* Save it as CSV or Parquet"):
-        open_rows(tmp_path / "a.xlsx")
+    (tmp_path / "a.ods").write_text("x")
+    with pytest.raises(ValueError, match=r"a\.ods is a spreadsheet, .* Save it as CSV, Parquet or .xlsx"):
+        open_rows(tmp_path / "a.ods")
 
 
 def test_columns_that_are_not_there(table, written):

@@ -51,7 +51,7 @@ def test_means_and_exemplars_are_those_of_the_rows(reported, fitted):
 
 def test_standardised_columns_are_shown_in_their_units(fitted):
     _, X = fitted
-    from kfree.cli.preparation import Preparation
+    from kfree.clustering.preparation import Preparation
 
     encoder = TableEncoder(transforms="identity", scale="deviation").fit(X)
     plan, scaled = Preparation(list("abcd"), encoder=encoder), encoder.transform(X)

@@ -34,10 +34,10 @@ TABLE = pd.DataFrame(
 
 def prepared():
     """A model as the command line saves one."""
-    from kfree.cli.preparation import Preparation
+    from kfree.clustering.preparation import Preparation
 
     encoder = kfree.TableEncoder(categories=["plan"]).fit(TABLE.drop(columns="year"))
-    model = kfree.DPMeans(lam=2.0).fit(encoder.transform(TABLE.drop(columns="year")))
+    model = kfree.DPMeans(lam=2.0).fit(np.asarray(encoder.transform(TABLE.drop(columns="year"))))
     model.preparation_ = Preparation(list(TABLE.drop(columns="year")), "nearest", encoder=encoder)
     return model
 
@@ -61,7 +61,7 @@ CASES = {
     ),
     "dp-means, prepared": (
         prepared,
-        lambda m: [m.predict(m.preparation_.encoder.transform(TABLE.drop(columns="year")))],
+        lambda m: [m.predict(np.asarray(m.preparation_.encoder.transform(TABLE.drop(columns="year"))))],
     ),
     "k-means": (lambda: kfree.KMeans(3, random_state=0).fit(X), lambda m: [m.predict(NEW), m.score(NEW)]),
     "k-means, summary": (
@@ -167,7 +167,12 @@ CASES = {
     ),
     "table": (
         encoded,
-        lambda m: [m.transform(TABLE).tobytes(), m.get_feature_names_out(), m.describe(), m.left_out_["year"]],
+        lambda m: [
+            np.asarray(m.transform(TABLE)).tobytes(),
+            m.get_feature_names_out(),
+            m.describe(),
+            m.left_out_["year"],
+        ],
     ),
 }
 
@@ -188,7 +193,7 @@ LABELS = {
         "clustering": lambda m: m.predict(pd.DataFrame(NEW, columns=["a", "b", "c"])),
         "bernoulli": lambda m: m.predict(NEW > 0),
         "multinomial": lambda m: m.predict(np.abs(NEW).round()),
-        "table": lambda m: m.transform(TABLE).argmax(axis=1),
+        "table": lambda m: np.asarray(m.transform(TABLE)).argmax(axis=1),
     }.get(name, lambda m: m.predict(X, allow_new=True))
     for name in CASES
 }

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn import config_context
 from sklearn.compose import ColumnTransformer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
@@ -58,7 +59,8 @@ def test_containers_give_the_same_rows(container):
     encoder = TableEncoder(ordinal=ORDER).fit(held)
     names = encoder.get_feature_names_out().tolist()
     assert sorted(names) == sorted(NAMES)
-    np.testing.assert_allclose(encoder.transform(held)[:, [names.index(name) for name in NAMES]], expected)
+    rows = np.asarray(encoder.transform(held))
+    np.testing.assert_allclose(rows[:, [names.index(name) for name in NAMES]], expected)
     back = encoder.inverse_transform(encoder.transform(held))
     assert type(back) is type(held)
     back = {name: np.asarray(back[name]) for name in table()}
@@ -150,7 +152,7 @@ def test_dates_count_by_time_in_any_form():
     aware = aware.dt.tz_localize("Europe/Berlin")
     stamps = [d and datetime.datetime(d.year, d.month, d.day, tzinfo=datetime.UTC) for d in days]
     filled = np.arange(4.0)
-    expected = TableEncoder().fit_transform(pd.DataFrame({"day": days, "n": filled}))
+    expected = TableEncoder().fit_transform(pd.DataFrame({"day": days, "n": filled})).to_numpy()
     for held in (
         pl.DataFrame({"day": days, "n": filled}),
         pa.table({"day": days, "n": filled}),
@@ -169,7 +171,7 @@ def test_ordinals_count_by_rank():
     told = pd.DataFrame({"size": sizes, "n": np.arange(6.0)})
     for held, ordinal in ((ordered, None), (enum, None), (told, {"size": ["S", "M", "L", "XL"]})):
         encoder = TableEncoder(ordinal=ordinal).fit(held)
-        rows = encoder.transform(held)[:, 0]
+        rows = np.asarray(encoder.transform(held))[:, 0]
         assert (rows[2] - rows[0]) / (rows[1] - rows[0]) == pytest.approx(3.0)
         assert encoder.inverse_transform(encoder.transform(held))["size"].to_list()[:3] == ["S", "M", "XL"]
 
@@ -199,7 +201,7 @@ def test_distances_with_gaps_are_right_in_expectation(rng):
 def test_the_nearest_row_fills_all_coordinates_of_a_category():
     t = pd.DataFrame({"n": [0.0, 1.0, 50.0, 51.0, 99.0, 51.4], "kind": ["a", "a", "b", "b", "c", None]})
     rows = TableEncoder().fit_transform(t)
-    np.testing.assert_array_equal(rows[5, 1:], rows[3, 1:])
+    np.testing.assert_array_equal(rows.iloc[5, 1:], rows.iloc[3, 1:])
 
 
 def test_pipelines_and_output_containers():
@@ -228,7 +230,7 @@ def test_segments_of_customers_are_found_and_none_where_they_are_shuffled_away()
     table, _ = make_customers(shuffled=True, random_state=0)
     rows = TableEncoder().fit_transform(pl.DataFrame(table, strict=False))
     # Ages alone still fall into groups.
-    with pytest.warns(DataAdvice, match=r"column 0 falls into groups within clusters.* Fit X\[:, \[0\]\] alone"):
+    with pytest.warns(DataAdvice, match=r"column 'age' falls into groups within clusters"):
         assert DPMeans(random_state=0).fit(rows).n_clusters_ == 1
 
 
@@ -351,7 +353,7 @@ def test_levels_that_look_alike_are_named_or_folded():
     encoder = TableEncoder(fold=True).fit(frame)
     assert encoder.encoders_[0].levels == ("App", "Web")
     rows = encoder.transform(pd.DataFrame({"channel": ["APP", " web"], "x": [0, 0]}))
-    assert rows[:, 0].tolist() == [0.0, 1.0]
+    assert rows["channel=Web"].tolist() == [0.0, 1.0]
 
 
 def test_rows_with_unseen_levels():
@@ -359,7 +361,7 @@ def test_rows_with_unseen_levels():
     encoder = TableEncoder(unseen="missing").fit(frame)
     new = pd.DataFrame({"plan": ["a", "z", None], "x": [1.0, 2.0, 3.0]})
     assert encoder.has_unseen(new).tolist() == [False, True, False]
-    assert np.isfinite(encoder.transform(new)).all()
+    assert np.isfinite(encoder.transform(new)).all(axis=None)
 
 
 def test_all_columns_of_text_are_named_at_once():
@@ -380,3 +382,33 @@ def test_skewed_dates_are_transformed_and_later_ones_accepted(sign):
     assert (np.abs(back["day"] - later["day"]) < pd.Timedelta(seconds=1)).all()
     even = np.datetime64("2020-01-01", "us") + np.arange(200).astype("timedelta64[D]")
     assert "symlog" not in TableEncoder().fit(pd.DataFrame({"day": even})).describe()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "numpy"])
+def test_a_frame_in_is_a_frame_out(kind):
+    columns = {"age": [20.0, None, 40.0, 61.0], "plan": ["a", "b", "c", "a"]}
+    frame = pd.DataFrame(columns, index=[7, 5, 3, 1])
+    X = {"pandas": frame, "polars": pl.DataFrame(columns), "pyarrow": pa.table(columns)}.get(kind, frame.to_numpy())
+    encoder = TableEncoder().fit(X)
+    expected = encoder.set_output(transform="default").transform(X)
+    assert type(expected) is np.ndarray  # as it was asked for
+    encoder = TableEncoder()
+    for rows in (encoder.fit_transform(X), encoder.transform(X)):
+        assert type(rows) is type(X)
+        np.testing.assert_array_equal(np.asarray(rows), expected)
+        if kind == "pandas":
+            assert rows.columns.tolist() == ["age", "plan=a", "plan=b", "plan=c"]
+            assert rows.index.tolist() == [7, 5, 3, 1]
+        elif kind != "numpy":
+            names = rows.columns if kind == "polars" else rows.column_names
+            assert list(names) == ["age", "plan=a", "plan=b", "plan=c"]
+    other = "polars" if kind == "pandas" else "pandas"
+    assert type(TableEncoder().set_output(transform=other).fit_transform(X)).__module__.startswith(other)
+    with config_context(transform_output="pandas"):
+        assert type(TableEncoder().fit_transform(X)) is pd.DataFrame
+    # A model of such rows knows the columns by name, and tells means in the units of the table.
+    model = DPMeans(lam=1.0).fit(encoder.transform(X))
+    summary = model.summary(encoder.transform(X), encoder=encoder)
+    assert summary.clusters[0].features[0].name in encoder.get_feature_names_out()
+    if kind != "numpy":
+        assert model.feature_names_in_.tolist() == encoder.get_feature_names_out().tolist()

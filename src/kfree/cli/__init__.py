@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import warnings
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 from importlib import import_module
 
@@ -33,7 +33,7 @@ def main(arguments=None):
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = lambda message, *_, **__: console.warn(str(message))
         try:
-            with _input_of(options, console):
+            with _progress_of(options, console), _input_of(options, console):
                 options.run(options, console)
         except UsageError as error:
             options.parser.error(console.clean(str(error)))
@@ -50,7 +50,9 @@ def main(arguments=None):
             text = str(error) if error.filename is None else f"{error.filename} {fault}."
             parser.exit(1, f"kfree: {console.clean(text)}\n")
         except (CommandError, ImportError, ValueError, TypeError) as error:
-            parser.exit(1, f"kfree: {console.clean(str(error))}\n")
+            from kfree.cli.advice import in_options
+
+            parser.exit(1, f"kfree: {console.clean(in_options(str(error)))}\n")
 
 
 class Parser(argparse.ArgumentParser):
@@ -79,6 +81,22 @@ def _input_of(options, console):
     from kfree.cli.tables import readable_input
 
     return readable_input(options, console)
+
+
+@contextmanager
+def _progress_of(options, console):
+    """The line about the progress, where a command reads a table and standard error is a terminal."""
+    is_stream = options.run.__module__.endswith(".stream")
+    if not hasattr(options, "input") or is_stream or getattr(options, "quiet", False) or not sys.stderr.isatty():
+        yield
+        return
+    from kfree.cli.progress import Progress
+    from kfree.core.progress import heard_by
+
+    asked = [step for step, option in (("page", "report"), ("picture", "plot")) if getattr(options, option, None)]
+    console.progress = Progress(sys.stderr, ["reading", "preparing", "clustering", "writing", *asked])
+    with console.progress, heard_by(console.progress.hear):
+        yield
 
 
 def _parser():

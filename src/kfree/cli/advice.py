@@ -1,5 +1,8 @@
 """Warnings of estimators in the terms of the command line: names of columns and options in place of parameters."""
 
+import re
+from ast import literal_eval
+
 from kfree.explain.advice import with_column_names
 
 _LESS = "Leave such columns out with --drop, or give them less weight with --weights"
@@ -14,12 +17,27 @@ _OPTIONS = {
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",
 }
-# The same for errors.
+# The same for errors and remarks.
 _ERRORS = {
     "or give unseen='missing'": "or give --unseen missing or --unseen new",
     "drop them, for example with pandas' dropna(how='all')": "remove them, or use --missing drop",
-    "weights=": "--weights: ",
+    "missing='nearest' (with prepare='encode')": "--missing nearest (with --encode)",
+    "prepare='encode' and categories=": "--encode categories=",
+    "prepare='encode'": "--encode",
+    "drop_text=True": "--drop-text",
+    "drop=[…]": "--drop",
+    "(columns or drop)": "(--columns or --drop)",
+    "(categories or weights)": "(--categories or --weights)",
+    "(id, weight or another column that is not clustered)": "(--group, --names, --weight or --id)",
+    " of columns holds": " of --columns holds",
+    "or give the right delimiter": "or give the right --delimiter",
+    "give more memory, or another missing": "give more --memory, or another --missing",
+    "; without k: ": "; without --k: ",
+    "For a practical division give k.": "For a practical division give --k.",
 }
+_VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
+_LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
+_WEIGHTS = re.compile(r"\bweights=")
 
 
 # The same where --encode was given.
@@ -27,10 +45,17 @@ _AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": _LESS}
 
 
 def in_options(message):
-    """The text of an error with options in place of parameters."""
+    """The text of an error or remark with options in place of parameters."""
     for python, option in _ERRORS.items():
         message = message.replace(python, option)
-    return message
+    message = _LISTS.sub(_listed, message)
+    return _WEIGHTS.sub("--weights: ", _VALUES.sub(r"--\1 \2", message))
+
+
+def _listed(found):
+    """A list of names, or of cells, as a value of an option."""
+    names = ",".join(literal_eval(found[2]))
+    return f"--{found[1]} '{names}'" if found[1] == "na" else f"--{found[1]} {names}"
 
 
 def in_terms_of_the_table(message, columns, encoded=False):

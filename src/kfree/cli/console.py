@@ -6,8 +6,8 @@ import sys
 
 from kfree.core.printing import printable
 
-# Two warnings of one thing: by an estimator, and by the command line.
-IDENTIFIERS, LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
+# What an estimator says of columns that the preparation names already.
+_IDENTIFIERS, _LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
 
 
 class Console:
@@ -21,6 +21,8 @@ class Console:
         self.output_is_data = False
         # Names of the columns that an estimator knows by number, and whether --encode made them.
         self.columns, self.encoded = [], False
+        # A line about the progress, on a terminal.
+        self.progress = None
         # A folder that no message names: that of a copy of standard input.
         self.hidden = None
 
@@ -30,21 +32,37 @@ class Console:
 
     def say(self, text):
         """A remark or a warning."""
-        text = self.clean(text)
+        from kfree.cli.advice import in_options
+
+        text = self.clean(in_options(text))
         self.remarks.append(text)
         if not self._quiet:
+            self._clear()
             print(f"kfree: {text}", file=sys.stderr)
 
     def warn(self, text):
         """A warning of an estimator."""
         from kfree.cli.advice import in_terms_of_the_table
 
-        if IDENTIFIERS in text and any(LIKE_IDENTIFIERS in remark for remark in self.remarks):
+        if _IDENTIFIERS in text and any(_LIKE_IDENTIFIERS in remark for remark in self.remarks):
             return  # said already, with the option that leaves them out
         self.say(f"warning: {in_terms_of_the_table(text, self.columns, self.encoded)}")
 
+    def begins(self, step):
+        """A step of the command begins."""
+        if self.progress is None:
+            return
+        self.progress.begins(step)
+        if step == "writing" and self.output_is_data:  # to the same terminal, perhaps
+            self.progress.end()
+
+    def _clear(self):
+        if self.progress is not None:
+            self.progress.clear()
+
     def report(self, text, facts):
         """The result: ``text`` for a person, or ``facts`` as JSON."""
+        self._clear()
         stream = sys.stderr if self.output_is_data else sys.stdout
         if self._json:
             facts = finite(facts | {"remarks": self.remarks})

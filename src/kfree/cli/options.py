@@ -49,7 +49,7 @@ def memory(text):
     return text
 
 
-def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .npy, a folder, or - for standard input"):
+def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .xlsx, .npy, a folder, or - for standard input"):
     """Where rows come from, and how text is read."""
     parser.add_argument("input", help=what)
     reading = parser.add_argument_group("reading text")
@@ -84,7 +84,9 @@ def add_output(parser, what="the input with a column 'cluster'"):
     """Where results go."""
     output = parser.add_argument_group("output")
     output.add_argument("-o", "--output", help=f"{what} (default: INPUT.clusters.csv; - for standard output)")
-    output.add_argument("--format", choices=["csv", "parquet", "jsonl"], help="of the output (default: by its ending)")
+    output.add_argument(
+        "--format", choices=["csv", "parquet", "jsonl", "xlsx"], help="of the output (default: by its ending)"
+    )
     output.add_argument(
         "--safe-cells", action="store_true", help="put ' before cells that a spreadsheet would take for formulas"
     )

@@ -1,26 +1,26 @@
-"""Labels beside the rows that they belong to: CSV, Parquet or JSON lines, written whole or not at all."""
+"""Labels beside the rows that they belong to: CSV, Parquet, JSON lines or .xlsx, written whole or not at all."""
 
 import codecs
 import csv
 import io
 import json
 import sys
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from kfree.cli.errors import CommandError, UsageError
+from kfree.clustering import assigning
 from kfree.core.printing import quoted
 from kfree.core.replacing import replacing
 from kfree.files.places import arrow
 from kfree.files.records import split_records
-from kfree.files.rows import open_rows
+from kfree.files.sheets import write_sheet
 from kfree.files.text import cells_of
 
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl"}
-_ENDINGS |= {".ndjson": "jsonl"}
+_ENDINGS |= {".ndjson": "jsonl", ".xlsx": "xlsx"}
 _BINARY = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 # Spreadsheets take a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -34,13 +34,13 @@ def output_of(input_name, output, format_):
         path = Path(input_name.removesuffix(".gz"))
         if any(sign in path.name for sign in "*?["):
             raise UsageError("--output is needed where the input is a pattern")
-        ending = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}.get(format_)
-        binary = path.suffix.lower() in _BINARY
-        ending = ending or (".parquet" if binary else path.suffix if path.suffix in (".tsv", ".txt") else ".csv")
+        suffix = path.suffix.lower()
+        found = ".parquet" if suffix in _BINARY else suffix if suffix in (".tsv", ".txt", ".xlsx") else ".csv"
+        ending = found if format_ is None else f".{format_}"
         output = str(path.with_name(f"{path.name if path.is_dir() else path.stem}.clusters{ending}"))
     format_ = format_ or _ENDINGS.get(Path(output).suffix.lower(), "csv")
-    if format_ == "parquet" and output == "-":
-        raise UsageError("Parquet is not written to standard output; give --output or --format csv.")
+    if format_ in ("parquet", "xlsx") and output == "-":
+        raise UsageError(f"{format_} is not written to standard output; give --output or --format csv.")
     return output, format_
 
 
@@ -75,7 +75,7 @@ def write_beside(table, new, path, format_, safe=False):
     """
     new = {_free_name(name, table.names): values for name, values in new.items()}
     _require_all(table, {len(values) for values in new.values()}, path)
-    text = {file.text.dialect for file in table.table.files if file.text}
+    text = {file.text.dialect for file in table.files.files if file.text}
     with written(path) as file:
         if format_ == "csv" and len(text) == 1:
             n_written = _append_cells(table, new, file, safe)
@@ -83,6 +83,8 @@ def write_beside(table, new, path, format_, safe=False):
             n_written = _write_csv(_rows_again(table, new), file, safe)
         elif format_ == "jsonl":
             n_written = _write_json_lines(_rows_again(table, new), file)
+        elif format_ == "xlsx":
+            n_written = write_sheet(_rows_again(table, new), file)
         else:
             n_written = _write_parquet(table, new, file)
         _require_all(table, {n_written}, path)
@@ -107,6 +109,8 @@ def write_columns(columns, path, format_, safe=False):
             arrow("parquet").write_table(table, file)
         elif format_ == "jsonl":
             _write_json_lines(rows, file)
+        elif format_ == "xlsx":
+            write_sheet(rows, file)
         else:
             _write_csv(rows, file, safe)
 
@@ -117,21 +121,11 @@ def save_model(model, path):
         model.save(path)
 
 
-def labels_on_disk(model, rows):
-    """Labels of all rows of files, in a file that is gone when nobody refers to it any more."""
-    with tempfile.TemporaryDirectory(prefix="kfree-") as folder:
-        paths = model.predict(rows, out=folder)
-        labels = np.lib.format.open_memmap(Path(folder) / "all.npy", "w+", np.int32, (rows.n_rows,))
-        for chunk in open_rows(paths).chunks(0, rows.n_rows, 1 << 20):
-            labels[chunk.begin : chunk.begin + len(chunk.X)] = chunk.X[:, 0]
-    return labels
-
-
 def scores_of(model, X):
     """How certain the label of each row is, and how far it is out, as columns."""
     if not hasattr(model, "confidence") or not hasattr(model, "outlier_score"):
         raise UsageError(f"--scores is not available for a {type(model).__name__}")
-    return {"confidence": model.confidence(X), "outlier_score": model.outlier_score(X)}
+    return assigning.scores_of(model, X)
 
 
 def plain(values):
@@ -150,7 +144,7 @@ def with_gaps(values, kept):
 
 def _append_cells(table, new, file, safe):
     """The records of text files as they stand, each with further cells; nothing is parsed and written anew."""
-    texts = [file.text for file in table.table.files]
+    texts = [file.text for file in table.files.files]
     dialect = texts[0].dialect
     glue, encode = dialect.delimiter, codecs.getincrementalencoder(dialect.encoding)().encode
     heading, ending = texts[0].heading()
@@ -174,7 +168,7 @@ def _rendered(values):
 
 def _rows_again(table, new):
     """The rows of the input, read again: for each batch names and rows of values, the new columns last."""
-    begin = 0
+    begin, table = 0, table.as_written()
     for batch in table.batches(table.names):
         end = begin + len(next(iter(batch.values())))
         columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
@@ -210,7 +204,7 @@ def _write_json_lines(batches, file):
 
 def _write_parquet(table, new, file):
     pa, parquet = arrow(""), arrow("parquet")
-    writer, begin = None, 0
+    writer, begin, table = None, 0, table.as_written()
     for batch in table.batches(table.names):
         end = begin + len(next(iter(batch.values())))
         columns = {"row": np.arange(begin + 1, end + 1)} if table.is_array else batch
@@ -227,7 +221,7 @@ def _write_parquet(table, new, file):
 def _metadata(table):
     """What a Parquet file says about its columns, such as which of them is an index of pandas."""
     try:
-        return arrow("parquet").read_schema(table.table.files[0].path).metadata
+        return arrow("parquet").read_schema(table.files.files[0].path).metadata
     except (arrow("").ArrowInvalid, OSError):
         return None
 

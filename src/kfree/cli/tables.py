@@ -6,65 +6,18 @@ import sys
 import tempfile
 from contextlib import contextmanager
 
-from kfree.cli.errors import CommandError, UsageError
-from kfree.core.printing import printable, quoted
+from kfree.cli.errors import UsageError
+from kfree.clustering.tables import FilesTable
+from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
-from kfree.files.table import column_name, open_table, require_same_columns
 
 STANDARD_INPUT = "standard input"
-_BATCH_ROWS = 65536
 
 
-class InputTable:
-    """The columns of the input by name, read when they are asked for."""
-
-    def __init__(self, options):
-        self.table, described = open_table(options.path, text_options(options))
-        require_same_columns(self.table, described)
-        # What messages call it.
-        self.title = STANDARD_INPUT if options.input == "-" else printable(options.input)
-        self.columns = {column_name(column): column for column in self.table.types}
-        if not self.n_rows:
-            raise CommandError(f"{self.title} has no rows; give a table with at least one.")
-
-    @property
-    def codes(self):
-        """Columns of whole numbers with leading zeros."""
-        return {name for file in self.table.files if file.text for name in file.text.codes}
-
-    @property
-    def names(self):
-        return list(self.columns)
-
-    @property
-    def n_rows(self):
-        return self.table.n_rows
-
-    @property
-    def is_array(self):
-        """Whether the rows are those of .npy files, whose columns have no names."""
-        return any(isinstance(column, int) for column in self.columns.values())
-
-    def type(self, name):
-        return self.table.types[self.columns[name]]
-
-    def require(self, names, option):
-        """Raise unless these columns exist."""
-        missing = [name for name in names if name not in self.columns]
-        if missing:
-            raise CommandError(
-                f"{self.title} has no column {quoted(missing)} ({option}); it has {quoted(self.names, 20)}."
-            )
-
-    def read(self, names):
-        """Some columns of all rows, as a table of pyarrow."""
-        return self.table.read([self.columns[name] for name in names])
-
-    def batches(self, names, size=_BATCH_ROWS):
-        """Some columns a few rows at a time, as dicts of arrays."""
-        columns = [self.columns[name] for name in names]
-        for batch in self.table.batches(columns, 0, self.n_rows, size):
-            yield dict(zip(names, batch.columns, strict=True))
+def input_table(options):
+    """The table that a command reads."""
+    title = STANDARD_INPUT if options.input == "-" else printable(options.input)
+    return FilesTable(options.path, text_options(options), title)
 
 
 def text_options(options):

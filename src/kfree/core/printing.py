@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from html import escape
 
 # Control characters, marks that change the direction of text, surrogates, and separators of lines and paragraphs.
 _UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
@@ -23,6 +24,20 @@ def printable(text: object, keep: str = "") -> str:
         return text
     unsafe = {sign for sign in set(text) if sign not in keep and unicodedata.category(sign) in _UNSAFE}
     return "".join(sign.encode("unicode_escape").decode() if sign in unsafe else sign for sign in text)
+
+
+def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table for a notebook; texts are escaped.
+
+    Examples
+    --------
+    >>> from kfree.core.printing import html_table
+    >>> html_table(["k"], [["<3"]], "Steps")
+    '<table><caption>Steps</caption><thead><tr><th>k</th></tr></thead><tbody><tr><td>&lt;3</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def quoted(names: Iterable[object], most: int = 8) -> str:

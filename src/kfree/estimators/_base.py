@@ -3,12 +3,14 @@
 import contextlib
 import hashlib
 import weakref
+from html import escape
 from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree import plot, saving
@@ -24,6 +26,9 @@ from kfree.explain.view import confidence_of
 from kfree.validation.parameters import require_choice, require_share
 from kfree.validation.tensors import in_memory, is_on_device, placed_like
 
+# Sizes of clusters in the text of a fitted estimator.
+_MOST_SIZES = 10
+
 
 class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     """Base class of the estimators.
@@ -37,7 +42,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     n_features_in_: NumberOfColumns
     feature_names_in_: ColumnNames
     # How the command line made the rows of a table.
-    preparation_: Annotated[Any, OneOf({"columns": "kfree.cli.preparation:Preparation"}), OPTIONAL]
+    preparation_: Annotated[Any, OneOf({"columns": "kfree.clustering.preparation:Preparation"}), OPTIONAL]
 
     def summary(self, X=None, feature_names=None, encoder=None):
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
@@ -190,6 +195,16 @@ default="auto"
         tags.input_tags.sparse = True
         return tags
 
+    def __repr__(self, N_CHAR_MAX=700):
+        told = _told(self)
+        return super().__repr__(N_CHAR_MAX) + (f"  # {told}" if told else "")
+
+    def _repr_mimebundle_(self, **kwargs):
+        bundle, told = super()._repr_mimebundle_(**kwargs), _told(self)
+        if told and "text/html" in bundle:
+            bundle["text/html"] = f"<p>{escape(told)}</p>{bundle['text/html']}"
+        return bundle
+
     def __getattr__(self, name):
         # No properties: dir(), and so scikit-learn's display in a notebook, would start the computation.
         if name == "confidence_":
@@ -204,6 +219,26 @@ default="auto"
                 "in memory with predict(rows)."
             )
         return object.__getattribute__(self, name)  # raises again, also what a property raised
+
+
+def _told(estimator):
+    """How many clusters a fitted estimator has, how sure that is, and their sizes; nothing before the fit."""
+    if not _is_fitted(estimator):
+        return ""
+    labels = vars(estimator).get("labels_")
+    if not isinstance(labels, np.ndarray):  # of files, or of workers
+        return in_words(estimator)
+    sizes = np.bincount(labels[labels >= 0])
+    shown = ", ".join(f"{size:,}" for size in sizes[:_MOST_SIZES]) + (", …" if len(sizes) > _MOST_SIZES else "")
+    return f"{in_words(estimator)}; sizes {shown}"
+
+
+def _is_fitted(estimator):
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return hasattr(estimator, "n_clusters_")
 
 
 # What gives the same for any rows.

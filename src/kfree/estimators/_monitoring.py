@@ -1,11 +1,16 @@
 """Who listens to a fit: a progress line, scikit-learn's callbacks, and Ctrl-C that keeps the best state."""
 
 import signal
+import sys
 import threading
 import time
 from contextlib import contextmanager
+from html import escape
 from importlib import import_module
 
+import numpy as np
+
+from kfree.core.progress import is_heard, tell
 from kfree.search.monitor import Listener, Monitor, n_clusters_of
 
 try:
@@ -20,6 +25,9 @@ except ImportError:  # scikit-learn before 1.9 has no callbacks
         return method
 
 
+# What the lam path takes of a fit, and seconds between two drawings in a notebook.
+_PATH_SHARE, _NOTEBOOK_INTERVAL = 0.7, 0.2
+
 __all__ = ["CallbackSupportMixin", "monitored", "progress_line", "with_callbacks"]
 
 
@@ -31,6 +39,8 @@ def monitored(estimator):
         if estimator.verbose:
             show = stack.enter_context(progress_line(type(estimator).__name__))
             monitor.listeners.append(_SearchLine(show, estimator))
+        if is_heard():
+            monitor.listeners.append(_Teller())
         if vars(estimator).get("_skl_callbacks"):
             monitor.listeners.append(stack.enter_context(_callbacks(estimator)))
         if estimator.on_interrupt == "keep" and threading.current_thread() is threading.main_thread():
@@ -40,7 +50,14 @@ def monitored(estimator):
 
 @contextmanager
 def progress_line(name):
-    """Progress lines by rich; yields a function of a text, of the share done, and of the line, a name."""
+    """Progress lines; yields a function of a text, of the share done, and of the line, a name.
+
+    They are drawn by rich, and in a notebook by the notebook, where rich would need ipywidgets.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        yield _notebook_line(import_module("IPython.display"), name)
+        return
     try:
         progress = import_module("rich.progress")
     except ImportError as error:
@@ -55,6 +72,42 @@ def progress_line(name):
             display.update(lines[line], description=f"{name}: {text}", completed=share)
 
         yield show
+
+
+def _notebook_line(notebook, name, clock=time.monotonic):
+    """The same function for a notebook, by the module that displays there."""
+    lines, handle, drawn = {}, notebook.display(notebook.HTML(""), display_id=True), -np.inf
+
+    def show(text, share, line="search"):
+        nonlocal drawn
+        lines[line] = f'<progress max="1" value="{share:.3f}"></progress> {escape(f"{name}: {text}")}'
+        if clock() - drawn >= _NOTEBOOK_INTERVAL or share >= 1:
+            drawn = clock()
+            handle.update(notebook.HTML("<br>".join(lines.values())))
+
+    return show
+
+
+class _Teller(Listener):
+    """Tells how far a fit has come: the path takes most of it, and the number of moves is not known before."""
+
+    def __init__(self):
+        self._begun, self._n_moves = 0.0, 0
+
+    def path(self, doing, share):
+        self._begun = _PATH_SHARE
+        tell("clustering", _PATH_SHARE * share)
+
+    def moved(self, descent):
+        self._n_moves += 1
+        self._tell(1 - 0.9**self._n_moves)
+        return False
+
+    def passing(self, number, share, n_bytes):
+        self._tell((number - 1 + share) / (number + 1))
+
+    def _tell(self, share):
+        tell("clustering", self._begun + (1 - self._begun) * share)
 
 
 class _Timed(Listener):

@@ -12,6 +12,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import KFold
 
+from kfree.core.printing import html_table
 from kfree.core.warning import warn
 from kfree.estimators.k_means import KMeans
 from kfree.estimators.lambda_path import lambda_path
@@ -65,10 +66,16 @@ class KChoice:
 
         return plot.choice_of_k(self, figure)
 
-    def __repr__(self):
-        heads = ["k", *self.criteria]
+    def _cells(self):
+        """Header and rows of the table."""
         rows = [[str(k), *(f"{values[i]:.5g}" for values in self.criteria.values())] for i, k in enumerate(self.k)]
-        rows.append(["chosen", *(str(self.chosen.get(name, "")) for name in self.criteria)])
+        return ["k", *self.criteria], [*rows, ["chosen", *(str(self.chosen.get(name, "")) for name in self.criteria)]]
+
+    def _repr_html_(self):
+        return html_table(*self._cells(), f"lam path: k={self.chosen['lam path']}")
+
+    def __repr__(self):
+        heads, rows = self._cells()
         widths = [max(len(row[j]) for row in [heads, *rows]) for j in range(len(heads))]
         lines = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows]

@@ -6,7 +6,7 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kfree.core.printing import printable
+from kfree.core.printing import html_table, printable
 from kfree.explain.units import short
 
 if TYPE_CHECKING:
@@ -32,10 +32,7 @@ def as_text(summary: Summary) -> str:
 
 def as_html(summary: Summary) -> str:
     """The same as an HTML table; names are escaped."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in _header(summary))
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in _cells(summary))
-    title, notes = escape(_title(summary)), escape(_notes(summary))
-    return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{notes}</p>"
+    return f"{html_table(_header(summary), _cells(summary), _title(summary))}<p>{escape(_notes(summary))}</p>"
 
 
 def as_frame(summary: Summary) -> Any:

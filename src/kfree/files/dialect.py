@@ -59,6 +59,21 @@ class TextOptions:
             allowed = "one of . , ' _ or a space, and not the decimal mark"
             raise ValueError(f"thousands={self.thousands!r} is not allowed; give {allowed}.")
 
+    @classmethod
+    def of(
+        cls,
+        *,
+        delimiter: str | None = None,
+        decimal: str | None = None,
+        encoding: str | None = None,
+        header: bool | None = None,
+        thousands: str | None = None,
+        na: Sequence[str] = (),
+    ) -> TextOptions:
+        """From the names that parameters of functions have."""
+        missing = (na,) if isinstance(na, str) else tuple(na)
+        return cls(encoding, delimiter, header, decimal, thousands, missing)
+
 
 def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -> Dialect:
     """The dialect of a table from its first bytes; ``whole`` says that ``sample`` is the whole file."""

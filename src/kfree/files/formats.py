@@ -19,6 +19,7 @@ from kfree.core.printing import printable
 from kfree.files.dialect import TextOptions
 from kfree.files.ipc import opened_ipc
 from kfree.files.places import arrow, base_name, opened, opened_by_arrow
+from kfree.files.sheets import described_sheet, read_sheet
 from kfree.files.text import TextTable, described_text, read_text, require_distinct, warn_of_encoding
 
 Column = str | int
@@ -37,7 +38,7 @@ _UNPACKED_BYTES = 16
 _SIGNATURES = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\x93NUMPY": ".npy"}
 # What files are that kfree does not read, by their endings.
 _OTHERS = {
-    **dict.fromkeys([".xlsx", ".xls", ".xlsm", ".ods", ".numbers"], "a spreadsheet"),
+    **dict.fromkeys([".xls", ".xlsb", ".ods", ".numbers"], "a spreadsheet"),
     **dict.fromkeys([".json", ".jsonl", ".ndjson"], "JSON"),
     **dict.fromkeys([".zip", ".tar", ".7z"], "an archive"),
 }
@@ -81,7 +82,7 @@ def format_of(path: str) -> Format:
     """The format of a file, by its first bytes, else by the end of its name; text if neither is known."""
     name = base_name(path).lower()
     if other := next((what for ending, what in _OTHERS.items() if name.endswith(ending)), None):
-        raise ValueError(f"{printable(path)} is {other}, which kfree does not read. Save it as CSV or Parquet.")
+        raise ValueError(f"{printable(path)} is {other}, which kfree does not read. Save it as CSV, Parquet or .xlsx.")
     with opened(path) as file:
         head = file.read(8)
     ending = next((ending for signature, ending in _SIGNATURES.items() if head.startswith(signature)), None)
@@ -235,11 +236,17 @@ def _read_text(path: str, text: Any, columns: Sequence[Column], begin: int, end:
     return read_text(text, [str(name) for name in columns], begin, end)
 
 
+def _describe_sheet(path: str, options: TextOptions) -> Description:
+    n_rows, table = described_sheet(path, options)
+    return Description(n_rows, _types(table.names, table.types), table, _TEXT_BYTES)
+
+
 _PARQUET, _IPC = Format(_describe_parquet, _read_parquet), Format(_describe_ipc, _read_ipc)
 _TEXT = Format(_describe_text, _read_text)
 FORMATS = {
     ".npy": Format(_describe_npy, _read_npy),
     **dict.fromkeys([".parquet", ".pq"], _PARQUET),
     **dict.fromkeys([".arrow", ".feather", ".ipc"], _IPC),
+    **dict.fromkeys([".xlsx", ".xlsm"], Format(_describe_sheet, read_sheet)),
     **dict.fromkeys([".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"], _TEXT),
 }

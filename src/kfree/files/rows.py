@@ -158,10 +158,11 @@ def open_rows(
     Parameters
     ----------
     paths : str, path, or list of these
-        Files, folders or patterns such as ``"trips/*.parquet"``: .npy, Parquet, Arrow (file or stream), CSV and TSV,
-        which may be packed by gzip. The first bytes of a file decide, then its name (.npy, .parquet, .pq, .arrow,
-        .feather, .ipc); other files are text. Addresses that pyarrow.fs reads, such as s3://, gs:// and hdfs://, are
-        allowed. Files keep the order given; those of a pattern or folder are sorted by name.
+        Files, folders or patterns such as ``"trips/*.parquet"``: .npy, Parquet, Arrow (file or stream), the first sheet
+        of .xlsx (which needs openpyxl), CSV and TSV, which may be packed by gzip. The first bytes decide, then
+        the name (.npy, .parquet, .pq, .arrow, .feather, .ipc, .xlsx); other files are text. Addresses that pyarrow.fs
+        reads, such as s3://, gs:// and hdfs://, are allowed. Files keep the order given; those of a pattern or folder
+        are sorted by name.
     columns : list of str or int, default=None
         The columns to use, by name, or by number in .npy files; None uses all but ``weight``.
     weight : str or int, default=None

@@ -18,6 +18,8 @@ from kfree.files.text import TextTable
 BATCH_BYTES = 1 << 24
 # A column of text is one of numbers with mistakes in it if at most this share are none.
 _MOSTLY = 0.5
+# Up to so many different cells among numbers may be marks of missing values.
+_MOST_MARKS = 3
 
 
 @dataclass(frozen=True)
@@ -148,25 +150,32 @@ def require_same_columns(table: FileTable, described: list[Description]) -> None
             )
 
 
-def mistake_in(files: Sequence[RowFile], column: Column) -> str:
-    """What is no number in a column of text most of which are numbers, as the end of a clause; else nothing."""
-    if any(file.text is None for file in files) or not sum(file.n_rows for file in files):
+def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY) -> str:
+    """What is no number in a column of text where at most a ``share`` is none, as the end of a clause; else nothing."""
+    n_rows = sum(file.n_rows for file in files)
+    if any(file.text is None for file in files) or not n_rows:
         return ""
     dialect = files[0].text.dialect if files[0].text else Dialect()
-    first, n_bad, n_text, n_seen = "", 0, 0, 0
-    for batch in batches_of(files, [column], 0, sum(file.n_rows for file in files), 1):
+    other = "." if dialect.decimal == "," else ","
+    first, n_bad, n_text, n_seen, distinct = "", 0, 0, 0, dict[str, None]()
+    for batch in batches_of(files, [column], 0, n_rows, 1):
         cells = batch.columns[0].cast("string").to_pylist()
         bad = [i for i, cell in enumerate(cells) if cell is not None and not is_number(cell, dialect.decimal)]
         n_bad, n_seen = n_bad + len(bad), n_seen + len(cells) - cells.count(None)
-        n_text += sum(not is_number(cells[i], "." if dialect.decimal == "," else ",") for i in bad)
-        if n_text > _MOSTLY * n_seen:
+        n_text += sum(not is_number(cells[i], other) for i in bad)
+        distinct.update((cells[i], None) for i in bad[: _MOST_MARKS + 1])
+        if n_text > share * n_seen:
             return ""
         if bad and not first:
-            row = batch.first_row + bad[0] + 1
-            first = f", row {row}: {cells[bad[0]][:40]!r} is not a number"
-            first += ", and the decimal mark of this file is ','" if dialect.decimal == "," else ""
+            row, cell = batch.first_row + bad[0] + 1, cells[bad[0]]
+            first = f", row {row}: {cell[:40]!r} is not a number"
+            wrong_mark = dialect.decimal == "," and is_number(cell, other)
+            first += ", and the decimal mark of this file is ','" if wrong_mark else ""
             first += "; if the first line holds names, say so by header" if row == 1 and not dialect.header else ""
-    return f"{first} ({n_bad} such value(s) in a column of numbers)"
+    marks = [cell for cell in distinct if not is_number(cell, other)]
+    is_mark = 0 < len(marks) <= _MOST_MARKS and len(marks) == len(distinct)
+    remedy = f"; give na={marks} if that stands for a missing value" if is_mark else ""
+    return f"{first} ({n_bad} such value(s) in a column of numbers{remedy})" if first else ""
 
 
 @contextmanager

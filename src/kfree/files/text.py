@@ -19,11 +19,12 @@ from typing import IO, Any
 import numpy as np
 
 from kfree.core.printing import printable
+from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.cells import Guess, converted, type_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
-from kfree.files.places import arrow, opened
+from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
 
 # Bytes that show the dialect, and bytes that are read at a time.
@@ -42,6 +43,12 @@ class TextTable:
     rules: tuple[str | None, ...] = ()
     # Columns of whole numbers that begin with zeros in the first block.
     codes: tuple[str, ...] = ()
+
+    def with_codes_as_text(self) -> TextTable:
+        """The same table, with columns of codes as they are written."""
+        text = arrow("").string()
+        types = [text if name in self.codes else kind for name, kind in zip(self.names, self.types, strict=True)]
+        return replace(self, types=tuple(types))
 
     def blocks(self) -> Iterator[bytes]:
         """The rows as UTF-8, in blocks of whole records without the header."""
@@ -87,15 +94,27 @@ def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
     if len(dialect.delimiter.encode()) != 1 or dialect.delimiter in '"\r\n':
         raise ValueError(f"delimiter {dialect.delimiter!r} is not allowed; give one ASCII character.")
     try:
-        return _described(path, dialect)
+        return _described(path, dialect, path)
     except UnicodeDecodeError as error:
         if options.encoding is not None or dialect.encoding != "utf-8":
             raise _misplaced(path, error) from None
     try:
-        found = _described(path, replace(dialect, encoding=FALLBACK_ENCODING))
+        found = _described(path, replace(dialect, encoding=FALLBACK_ENCODING), path)
     except UnicodeDecodeError as error:
         raise _misplaced(path, error) from None
     return found
+
+
+def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) -> tuple[int, TextTable]:
+    """The same for a file whose dialect is known but for the header; messages call it ``title``."""
+    with _bytes_of(path) as file:
+        sample = file.read(_SAMPLE + 1)
+    if options.header is None:
+        known = TextOptions(dialect.encoding, dialect.delimiter, None, dialect.decimal)
+        header = found_dialect(printable(title), sample, len(sample) <= _SAMPLE, known).header
+    else:
+        header = options.header
+    return _described(path, replace(dialect, header=header), title)
 
 
 def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
@@ -105,10 +124,11 @@ def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
         warn(f"{name} is not UTF-8 and was read as Windows-1252; give encoding if that is wrong.", DataAdvice)
 
 
-def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
+def _described(path: str, dialect: Dialect, title: str) -> tuple[int, TextTable]:
     table = TextTable(path, dialect, _column_names(path, dialect))
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
+    n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
     guesses = [Guess(dialect) for _ in table.names]
     codes: tuple[str, ...] = ()
     try:
@@ -121,13 +141,14 @@ def _described(path: str, dialect: Dialect) -> tuple[int, TextTable]:
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
-            n_rows += parsed.num_rows
+            n_rows, n_read = n_rows + parsed.num_rows, n_read + len(block)
+            tell("reading", n_read / n_bytes)
     except EndlessCellError as error:
         raise ValueError(
             f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "
             "end. Close its quotes."
         ) from None
-    rules = [guess.rule(printable(path), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
+    rules = [guess.rule(printable(title), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
     types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
     return n_rows, replace(table, types=tuple(types), rules=tuple(rules), codes=codes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kfree.core.progress import tell
 from kfree.estimators.dp_means import DPMeans
 from kfree.explain import View
 
@@ -41,7 +42,9 @@ def slider_steps(model, X, path):
     sample = sampled(len(X), SAMPLE)
     share = len(sample) / len(X)
     found = {own.k: own}
-    for lam in [] if path is None else _penalties(path, own.k):
+    penalties = [] if path is None else _penalties(path, own.k)
+    for number, lam in enumerate(penalties):
+        tell("page", number / len(penalties))
         step = _clustered(model, X, X[sample], lam, share)
         if step.k not in found:
             found[step.k] = step

@@ -100,6 +100,8 @@ def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
         whole = array.unify_dictionaries().combine_chunks() if hasattr(array, "unify_dictionaries") else array
         kind = ORDINAL if whole.type.ordered else CATEGORY
         return Column(name, kind, np.array(whole.to_pylist(), dtype=object), tuple(whole.dictionary.to_pylist()))
+    if dtype.startswith(("string", "large_string")) and array.null_count < len(array):
+        return Column(name, TEXT, np.array(array.to_pylist(), dtype=object))
     if dtype.startswith(("bool", "string", "large_string", "decimal", "time32", "time64", "null")):
         return _from_array(np.array(array.to_pylist(), dtype=object), name)
     return _from_array(array.to_numpy(zero_copy_only=False), name)
@@ -128,12 +130,13 @@ def _from_array(values: np.ndarray, name: Any) -> Column:
 
 def _from_objects(values: np.ndarray, name: Any) -> Column:
     """A column of Python objects; raises unless all are of one kind."""
-    present = [value for value in values.tolist() if value is not None]
+    # One example of each type decides, since columns are long and have few types.
+    present = list({type(value): value for value in values.tolist() if value is not None}.values())
     kinds = {_kind_of(value) for value in present}
     if not kinds:
         return Column(name, NUMBER, np.full(len(values), np.nan))
     if len(kinds) > 1 or None in kinds:
-        examples = {type(value).__name__: value for value in reversed(present)}
+        examples = {type(value).__name__: value for value in reversed(values.tolist()) if value is not None}
         seen = ", ".join(f"{kind} such as {value!r}" for kind, value in sorted(examples.items())[:4])
         raise ValueError(f"column {name!r} holds values of mixed or unknown types ({seen}); convert it to one type.")
     (kind,) = kinds
@@ -178,6 +181,8 @@ def _microseconds(dates: np.ndarray) -> np.ndarray:
 
 def _without_gaps(values: np.ndarray) -> np.ndarray:
     """Objects, with None for the missing values of any library."""
+    if {type(value) for value in values.tolist()} <= {str, bool, type(None)}:
+        return values
     missing = [value is None or _is_gap(value) for value in values.tolist()]
     return np.where(missing, None, values)
 

@@ -37,6 +37,24 @@ def as_container(container: str, names: list[Any], columns: list[np.ndarray]) ->
     return _MAKERS[container](names, columns)
 
 
+def like(X: Any, rows: np.ndarray, names: list[str]) -> Any:
+    """Rows of numbers in a container like X, with the index of a frame of pandas."""
+    container = container_of(X)
+    if container == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(rows, index=X.index, columns=names)
+    if container == "polars":
+        import polars as pl
+
+        return pl.DataFrame(rows, schema=names)
+    if container == "pyarrow":
+        import pyarrow as pa
+
+        return pa.Table.from_arrays([pa.array(column) for column in rows.T], names=names)
+    return rows
+
+
 def _pandas(names: list[Any], columns: list[np.ndarray]) -> Any:
     import pandas as pd
 

@@ -114,7 +114,7 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
     if isinstance(encoder, LeftOut):
         return np.empty((len(column.values), 0))
     column = _as_told(column, options)
-    present = np.array([v is not None and v == v for v in column.values.tolist()])
+    present = _present(column.values)
     if not present.any():
         return encoder.encoded(np.full(len(present), np.nan))
     if column.family != encoder.family:
@@ -128,6 +128,13 @@ def encoded(column: Column, encoder: Encoder, options: Options) -> np.ndarray:
     if isinstance(encoder, Numeric):
         _require_domain(column.name, encoder.transform.name, column.values[present])
     return encoder.encoded(column.values)
+
+
+def _present(values: np.ndarray) -> np.ndarray:
+    """Where values are not missing, (n,)."""
+    if values.dtype != object:
+        return ~np.isnan(values)
+    return np.array([value is not None and value == value for value in values.tolist()])
 
 
 def has_unseen(column: Column, encoder: Encoder, options: Options) -> np.ndarray:

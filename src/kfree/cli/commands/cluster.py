@@ -31,31 +31,53 @@ def add_options(parser):
 
 
 def run(options, console):
-    from kfree.cli.errors import UsageError
     from kfree.cli.work import Work
-    from kfree.explain.sentences import sentences
+    from kfree.clustering.fitting import FitOptions, clustered
 
-    if options.lam is not None and options.k is not None:
-        raise UsageError("--lam and --k both set the number of clusters; give one of them")
+    _require_consistent(options)
     if options.geo is not None:
         _use_places(options)
     work = Work(options, console)
-    _require_fitting(options, work)
-    model = fitted(options, work)
-    certainty = _certainty(options, work, model)
-    labels = work.labels(model)
-    work.write(cluster=labels, **work.scores(model))
-    summary = work.summary(model, labels)
+    given = (options.model, options.k, options.lam, options.metric, options.memory, options.threads)
+    fitting = FitOptions(*given, random_state=options.seed or 0)
+    clustering = clustered(work.rows, fitting, work.rows.weights(work.weight), id=work.id, first_row=1)
+    _in_words_of_the_command(clustering, work)
+    model = clustering.model
+    work.write(cluster=clustering._used_labels, **work.scores(model))
     work.finish(
-        model=lambda: work.save(model),
-        page=lambda: work.report(model, certainty),
+        model=lambda: _save(options, clustering),
+        page=lambda: _report(options, console, clustering),
         picture=lambda: _draw(options, work, model),
     )
-    told = sentences(summary)
-    lines = [work.headline(), certainty, *_penalty(options, model), "", str(summary), "", *told, ""]
-    facts = work.facts(model, summary) | {"certainty": certainty, "sentences": told}
+    told, summary = clustering.sentences(), clustering.summary()
+    lines = [work.headline(), clustering.certainty, *_fitted(options, model), "", str(summary), "", *told, ""]
+    facts = work.facts(model, summary) | {"certainty": clustering.certainty, "sentences": told}
     console.report("\n".join([*lines, work.places()]), facts)
     work.end()
+
+
+def _in_words_of_the_command(clustering, work):
+    """Title, certainty and remarks as the command prints them."""
+    from kfree.cli.advice import in_options
+
+    clustering.title, clustering.certainty = work.table.title, in_options(clustering.certainty)
+    clustering.remarks = work.console.remarks
+
+
+def _save(options, clustering):
+    from kfree.cli.output import save_model
+
+    if options.save:
+        save_model(clustering, options.save)
+
+
+def _report(options, console, clustering):
+    from kfree.cli.output import reported
+
+    if options.report:
+        console.begins("page")
+        with reported(options.report):
+            clustering.report(options.report)
 
 
 def _use_places(options):
@@ -77,36 +99,21 @@ def _use_places(options):
     options.columns, options.metric = options.geo, "haversine"
 
 
-def _require_fitting(options, work):
-    """Raise if --model auto cannot do what other options ask for."""
+def _require_consistent(options):
+    """Raise if two options ask for different things."""
     from kfree.cli.errors import UsageError
 
+    if options.lam is not None and options.k is not None:
+        raise UsageError("--lam and --k both set the number of clusters; give one of them")
     if options.model == "auto" and (options.lam is not None or options.k is not None):
         raise UsageError("--model auto finds the number of clusters; leave --lam and --k out")
     if options.model == "auto" and options.geo is not None:
         raise UsageError("--model auto does not know places on the Earth; leave --model or --geo out")
-    if options.model == "auto" and work.kept is None:
-        raise UsageError("--model auto takes all rows in memory; give more --memory, or leave --model out")
 
 
-def _certainty(options, work, model):
-    """How sure the number of clusters is, in words; where it was asked for, what the data suggest."""
-    import warnings
-    from copy import copy
-
-    if options.k is None or work.kept is None:
-        return model.certainty()
-    without = copy(options)
-    without.k = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a clustering that is not the result
-        found = fitted(without, work)
-    return f"{model.certainty()}; without --k: {found.certainty()}"
-
-
-def _penalty(options, model):
-    """The line about the penalty, where there is one."""
-    if options.model == "auto":
+def _fitted(options, model):
+    """The line about the model: its name, or the penalty of a cluster."""
+    if hasattr(model, "model_name_"):
         return [f"model: {model.model_name_}"]
     penalty = "given" if options.lam else "found for the number asked for" if options.k else "found from the data"
     return [f"penalty of a cluster: lam = {model.lam_:.6g} ({penalty})"]
@@ -116,25 +123,5 @@ def _draw(options, work, model):
     if options.plot:
         from kfree.cli.pictures import draw_clusters
 
+        work.console.begins("picture")
         draw_clusters(model, work.X, work.feature_names, options.plot)
-
-
-def fitted(options, work):
-    """The fitted estimator for the options."""
-    from kfree import AutoCluster, DPMeans
-
-    weight = work.other(options.weight) if options.weight and work.kept is not None else None
-    if options.model == "auto":
-        metric = "auto" if options.metric == "euclidean" else options.metric
-        model = AutoCluster(metric=metric, n_threads=options.threads, random_state=options.seed or 0)
-        return model.fit(work.X, sample_weight=weight)
-    lam = "auto" if options.lam is None else options.lam
-    model = DPMeans(
-        lam=lam,
-        target_k=options.k,
-        metric=options.metric,
-        memory=options.memory,
-        n_threads=options.threads,
-        random_state=options.seed,
-    )
-    return model.fit(work.rows, sample_weight=weight)

@@ -20,14 +20,14 @@ def add_options(parser):
 def run(options, console):
     from kfree import GraphDPMeans
     from kfree.cli.output import output_of, reported, save_model, write_columns
-    from kfree.cli.tables import InputTable, files_of, require_apart
+    from kfree.cli.tables import files_of, input_table, require_apart
     from kfree.explain import summarize
 
     output, format_ = output_of(options.input, options.output, options.format)
     console.output_is_data = output == "-"
     outputs = {"--output": output, "--save": options.save, "--report": options.report, "--plot": options.plot}
     require_apart(files_of(options.input), outputs)
-    table = InputTable(options)
+    table = input_table(options)
     title, edges = table.title, links(table, options.columns)
     model = GraphDPMeans(lam="auto" if options.lam is None else options.lam, cut=options.cut, random_state=options.seed)
     model.fit(edges)

@@ -23,7 +23,7 @@ def run(options, console):
     from kfree.cli.work import Work
 
     work = Work(options, console, group=options.group)
-    groups = work.other(options.group)
+    groups = work.rows.other(options.group)
     model = HardHDP(
         lam_local="auto" if options.lam_local is None else options.lam_local,
         lam_global="auto" if options.lam_global is None else options.lam_global,
@@ -31,7 +31,7 @@ def run(options, console):
         random_state=options.seed,
     ).fit(work.X, groups=_names(groups))
     work.write(cluster=model.labels_, local_cluster=model.local_labels_, **work.scores(model))
-    summary = work.summary(model, model.labels_)
+    summary = work.summary(model)
     work.finish(model=lambda: work.save(model), page=lambda: work.report(model))
     used = dict(zip(map(str, model.groups_.tolist()), model.n_local_clusters_.tolist(), strict=True))
     lines = [

@@ -20,13 +20,13 @@ def add_options(parser):
 def run(options, console):
     from kfree import OnlineDPMeans
     from kfree.cli.output import output_of, save_model, written
-    from kfree.cli.preparation import Preparation
     from kfree.cli.streams import opened_stream
     from kfree.cli.tables import files_of, require_apart
+    from kfree.clustering.preparation import Preparation
 
     output, format_ = output_of(options.input, options.output, options.format or "csv")
     console.output_is_data = output == "-"
-    if format_ == "parquet":
+    if format_ not in ("csv", "jsonl"):
         from kfree.cli.errors import UsageError
 
         raise UsageError("a stream is written as csv or jsonl")

@@ -39,7 +39,7 @@ def run(options, console):
     if options.plot:
         from kfree.cli.pictures import draw_tree
 
-        names = work.row_numbers + 1 if options.names is None else work.other(options.names)
+        names = work.rows.names_by(options.names, first=1)
         draw_tree(model, labels, [str(name) for name in names], options.plot)
     sizes = [int((labels == label).sum()) for label in range(int(labels.max()) + 1)]
     lines = [

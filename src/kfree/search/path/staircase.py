@@ -9,11 +9,15 @@ from typing import Annotated, Any
 import numpy as np
 
 from kfree.core.marks import OPTIONAL
+from kfree.core.printing import html_table
 from kfree.core.stats import Floats
 from kfree.search.judge.numbers import is_about
 from kfree.search.path.density_dips import DensityDips
 from kfree.search.path.step_tests import StepTests, needed
 from kfree.search.path.steps import PerStep, Step, Steps, penalties_of
+
+# Steps in the table of a notebook.
+_SHOWN = 10
 
 
 class Staircase(Steps):
@@ -177,6 +181,22 @@ class Staircase(Steps):
         if self.n_outliers:
             lines.append(f"rows left out as outliers: {self.n_outliers}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        header = ["k", "lam from", "to", "density dips", "weakest (sd)", "evidence (sd)"]
+        rows = [
+            [
+                str(self.k[j]),
+                f"{self.lam_low[j]:.4g}",
+                f"{self.lam_high[j]:.4g}",
+                *("–" if np.isnan(self.evidence[j]) else text for text in self._tested(j)),
+            ]
+            for j in self._ranked()[:_SHOWN]
+        ]
+        return html_table(header, rows, f"Staircase of 1 to {len(self.k)} clusters, the most plausible first")
+
+    def _tested(self, j: int) -> tuple[str, str, str]:
+        return f"{self.density_dips[j]:.0%}", f"{self.weakest[j]:.1f}", f"{self.evidence[j]:.1f}"
 
     def _described(self, j: int) -> str:
         text = f"k={self.k[j]} for lam between {self.lam_low[j]:.4g} and {self.lam_high[j]:.4g}, say {self.lam[j]:.4g}"

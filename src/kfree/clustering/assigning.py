@@ -1,0 +1,93 @@
+"""Further rows given to the clusters of a fitted model, a few rows at a time."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.clustering.frames import values_of
+from kfree.clustering.preparation import Preparation
+from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.validation.parameters import require_choice
+
+UNSEEN = ["error", "missing", "new"]
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """``columns`` of the rows that could be used, by name; a mask of these rows; and how many have unseen levels."""
+
+    columns: dict[str, NDArray[Any]]
+    kept: NDArray[np.bool_]
+    n_unseen: int
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Labels of all rows, −1 where values are missing that were not filled in."""
+        return with_gaps(self.columns["cluster"], self.kept)
+
+
+def assigned(
+    model: Any,
+    plan: Preparation,
+    table: FrameTable | FilesTable,
+    *,
+    allow_new: bool = False,
+    unseen: str = "error",
+    scores: bool = False,
+) -> Assigned:
+    """The cluster of each row of a table, and with ``scores`` how certain it is."""
+    table.require([*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
+    plan = accepting(plan, unseen)
+    parts, kept, n_unseen, begin = [], [], 0, 0
+    # Rows of a group are labelled together.
+    size = {} if plan.group is None else {"size": table.n_rows}
+    for batch in table.batches([*plan.columns, *([] if plan.group is None else [plan.group])], **size):
+        X, complete = plan.matrix(table.title, batch, begin)
+        groups = {} if plan.group is None else {"groups": _groups(batch, plan.group)[complete]}
+        new = {"allow_new": True} if allow_new else {}
+        labels = model.predict(X, **groups, **new) if len(X) else np.empty(0, dtype=np.int32)
+        if unseen != "error" and plan.encoder is not None:
+            has_unseen = plan.encoder.has_unseen(plan.frame(batch))[complete]
+            labels = np.where(has_unseen, np.int32(-1), labels) if unseen == "new" else labels
+            n_unseen += int(has_unseen.sum())
+        parts.append({"cluster": labels} | (scores_of(model, X) if scores and len(X) else {}))
+        kept.append(complete)
+        begin += len(complete)
+    names = max(parts, key=len)
+    columns = {name: np.concatenate([part.get(name, np.empty(0)) for part in parts]) for name in names}
+    return Assigned(columns, np.concatenate(kept), n_unseen)
+
+
+def accepting(plan: Preparation, unseen: str) -> Preparation:
+    """The preparation with another treatment of levels that the rows of the fit did not have."""
+    require_choice("unseen", unseen, UNSEEN)
+    if unseen == "error":
+        return plan
+    if plan.encoder is None:
+        raise ValueError(f"unseen={unseen!r} is for tables that were encoded, whose columns have levels; leave it out.")
+    encoder = copy(plan.encoder)
+    encoder.unseen = "missing"
+    return replace(plan, encoder=encoder)
+
+
+def scores_of(model: Any, X: Any) -> dict[str, NDArray[np.float64]]:
+    """How certain the label of each row is, and how far it is out."""
+    return {"confidence": model.confidence(X), "outlier_score": model.outlier_score(X)}
+
+
+def _groups(batch: Any, name: str) -> NDArray[Any]:
+    if isinstance(batch, dict):
+        return np.asarray(batch[name].to_numpy(zero_copy_only=False))
+    return values_of(batch, name)
+
+
+def with_gaps(labels: NDArray[np.int32], used: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Labels of the rows that were used at their places among all rows, −1 elsewhere."""
+    filled = np.full(len(used), -1, dtype=np.int32)
+    filled[used] = labels
+    return filled

@@ -1,0 +1,176 @@
+"""Which columns of a table are used, and how: what the caller asks for, and what the table allows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.clustering.frames import selected
+from kfree.clustering.preparation import Preparation
+from kfree.core.printing import quoted
+from kfree.exceptions import DataAdvice
+from kfree.tables.encoder import TableEncoder
+from kfree.tables.fitting import TextColumnsError
+from kfree.validation.parameters import require_choice
+
+PREPARE = ["encode", "standardize", "none"]
+MISSING = ["nearest", "mean", "drop", "error"]
+# Fewer rows than this are all different in many columns that are no identifiers.
+_FEWEST_TO_IDENTIFY = 20
+# Columns of text are columns of numbers with mistakes in them if at most this share are none: where text would be left
+# out, and where it may be levels.
+_MANY_MISTAKES, _FEW_MISTAKES = 0.5, 0.1
+# Columns with more different codes are no categories.
+_MOST_LEVELS = 50
+_LIKE_IDENTIFIERS = "a different whole number in every row"
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The parameters of :func:`kfree.cluster` about columns; ``others`` are not clustered, ``group`` names groups."""
+
+    prepare: str = "encode"
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    others: Sequence[str] = ()
+    group: str | None = None
+    drop_text: bool = False
+    categories: Sequence[str] | None = None
+    weights: Mapping[str, float] | None = None
+    fold: bool = False
+    missing: str | None = None
+
+    def __post_init__(self) -> None:
+        require_choice("prepare", self.prepare, PREPARE)
+        if self.missing is not None:
+            require_choice("missing", self.missing, MISSING)
+        if self.prepare == "encode":
+            return
+        if self.missing == "nearest":
+            raise ValueError("missing='nearest' needs prepare='encode'; give that, or another missing.")
+        if self.drop_text or self.categories or self.fold:
+            raise ValueError("drop_text, categories and fold need prepare='encode'; give that, or leave them out.")
+
+    @property
+    def treatment(self) -> str:
+        """What is done about missing values."""
+        return self.missing or ("nearest" if self.prepare == "encode" else "error")
+
+    def encoder(self) -> TableEncoder | None:
+        """The encoder that is asked for, not yet fitted; None if columns of numbers stay as they are."""
+        missing = "error" if self.treatment == "drop" else self.treatment
+        shared: dict[str, Any] = {"missing": missing, "weights": self.weights or None}
+        if self.prepare == "encode":
+            return TableEncoder(categories=self.categories, fold=self.fold, **shared)
+        if self.prepare == "standardize" or missing == "mean" or self.weights:
+            scale = "deviation" if self.prepare == "standardize" else "none"
+            return TableEncoder(transforms="identity", scale=scale, **shared)
+        return None
+
+    def require_in(self, table: Any) -> None:
+        """Raise unless the table has the columns that are named."""
+        table.require([*(self.columns or []), *self.drop], "columns or drop")
+        table.require([*(self.categories or []), *(self.weights or {})], "categories or weights")
+        table.require(self.others, "id, weight or another column that is not clustered")
+
+
+def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
+    """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
+    names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others}]
+    text = [name for name in names if not table.is_number(name)]
+    if options.prepare == "encode":
+        _require_no_mistakes(table, [name for name in text if name not in (options.categories or ())], _FEW_MISTAKES)
+        text = []
+    _require_no_mistakes(table, text, _MANY_MISTAKES)
+    if text and options.columns:
+        raise ValueError(
+            f"{table.title}: column {text[0]!r} of columns holds {table.word(text[0])}, not numbers. Leave it out, or "
+            "encode text with prepare='encode'."
+        )
+    if text:
+        say(f"left out {len(text)} column(s) that are not numbers: {quoted(text)} (prepare='encode' uses them)")
+        names = [name for name in names if name not in text]
+    if not names:
+        raise ValueError(
+            f"{table.title} has no column of numbers to cluster; it has {quoted(table.names)}. Use prepare='encode' "
+            "for text, or give the right delimiter."
+        )
+    return names
+
+
+def with_encoder(
+    table: Any, plan: Preparation, encoder: TableEncoder, frame: Any, drop_text: bool, say: Say
+) -> tuple[Preparation, Any, NDArray[np.float64]]:
+    """The preparation with its encoder, fitted to a frame; this frame without the columns left out; and its rows."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="TableEncoder leaves out")  # said below
+            rows = np.asarray(encoder.fit_transform(frame))
+    except TextColumnsError as error:
+        text = list(error.faults)
+        if not drop_text or len(text) == len(plan.columns):
+            raise ValueError(
+                f"{table.title}: {' '.join(error.faults.values())} Leave such columns out with drop_text=True (or "
+                f"drop={text}), or give categories={text} if their values are categories."
+            ) from error
+        say(f"left out {len(text)} column(s) of text, or of names of rows: {quoted(text)}")
+        plan, frame = _without(text, plan, encoder, frame)
+        return with_encoder(table, plan, encoder, frame, drop_text, say)
+    except ValueError as error:
+        raise ValueError(f"{table.title}: {error}") from error
+    if encoder.left_out_:
+        say(f"left out: {quoted([f'{name} ({why})' for name, why in encoder.left_out_.items()])}")
+        plan, frame = _without(list(encoder.left_out_), plan, encoder, frame)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataAdvice)  # said by the first fit
+            rows = np.asarray(encoder.fit_transform(frame))
+    return replace(plan, encoder=encoder), frame, rows
+
+
+def _without(names: list[str], plan: Preparation, encoder: TableEncoder, frame: Any) -> tuple[Preparation, Any]:
+    """Preparation and frame without some columns, which a further table need not have then."""
+    rest = [name for name in plan.columns if name not in names]
+    weights = {name: weight for name, weight in (encoder.weights or {}).items() if name in rest}
+    categories = [name for name in encoder.categories or [] if name in rest]
+    encoder.set_params(weights=weights or None, categories=categories or None)
+    return replace(plan, columns=rest), selected(frame, rest)
+
+
+def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> None:
+    """Name columns of whole numbers that differ in every row or have leading zeros."""
+    names = plan.get_feature_names_out()
+    codes = [name for name in plan.columns if name in table.codes and name in names]
+    if codes:
+        few = [name for name in codes if len(np.unique(X[:, names.index(name)])) <= _MOST_LEVELS]
+        encode = "" if plan.missing == "nearest" else "prepare='encode' and "
+        say(
+            f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
+            f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")
+        )
+    whole = [name for name in plan.columns if name in names and table.is_whole(name)]
+    alike = [name for name in whole if len(X) >= _FEWEST_TO_IDENTIFY and _all_differ(X[:, names.index(name)])]
+    if alike:
+        say(
+            f"warning: column(s) {quoted(alike)} hold {_LIKE_IDENTIFIERS}, like identifiers; leave "
+            f"them out with drop={alike} unless they are measurements"
+        )
+
+
+def _all_differ(x: NDArray[Any]) -> bool:
+    return len(np.unique(x)) == len(x)
+
+
+def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:
+    """Raise if columns of text are columns of numbers but for a few cells."""
+    found = {name: mistake for name in names if (mistake := table.mistake(name, share))}
+    if found:
+        told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
+        which = "the column" if len(found) == 1 else "the columns"
+        raise ValueError(f"{table.title}, {told}. Correct such cells, or leave {which} out with drop={list(found)}.")

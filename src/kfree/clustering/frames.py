@@ -1,0 +1,67 @@
+"""What is done with data frames of pandas and polars and with tables of pyarrow, whichever it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.tables.columns import BOOLEAN, NUMBER, columns_of, container_of
+
+
+def is_frame(table: Any) -> bool:
+    """Whether columns have names."""
+    return container_of(table) != "numpy"
+
+
+def names_of(frame: Any) -> list[str]:
+    """Names of the columns."""
+    return [str(name) for name in (frame.column_names if container_of(frame) == "pyarrow" else frame.columns)]
+
+
+def with_texts(frame: Any) -> Any:
+    """The frame, with texts for names of columns, which may be numbers in pandas."""
+    if container_of(frame) != "pandas" or all(isinstance(name, str) for name in frame.columns):
+        return frame
+    return frame.set_axis(names_of(frame), axis=1)
+
+
+def selected(frame: Any, names: list[str]) -> Any:
+    """Some columns."""
+    return frame[names] if container_of(frame) == "pandas" else frame.select(names)
+
+
+def filtered(frame: Any, kept: NDArray[np.bool_]) -> Any:
+    """Some rows, by a mask."""
+    if kept.all():
+        return frame
+    return frame[kept] if container_of(frame) == "pandas" else frame.filter(kept)
+
+
+def gaps_of(frame: Any) -> NDArray[np.bool_]:
+    """Where values are missing, (n_rows, n_columns)."""
+    container = container_of(frame)
+    if container == "pandas":
+        return np.asarray(frame.isna().to_numpy())
+    if container == "polars":
+        columns = [series.is_null() | (series.is_nan() if series.dtype.is_float() else False) for series in frame]
+        return np.column_stack([column.to_numpy() for column in columns])
+    from pyarrow import compute
+
+    return np.column_stack([compute.is_null(column, nan_is_null=True).to_numpy() for column in frame.columns])
+
+
+def numbers_in(frame: Any) -> dict[str, NDArray[np.float64]]:
+    """The columns of numbers, and of yes and no, by name; NaN where a value is missing."""
+    found = columns_of(frame, names_of(frame))
+    return {column.name: column.values for column in found if column.kind in (NUMBER, BOOLEAN)}
+
+
+def values_of(frame: Any, name: str) -> NDArray[Any]:
+    """The values of a column."""
+    if container_of(frame) != "pyarrow":
+        return np.asarray(frame[name].to_numpy())
+    column = frame.column(name)
+    values = column.to_numpy() if column.null_count == 0 else np.array(column.to_pylist(), dtype=object)
+    return np.asarray(values)

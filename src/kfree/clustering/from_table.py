@@ -1,0 +1,162 @@
+"""cluster: a table of any kind is read, prepared, clustered and explained. The command line goes the same way."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from kfree.clustering.columns import ColumnOptions
+from kfree.clustering.fitting import FitOptions, clustered
+from kfree.clustering.frames import is_frame
+from kfree.clustering.result import Clustering
+from kfree.clustering.rows import TableRows, prepared
+from kfree.clustering.tables import opened
+from kfree.files.dialect import TextOptions
+from kfree.validation.parameters import require
+
+
+def cluster(
+    table: Any,
+    *,
+    model: str = "auto",
+    k: int | None = None,
+    lam: float | None = None,
+    metric: str = "euclidean",
+    geo: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    id: str | None = None,
+    weight: str | None = None,
+    prepare: str | None = None,
+    drop_text: bool = False,
+    categories: Sequence[str] | None = None,
+    fold: bool = False,
+    weights: Mapping[str, float] | None = None,
+    missing: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    thousands: str | None = None,
+    na: Sequence[str] = (),
+    memory: int | str | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_threads: int | None = None,
+    random_state: int = 0,
+) -> Clustering:
+    """Cluster the rows of a table, and keep together what explains the result.
+
+    Parameters
+    ----------
+    table : data frame of pandas or polars, table of pyarrow, array, sparse matrix, or path
+        Columns with names are prepared by :class:`kfree.TableEncoder`. An array is taken as it is. A path is that of a
+        file or folder, or a pattern such as ``"trips/*.parquet"``; several are given as a list.
+    model : {"auto", "round"}, default="auto"
+        ``"auto"`` fits :class:`kfree.AutoCluster`, which chooses the number of clusters and their shape. ``"round"``
+        fits :class:`kfree.DPMeans`. So does ``"auto"`` with ``k``, ``lam`` or ``geo``, where rows do not fit in
+        ``memory``, and where the table has columns of levels, because AutoCluster gives all columns the same variance,
+        and rare levels would count too much.
+    k : int or None, default=None
+        The number of clusters. ``certainty`` says what the data suggest.
+    lam : float or None, default=None
+        The penalty of a cluster, in squared distance, in place of a number of clusters; see :class:`kfree.DPMeans`.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+    geo : pair of str or None, default=None
+        Columns of latitude and longitude in degrees, which alone are clustered, on the globe; ``lam`` is in km².
+    columns : list of str or None, default=None
+        The columns to use; None takes all.
+    drop : list of str, default=()
+        Columns to leave out.
+    id : str or None, default=None
+        The column that names rows. It is not clustered.
+    weight : str or None, default=None
+        The column that says how many times a row counts. It is not clustered.
+    prepare : {"encode", "standardize", "none"} or None, default=None
+        ``"encode"``, for which None stands: all columns, by :class:`kfree.TableEncoder`. ``"standardize"``: columns of
+        numbers, scaled to mean 0 and deviation 1. ``"none"``: columns of numbers as they are.
+    drop_text : bool, default=False
+        Whether to leave out columns of text, and of names of rows, which are an error otherwise.
+    categories, fold, weights
+        As in :class:`kfree.TableEncoder`.
+    missing : {"nearest", "mean", "drop", "error"} or None, default=None
+        Missing values: take them from the nearest row, fill in means, leave such rows out, or raise an error. None is
+        ``"nearest"`` where the table is encoded, else ``"error"``.
+    delimiter, decimal, encoding, header, thousands, na
+        How text files are read, as in :func:`kfree.open_rows`.
+    memory : int, str or None, default=None
+        A limit such as ``"500MB"``. Rows of files that do not fit are streamed. Scales, summary and page then come from
+        up to 100,000 rows that are spread evenly over the table, which ``remarks`` says.
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        How many times each row counts, in place of ``weight``.
+    n_threads : int or None, default=None
+    random_state : int, default=0
+
+    Returns
+    -------
+    clustering : Clustering
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import kfree
+    >>> from kfree.datasets import make_customers
+    >>> table = pd.DataFrame(make_customers(random_state=0)[0])
+    >>> clustering = kfree.cluster(table, model="round")
+    >>> clustering.n_clusters
+    4
+    >>> clustering.rename({0: "Everyone else"}).names
+    {0: 'Everyone else'}
+    >>> clustering.predict(table.head(3)).tolist() == clustering.labels[:3].tolist()
+    True
+    """
+    require(weight is None or sample_weight is None, "sample_weight", "…", "None where weight names a column")
+    if geo is not None:
+        columns, prepare, metric = _places(geo, columns, prepare, metric)
+    fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
+    others = [name for name in (id, weight) if name is not None]
+    named = ColumnOptions(
+        prepare or "encode", columns, _listed(drop), others, None, drop_text, categories, weights, fold, missing
+    )
+    text = TextOptions.of(
+        delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
+    )
+    remarks: list[str] = []
+    if _is_array(table):
+        _require_no_columns(named, prepare)
+        rows = TableRows.of_array(table if sp.issparse(table) else np.asarray(table))
+    else:
+        rows = prepared(opened(table, text), named, remarks.append, weight=weight, memory=memory)
+    made = clustered(rows, fitting, rows.weights(weight, sample_weight), id=id)
+    made.remarks = remarks
+    return made
+
+
+def _places(geo: Sequence[str], columns: Any, prepare: str | None, metric: str) -> tuple[list[str], str, str]:
+    """Two columns of degrees are all that is clustered."""
+    require(not isinstance(geo, str) and len(geo) == 2, "geo", geo, "two columns, latitude and longitude")
+    given = {"columns": columns, "prepare": prepare, "metric": None if metric == "euclidean" else metric}
+    for name, value in given.items():
+        require(value is None, name, value, "none with geo, which uses its two columns as they are")
+    return list(geo), "none", "haversine"
+
+
+def _listed(names: Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def _is_array(table: Any) -> bool:
+    """Whether columns have no names."""
+    is_path = isinstance(table, str | os.PathLike)
+    is_paths = isinstance(table, list) and all(isinstance(one, str | os.PathLike) for one in table)
+    return not is_path and not is_paths and not is_frame(table)
+
+
+def _require_no_columns(options: ColumnOptions, prepare: str | None) -> None:
+    """Raise if parameters about columns are given with an array."""
+    named = [*(options.columns or []), *options.drop, *options.others, *(options.categories or [])]
+    named += list(options.weights or {})
+    require(not named, "columns", named, "none for an array, which has no names of columns")
+    require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")

@@ -1,0 +1,96 @@
+"""How a table becomes rows of numbers: its columns, a fitted TableEncoder, and what is done about missing values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.clustering.frames import filtered, gaps_of, numbers_in, selected
+from kfree.core.marks import OneOf
+from kfree.explain.units import NUMBER
+from kfree.files.formats import as_numbers
+from kfree.files.places import arrow
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a table became the rows of a fit, so that further tables become the same; saved with the model.
+
+    Attributes
+    ----------
+    columns : list of str
+        The columns of the table that are used, in order.
+    missing : str
+        What is done about missing values: "error", "drop", "mean" or "nearest".
+    group : str or None
+        The column that names groups.
+    encoder : a fitted TableEncoder, or None for columns of numbers as they are
+    """
+
+    columns: list[str]
+    missing: str = "error"
+    group: str | None = None
+    encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
+
+    def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """The rows of a batch that can be used, as numbers, and a mask of these rows."""
+        if self.encoder is None:
+            X = self._numbers(title, batch)
+            kept = self.complete(title, np.isnan(X), first_row)
+            return X[kept], kept
+        frame = self.frame(batch)
+        kept = self.complete(title, gaps_of(frame), first_row)
+        if not kept.any():
+            return np.empty((0, len(self.encoder.get_feature_names_out()))), kept
+        try:
+            return np.asarray(self.encoder.transform(filtered(frame, kept))), kept
+        except ValueError as error:
+            raise ValueError(f"{title}: {error}") from error
+
+    def frame(self, batch: Any) -> Any:
+        """The columns of a batch, which is a frame or a dict of arrays, as a frame."""
+        if not isinstance(batch, dict):
+            return selected(batch, self.columns)
+        return arrow("").table({name: batch[name] for name in self.columns})
+
+    def _numbers(self, title: str, batch: Any) -> NDArray[Any]:
+        if isinstance(batch, dict):
+            return np.column_stack([as_numbers(batch[name]) for name in self.columns])
+        found = numbers_in(selected(batch, self.columns))
+        other = [name for name in self.columns if name not in found]
+        if other:
+            raise ValueError(f"{title}: column {other[0]!r} held numbers at fit and holds others now.")
+        return np.column_stack([found[name] for name in self.columns])
+
+    def complete(self, title: str, gaps: NDArray[np.bool_], first_row: int = 0) -> NDArray[np.bool_]:
+        """A mask of the rows without missing values, which are an error unless they are dropped or filled in."""
+        kept = np.asarray(~gaps.any(axis=1))
+        if kept.all() or (self.missing == "drop" and kept.any()):
+            return kept
+        if self.missing not in ("error", "drop"):
+            return np.ones_like(kept)
+        per_column = gaps.sum(axis=0)
+        holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
+        shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
+        row = first_row + int(kept.argmin()) + 1
+        raise ValueError(
+            f"{title} has missing values in {len(holes)} column(s): {shown}; the first is in row {row}. Use "
+            "missing='drop' to leave such rows out, missing='mean' to fill in means, missing='nearest' (with "
+            "prepare='encode') to take them from the nearest row, or drop=[…] to leave columns out."
+        )
+
+    def in_units(self, X: Any) -> Any:
+        """Rows, or means of rows, in the units of the table; see :meth:`kfree.TableEncoder.in_units`."""
+        return X if self.encoder is None else self.encoder.in_units(X)
+
+    @property
+    def units_out(self) -> list[str]:
+        """What the numbers of :meth:`in_units` are; see :class:`kfree.TableEncoder`."""
+        return [NUMBER] * len(self.columns) if self.encoder is None else list(self.encoder.units_out)
+
+    def get_feature_names_out(self) -> list[str]:
+        """Names of the columns of the rows."""
+        return self.columns if self.encoder is None else [str(name) for name in self.encoder.get_feature_names_out()]

@@ -1,0 +1,318 @@
+"""Clustering: a table in clusters, with what explains them."""
+
+import os
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from kfree import saving
+from kfree.clustering.assigning import assigned, scores_of, with_gaps
+from kfree.clustering.explanation import Explanation
+from kfree.clustering.preparation import Preparation
+from kfree.clustering.tables import opened
+from kfree.core.marks import OneOf, Shape
+from kfree.explain.sentences import distinct, name_of, sentences
+from kfree.explain.summary import Summary, summarize
+from kfree.explain.units import SHARE
+from kfree.files.dialect import TextOptions
+from kfree.validation.parameters import require
+
+# The estimators of a clustering, by the names that files have for them.
+ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "kfree.estimators.dp_means:DPMeans"}
+
+
+@dataclass(eq=False)
+class Clustering:
+    """A table in clusters, with what explains them; made by :func:`kfree.cluster`.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,), int32
+        The cluster of each row of the table, −1 for rows that were left out because of missing values. Those of rows
+        that do not fit in memory are in a file, which is not saved.
+    n_clusters : int
+    certainty : str
+        How sure the number of clusters is, in words.
+    names : dict
+        Names that were given to clusters, by label; see :meth:`rename`.
+    remarks : list of str
+        What was left out of the table, and what else readers should know.
+    model : the fitted estimator, AutoCluster or DPMeans
+    preparation : how the table became rows, None where an array was clustered
+    encoder : the fitted TableEncoder, None where numbers were clustered as they are
+
+    Examples
+    --------
+    >>> import kfree
+    >>> clustering = kfree.cluster([[0.0, 5.0], [0.2, 4.0], [0.1, 6.0], [9.0, 5.5], [9.2, 4.5]], k=2)
+    >>> print(clustering.explain(0))
+    Cluster 0, confidence 0.99; next is Cluster 1
+      x0: 0.00 (cluster 0.10, others 9.10)
+    """
+
+    model: Annotated[Any, OneOf(ESTIMATORS)]
+    preparation: Preparation | None
+    certainty: str
+    _summary: Summary
+    remarks: list[str]
+    title: str
+    # Numbers of the rows that were left out because of missing values.
+    _left_out: Annotated[NDArray[np.int64], Shape("rows left out")]
+    _names: dict[str, str] = field(default_factory=dict)
+    # The rows of the fit, or some of them where they do not fit in memory, with their numbers in the table, and labels
+    # of all; these are not saved.
+    _rows = cast("Any", None)
+    _row_numbers = cast("Any", None)
+    _labels = cast("Any", None)
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        own = self._used_labels
+        if not len(self._left_out):
+            return own
+        used = np.ones(len(own) + len(self._left_out), dtype=bool)
+        used[self._left_out] = False
+        return with_gaps(own, used)
+
+    @property
+    def _used_labels(self) -> NDArray[np.int32]:
+        """Labels of the rows that were used."""
+        return self.model.labels_ if self._labels is None else self._labels
+
+    @property
+    def encoder(self) -> Any:
+        return None if self.preparation is None else self.preparation.encoder
+
+    @property
+    def n_clusters(self) -> int:
+        return self.model.n_clusters_
+
+    @property
+    def names(self) -> dict[int, str]:
+        return {int(label): name for label, name in self._names.items()}
+
+    def name(self, label: int) -> str:
+        """What a cluster is called: the name that was given to it, or "Cluster 0"."""
+        return "no cluster" if label < 0 else name_of(int(label), self.names)
+
+    def rename(self, names: Mapping[int, str]) -> "Clustering":
+        """Give names to clusters; they stay in sentences, explanations, pages and files.
+
+        Parameters
+        ----------
+        names : dict
+            Names by label.
+
+        Returns
+        -------
+        self : Clustering
+        """
+        known = range(self.n_clusters)
+        wrong = [label for label in names if label not in known]
+        require(not wrong, "names", names, f"labels from 0 to {self.n_clusters - 1} and names")
+        given = self.names | {int(label): str(name) for label, name in names.items()}
+        require(len(set(given.values())) == len(given), "names", names, "another name for each cluster")
+        self._names = {str(label): name for label, name in sorted(given.items())}
+        return self
+
+    def summary(self, table: Any = None) -> Summary:
+        """The table of the clusters, as :meth:`kfree.DPMeans.summary` makes it, in the units of the table.
+
+        Parameters
+        ----------
+        table : a table with the same columns, or None for the one that was clustered
+
+        Returns
+        -------
+        summary : kfree.explain.Summary
+        """
+        if table is None:
+            return self._summary
+        return summarize(self.model, self._encoded(table), encoder=self.preparation)
+
+    def sentences(self) -> list[str]:
+        """One sentence per cluster, with its size and what sets it apart.
+
+        Returns
+        -------
+        sentences : list of str
+        """
+        return sentences(self._summary, self.names)
+
+    def predict(
+        self, table: Any, allow_new: bool = False, named: bool = False, unseen: str = "error", **reading: Any
+    ) -> NDArray[Any]:
+        """The cluster of each row of another table.
+
+        Parameters
+        ----------
+        table : a table with the columns that were used; others are ignored
+            The rows of files are read a few at a time.
+        allow_new : bool, default=False
+            Label rows that belong to no cluster −1.
+        named : bool, default=False
+            Whether to return names of clusters in place of labels.
+        unseen : {"error", "missing", "new"}, default="error"
+            Levels that the rows of the fit did not have: an error, as if missing, or label such rows −1.
+        **reading
+            ``delimiter``, ``decimal``, ``encoding``, ``header``, ``thousands`` and ``na`` of text files, as in
+            :func:`kfree.cluster`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+            −1 also for rows with missing values, where those of the fit were left out.
+        """
+        if self.preparation is None:
+            labels = self.model.predict(_as_rows(table), allow_new=allow_new)
+        else:
+            found = opened(table, TextOptions.of(**reading))
+            labels = assigned(self.model, self.preparation, found, allow_new=allow_new, unseen=unseen).labels
+        return np.array([self.name(label) for label in labels], dtype=object) if named else labels
+
+    def scores(self, table: Any = None) -> dict[str, NDArray[np.float64]]:
+        """How certain labels are: ``"confidence"`` and ``"outlier_score"`` of each row that has a label.
+
+        Parameters
+        ----------
+        table : a table with the same columns, or None for the one that was clustered
+
+        Returns
+        -------
+        scores : dict of ndarrays
+            A confidence is 0 half-way between two clusters and 1 at a centre; a row with an outlier score above 1
+            belongs to no cluster.
+        """
+        return scores_of(self.model, self._of_fit(table))
+
+    def explain(self, row: Any) -> Explanation:
+        """Why a row is in its cluster.
+
+        Parameters
+        ----------
+        row : int, dict or a table of one row
+            The number of a row of the table that was clustered, values by column, or a table.
+
+        Returns
+        -------
+        explanation : Explanation
+        """
+        X = self._one_row(row)
+        view = self.model._view(X)
+        label, second = int(view.labels[0]), int(view.second[0])
+        in_units = X[0] if self.preparation is None else self.preparation.in_units(X)[0]
+        value = dict(zip(self._feature_names(X.shape[1]), in_units.tolist(), strict=True))
+        features = distinct(self._summary.clusters[label].features) if label >= 0 else []
+        told = tuple((f.name, _of_row(value[f.name], f.unit), f.text, f.unit.text(f.others)) for f in features)
+        score = float(self.model.outlier_score(X)[0])
+        second_name = self.name(second) if second >= 0 else None
+        return Explanation(label, self.name(label), float(view.confidence[0]), second_name, score, told)
+
+    def report(self, path: str | os.PathLike[str], table: Any = None) -> "Clustering":
+        """Write a page to explore the clusters in a browser.
+
+        Parameters
+        ----------
+        path : str or path
+            The HTML file.
+        table : the table that was clustered
+            May be left out unless the clustering was loaded from a file.
+
+        Returns
+        -------
+        self : Clustering
+        """
+        from kfree.report import write_report
+
+        X, model, title = self._of_fit(table), self.model, self.title
+        if not hasattr(model, "labels_"):  # that of rows which do not fit in memory
+            model = copy(model)
+            model.labels_ = model.predict(X)
+            title = f"{title} ({len(X)} of {self._summary.n_rows} rows)"
+        facts = {"title": title, "encoder": self.preparation, "row_numbers": self._summary.row_names}
+        told = {"certainty": self.certainty, "names": self.names, "remarks": self.remarks}
+        write_report(path, model, X, **facts, **told)
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> "Clustering":
+        """Write encoder, model, names and summary to one file, which :func:`kfree.load` reads.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        self : Clustering
+        """
+        saving.save(self, path)
+        return self
+
+    def __str__(self) -> str:
+        return "\n".join([self.certainty, *self.sentences(), *self.remarks])
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(cluster.size) for cluster in self._summary.clusters[:10])
+        more = ", …" if self.n_clusters > 10 else ""
+        return f"<Clustering: {self.certainty}; sizes {sizes}{more}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.certainty)}</p>{self._summary._repr_html_()}"
+
+    def _of_fit(self, table: Any) -> Any:
+        """The rows of the fit, from the table that was clustered where they are no longer in memory."""
+        X = self._rows if table is None else self._encoded(table)
+        require(X is not None, "table", table, "the table that was clustered: a file does not hold it")
+        return X
+
+    def _encoded(self, table: Any) -> Any:
+        """The rows of a table as the model takes them."""
+        if self.preparation is None:
+            return _as_rows(table)
+        found, plan = opened(table), self.preparation
+        found.require(plan.columns, "a column of the model")
+        return plan.matrix(found.title, found.read(plan.columns))[0]
+
+    def _one_row(self, row: Any) -> Any:
+        if isinstance(row, dict):
+            return self._encoded(_frame([row]))
+        if isinstance(row, int | np.integer):
+            numbers = np.empty(0) if self._rows is None else self._row_numbers
+            place = np.flatnonzero(numbers == row)
+            allowed = f"a number from 0 to {numbers[-1]} of a row that was used" if len(numbers) else "values by column"
+            require(len(place) == 1, "row", row, allowed)
+            X = self._rows[place]
+        else:
+            X = self._encoded(row)
+        require(X.shape[0] == 1, "row", row, "one row")
+        return X.toarray() if sp.issparse(X) else X
+
+    def _feature_names(self, n_columns: int) -> list[str]:
+        plan = self.preparation
+        return [f"x{j}" for j in range(n_columns)] if plan is None else plan.get_feature_names_out()
+
+
+def _as_rows(array: Any) -> Any:
+    """An array that is clustered as it is."""
+    return array if sp.issparse(array) else np.asarray(array)
+
+
+def _of_row(value: float, unit: Any) -> str:
+    """A value of one row as text."""
+    return ("yes" if value > 0.5 else "no") if unit.kind == SHARE else str(unit.text(value))
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    """A data frame of dicts."""
+    try:
+        pandas = import_module("pandas")
+    except ImportError as error:
+        raise ImportError("a row as a dict needs pandas: pip install pandas. Or give a table of one row.") from error
+    return pandas.DataFrame(rows)

@@ -1,0 +1,133 @@
+"""The rows of a table for a fit: all of them in memory, or a stream of all and some of them in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kfree.clustering.columns import ColumnOptions, Say, chosen_columns, tell_of_codes, with_encoder
+from kfree.clustering.frames import filtered, gaps_of
+from kfree.clustering.preparation import Preparation
+from kfree.clustering.sample import sample, step_of
+from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.files.rows import rows_of
+from kfree.search.summary.plan import bytes_to_search
+from kfree.validation.parameters import memory_limit, require
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A table on its way to a fit.
+
+    ``rows`` are what is fitted, and ``X`` rows in memory: the same, or some of them where ``rows`` are a stream; their
+    numbers in the table are ``row_numbers``. ``kept`` is a mask of the rows of the table without missing values, None
+    where rows are streamed. A ``preparation`` is None for an array, which is fitted as it is.
+    """
+
+    table: FrameTable | FilesTable | None
+    preparation: Preparation | None
+    rows: Any
+    X: Any
+    row_numbers: NDArray[np.int64]
+    kept: NDArray[np.bool_] | None
+
+    @classmethod
+    def of_array(cls, X: Any) -> TableRows:
+        numbers = np.arange(X.shape[0])
+        return cls(None, None, X, X, numbers, np.ones(len(numbers), dtype=bool))
+
+    @property
+    def n_rows(self) -> int:
+        """All rows of the table."""
+        return len(self.row_numbers) if self.table is None else self.table.n_rows
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns of X; none for an array."""
+        return [] if self.preparation is None else self.preparation.get_feature_names_out()
+
+    def names_by(self, column: str | None, first: int = 0) -> NDArray[Any]:
+        """What the rows of X are called: the values of a column, or their numbers from ``first`` on."""
+        if column is None or self.table is None:
+            return self.row_numbers + first
+        return self.table.values(column)[self.row_numbers]
+
+    def weights(self, column: str | None, given: ArrayLike | None = None) -> ArrayLike | None:
+        """Weights of the rows of the fit: those of a column, or the given ones; a stream has its own."""
+        if self.kept is None:
+            require(given is None, "sample_weight", "…", "the name of a column as weight, for rows that are streamed")
+            return None
+        if column is not None:
+            return self.other(column)
+        return given if given is None or self.kept.all() else np.asarray(given)[self.kept]
+
+    def other(self, column: str) -> NDArray[Any]:
+        """The values of a column that is not clustered, of the rows that are."""
+        assert self.table is not None  # an array has no columns by name
+        return self.table.values(column)[self.kept]
+
+
+def prepared(
+    table: FrameTable | FilesTable,
+    options: ColumnOptions,
+    say: Say,
+    *,
+    weight: str | None = None,
+    memory: int | str | None = None,
+) -> TableRows:
+    """The rows of a table; ``weight`` is the column of their weights, and more than ``memory`` holds are streamed."""
+    options.require_in(table)
+    columns = chosen_columns(table, options, say)
+    plan = Preparation(columns, options.treatment, options.group)
+    is_large = memory is not None and bytes_to_search(table.n_rows, len(columns)) > memory_limit(memory)
+    if is_large and isinstance(table, FilesTable):
+        found = _streamed(table, plan, options, weight, say)
+    else:
+        found = _in_memory(table, plan, options, say)
+    assert found.preparation is not None
+    tell_of_codes(table, found.preparation, found.X, say)
+    return found
+
+
+def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: ColumnOptions, say: Say) -> TableRows:
+    encoder = options.encoder()
+    if encoder is None:
+        X = table.matrix(plan.columns)
+        gaps = np.isnan(X) if np.isnan(X.sum()) else np.zeros((table.n_rows, 1), dtype=bool)
+        kept = plan.complete(table.title, gaps)
+        X = X if kept.all() else X[kept]
+    else:
+        frame = table.read(plan.columns)
+        kept = plan.complete(table.title, gaps_of(frame))
+        plan, frame, X = with_encoder(table, plan, encoder, filtered(frame, kept), options.drop_text, say)
+        _tell_of_gaps(plan, frame, say)
+    if not kept.all():
+        say(f"left out {int((~kept).sum())} of {len(kept)} rows with missing values")
+    return TableRows(table, plan, X, X, np.flatnonzero(kept), kept)
+
+
+def _tell_of_gaps(plan: Preparation, frame: Any, say: Say) -> None:
+    gaps = gaps_of(frame)
+    if gaps.any():
+        where = "the nearest rows" if plan.missing == "nearest" else "the means of their columns"
+        say(f"took {int(gaps.sum())} missing values of {int(gaps.any(axis=1).sum())} rows from {where}")
+
+
+def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weight: str | None, say: Say) -> TableRows:
+    if plan.missing == "drop":
+        raise ValueError("missing='drop' takes all rows in memory; give more memory, or another missing.")
+    encoder = options.encoder()
+    frame, numbers = sample(table, plan.columns, encoder is not None)
+    if encoder is not None:
+        plan, frame, _ = with_encoder(table, plan, encoder, frame, options.drop_text, say)
+    columns = [table.columns[name] for name in plan.columns]
+    rows = rows_of(table.files, columns, None if weight is None else table.columns[weight], plan.encoder)
+    spread = np.flatnonzero(numbers % step_of(table) == 0)
+    frame = frame.take(spread)
+    X, kept = plan.matrix(table.title, {name: frame.column(name).combine_chunks() for name in plan.columns})
+    what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
+    say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
+    return TableRows(table, plan, rows, X, numbers[spread][kept], None)

@@ -1,0 +1,164 @@
+"""Tables to cluster: frames in memory, and files whose columns are read when they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfree.clustering.frames import is_frame, names_of, numbers_in, selected, values_of, with_texts
+from kfree.core.printing import printable, quoted
+from kfree.files.dialect import TextOptions
+from kfree.files.formats import ColumnType
+from kfree.files.rows import rows_of
+from kfree.files.table import column_name, mistake_in, open_table, require_same_columns
+
+_BATCH_ROWS = 65536
+
+
+def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | FilesTable:
+    """A table of any kind but an array."""
+    paths = [table] if isinstance(table, str | os.PathLike) else table
+    if isinstance(paths, list) and paths and all(isinstance(path, str | os.PathLike) for path in paths):
+        return FilesTable(paths, reading)
+    if not is_frame(table):
+        raise TypeError(
+            f"a {type(table).__name__} has no names of columns; give a data frame, a table or the path of a file."
+        )
+    return FrameTable(table)
+
+
+class FrameTable:
+    """A data frame of pandas or polars, or a table of pyarrow."""
+
+    # What messages and pages call it.
+    title, name = "the table", "kfree"
+    # Columns of whole numbers with leading zeros, which numbers in memory do not have.
+    codes: frozenset[str] = frozenset()
+
+    def __init__(self, frame: Any):
+        self._frame = with_texts(frame)
+        self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
+
+    @cached_property
+    def _numbers(self) -> dict[str, NDArray[np.float64]]:
+        return numbers_in(self._frame)
+
+    def is_number(self, name: str) -> bool:
+        return name in self._numbers
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a column holds whole numbers."""
+        x = self._numbers.get(name, np.array([0.5]))
+        return bool((np.isnan(x) | (x == np.rint(x))).all())
+
+    def word(self, name: str) -> str:
+        """What a column holds that is not numbers."""
+        return "no numbers"
+
+    def mistake(self, name: str, share: float) -> str:
+        """What is no number in a column where at most a share is none: frames have types, so nothing."""
+        return ""
+
+    def require(self, names: Sequence[str], where: str) -> None:
+        require_columns(self, names, where)
+
+    def read(self, names: list[str]) -> Any:
+        """Some columns of all rows, as a frame."""
+        return selected(self._frame, names)
+
+    def batches(self, names: list[str], size: int = _BATCH_ROWS) -> Iterator[Any]:
+        """Some columns a few rows at a time: all, since they are in memory."""
+        yield self.read(names)
+
+    def matrix(self, names: list[str]) -> NDArray[Any]:
+        """Columns of numbers as they are, NaN where a value is missing."""
+        return np.column_stack([self._numbers[name] for name in names])
+
+    def values(self, name: str) -> NDArray[Any]:
+        return values_of(self._frame, name)
+
+
+class FilesTable:
+    """The columns of a file, or of the files of a folder or pattern, by name."""
+
+    def __init__(self, paths: str | list[Any], reading: TextOptions | None = None, title: str | None = None):
+        self.files, described = open_table(paths, reading)
+        require_same_columns(self.files, described)
+        first = os.fspath(paths if isinstance(paths, str) else paths[0])
+        self.title = printable(first) if title is None else title
+        self.name = os.path.basename(first.rstrip("/")) or first
+        self.columns = {column_name(column): column for column in self.files.types}
+        self.names, self.n_rows = list(self.columns), self.files.n_rows
+        if not self.n_rows:
+            raise ValueError(f"{self.title} has no rows; give a table with at least one.")
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """Columns of whole numbers with leading zeros."""
+        return frozenset(name for file in self.files.files if file.text for name in file.text.codes)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the rows are those of .npy files, whose columns have no names."""
+        return any(isinstance(column, int) for column in self.columns.values())
+
+    def as_written(self) -> FilesTable:
+        """The same table with codes as they are written, leading zeros included."""
+        if not self.codes:
+            return self
+        files = tuple(replace(one, text=one.text and one.text.with_codes_as_text()) for one in self.files.files)
+        table = copy(self)
+        table.files = replace(self.files, files=files)
+        return table
+
+    def type(self, name: str) -> ColumnType:
+        return self.files.types[self.columns[name]]
+
+    def is_number(self, name: str) -> bool:
+        return self.type(name).numpy is not None
+
+    def is_whole(self, name: str) -> bool:
+        return self.type(name).is_whole
+
+    def word(self, name: str) -> str:
+        return self.type(name).word
+
+    def mistake(self, name: str, share: float) -> str:
+        """What is no number in a column of text where at most a share is none."""
+        return mistake_in(self.files.files, self.columns[name], share) if self.word(name) == "text" else ""
+
+    def require(self, names: Sequence[str], where: str) -> None:
+        require_columns(self, names, where)
+
+    def read(self, names: list[str]) -> Any:
+        """Some columns of all rows, as a table of pyarrow."""
+        return self.files.read([self.columns[name] for name in names])
+
+    def batches(self, names: list[str], size: int = _BATCH_ROWS) -> Iterator[dict[str, Any]]:
+        """Some columns a few rows at a time, as dicts of arrays."""
+        columns = [self.columns[name] for name in names]
+        for batch in self.files.batches(columns, 0, self.n_rows, size):
+            yield dict(zip(names, batch.columns, strict=True))
+
+    def matrix(self, names: list[str]) -> NDArray[Any]:
+        """Columns of numbers as they are, NaN where a value is missing."""
+        rows = rows_of(self.files, [self.columns[name] for name in names])
+        (chunk,) = rows.chunks(0, self.n_rows, self.n_rows, missing=True)
+        return chunk.X
+
+    def values(self, name: str) -> NDArray[Any]:
+        return values_of(self.read([name]), name)
+
+
+def require_columns(table: FrameTable | FilesTable, names: Sequence[str], where: str) -> None:
+    """Raise unless a table has these columns; ``where`` says where they were named."""
+    missing = [name for name in names if name not in table.names]
+    if missing:
+        raise ValueError(f"{table.title} has no column {quoted(missing)} ({where}); it has {quoted(table.names, 20)}.")
