@@ -35,7 +35,9 @@ def lloyd(rows: Reals, centres: Reals, unit: bool, n_passes: int = _LLOYD_PASSES
     labels = None
     for _ in range(n_passes):
         centres = unit_rows(centres) if unit else centres
-        found = np.unique(nearest(rows, centres), return_inverse=True)[1]
+        found = nearest(rows, centres)
+        if not np.bincount(found, minlength=len(centres)).all():
+            found = np.unique(found, return_inverse=True)[1]
         if labels is not None and np.array_equal(found, labels):
             break
         labels = found
