@@ -45,18 +45,18 @@ class JudgedSteps(NamedTuple):
         return max(self.score[tested] for tested in (*about, nearest))
 
 
-def judged_steps(rows: Floats, unit: bool, rng: np.random.Generator) -> JudgedSteps:
-    """Scores of k-means with 2 to n / 8 clusters against surrogates; rows are a sample of at most some thousands.
+def judged_steps(rows: Floats, has_dips: bool, rng: np.random.Generator) -> JudgedSteps:
+    """Scores of k-means with 2 to n / 8 clusters against surrogates; unit rows are a sample of at most some thousands.
 
-    Rows are unit rows if ``unit``. Rows whose neighbour graph has no more clusters than those of surrogates have no
-    scores.
+    Rows whose neighbour graph has no more clusters than those of surrogates have no scores. Where no density dips are
+    seen, rows of independent factors are surrogates too.
     """
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
     # One surrogate and one split: at 2,000 rows, three and two give the same numbers in twice the time.
-    judge = Judge(rows, unit, rng, n_surrogates=1, n_splits=1)
-    graph, curves = judge.best_graph()
-    if graph.score < judge.gate:
+    judge = Judge(rows, True, rng, n_surrogates=1, n_splits=1)
+    graph, partitions, curves = judge.best_graph()
+    if graph.score < judge.gate or not (has_dips or judge.against_factors(partitions).score >= judge.gate):
         return JudgedSteps({})
     measured, scores = judge.by_centres(curves)
     return JudgedSteps(dict(zip(measured.numbers.tolist(), scores.score.tolist(), strict=True)))

@@ -95,9 +95,10 @@ def _compared(
     """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
     rows = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS)))
     # One thread for matrix products, so that no sum depends on the number of threads.
+    suggested = path.suggest().k
     with threadpool_limits(1, user_api="blas"):
-        steps = judged_steps(rows, True, np.random.default_rng(rng.randint(2**31))).up_to(max_k)
-    k = steps.choose(path.suggest().k)
+        steps = judged_steps(rows, suggested > 1, np.random.default_rng(rng.randint(2**31))).up_to(max_k)
+    k = steps.choose(suggested)
     if k > len(path):
         path = staircase_to(engine, objective, rng, k)
     return path.with_judged(k, steps.near(k)) if steps.score and k <= len(path) else path

@@ -110,7 +110,7 @@ def _end_of_group(is_high: Mask, alike: Mask, first: int) -> int | None:
     return None
 
 
-def spread_over_cells(columns: Floats, rng: np.random.RandomState) -> Floats | None:
+def spread_over_cells(columns: Floats, rng: np.random.RandomState | np.random.Generator) -> Floats | None:
     """One-hot columns, each row at a uniform point of its vertex' neighbourhood within a simplex around it.
 
     The simplex is so large that the mean of a neighbourhood is its vertex. None if the noise would vary more than the
