@@ -38,7 +38,8 @@ _MOST_COMPONENTS = 6
 class RowFrame:
     """Columns that differ, divided by their standard deviations or by nothing; or unit rows.
 
-    Sparse rows stay as they are. One-hot columns of a category have a common divisor, so that the category has the variance of one number.
+    Sparse rows stay as they are. One-hot columns of a category have a common divisor, so that the category has the
+    variance of one number.
     """
 
     unit: bool

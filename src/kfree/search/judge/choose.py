@@ -21,8 +21,8 @@ from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussia
 
 # Below this score rows may have no clusters. Tables: surrogates are Gaussian copulas, and other rows without clusters
 # (simplices, log-normal columns) reach 0.05. Tables of few columns: pieces of a ring of 400 rows reach 0.10. Unit rows:
-# surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.08.
-TABLE_GATE, CURVED_GATE, UNIT_GATE = 0.055, 0.11, 0.09
+# surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10.
+TABLE_GATE, CURVED_GATE, UNIT_GATE = 0.055, 0.11, 0.1
 # A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
 TIE = 0.005
 # Between numbers of clusters with this share of the highest score, there may be a higher one.
