@@ -11,6 +11,7 @@ from scipy.sparse.linalg import norm as sparse_norm
 
 from kfree.core.label_order import published_order, ranks
 from kfree.core.marks import FINITE, AtLeast, Below, Shape
+from kfree.core.one_hot import one_hot_groups
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.rows import require_directions
@@ -22,7 +23,6 @@ from kfree.search.judge.choose import SHAPES
 from kfree.search.judge.k_means import means
 from kfree.search.judge.rows import Whitening
 from kfree.search.judge.surrogates import unit_rows
-from kfree.search.path.lattice import one_hot_groups
 
 METRICS, SCALES = ("auto", "euclidean", "cosine"), ("deviation", "none")
 ELLIPSES, DIPS, ONE = "ellipses", "density dips", "one cluster"

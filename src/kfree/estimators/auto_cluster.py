@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.marks import OneOf, require
+from kfree.core.one_hot import one_hot_groups
 from kfree.core.warning import warn
 from kfree.estimators._auto_models import (
     DIPS,
@@ -34,7 +35,7 @@ from kfree.explain.spread import FALSE_ALARMS
 from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
-from kfree.search.path.lattice import circles_in, one_hot_groups
+from kfree.search.path.lattice import circles_in
 from kfree.search.span import coordinates, first_of_equal
 from kfree.validation.parameters import check, choice, is_positive_number, random_generator, require_share, threads
 from kfree.validation.parameters import require as require_parameter

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from kfree.core.marks import FINITE, Shape
+from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.stats import Floats, Used
 from kfree.search.judge.surrogates import principal
-from kfree.search.path.lattice import one_hot_groups, spread_over_cells
 
 # A column takes few values if each of these is shared by so many rows on average.
 _COPIES = 5
