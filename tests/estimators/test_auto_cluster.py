@@ -209,3 +209,31 @@ def test_sparse_rows_of_few_columns_are_a_table(model):
 def test_copies_of_sparse_rows_are_judged_once():
     X, _ = texts(n=100)
     assert AutoCluster().fit(sp.vstack([X, X])).n_judged_ == 100
+
+
+def test_rows_of_meaningful_scale_are_not_scaled_again():
+    X, y = blobs(d=2)
+    X = np.column_stack([X, 300 * np.random.default_rng(1).normal(size=240)])
+    assert adjusted_rand_score(y, AutoCluster().fit_predict(X)) == 1.0
+    assert AutoCluster(scale="none").fit(X).n_clusters_ == 1
+    with pytest.raises(ValueError, match="scale.*deviation"):
+        AutoCluster(scale="unit").fit(X)
+
+
+@pytest.mark.parametrize("scale", ["deviation", "none"])
+def test_categories_that_say_nothing_make_no_clusters(scale):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=400)
+    categories = [np.eye(k)[rng.integers(k, size=400)] for k in (3, 4, 6)]
+    X = np.hstack([rng.normal(size=(400, 3)) + 6 * np.eye(3)[y], *categories])
+    assert adjusted_rand_score(y, AutoCluster(scale=scale).fit_predict(X)) > 0.95
+
+
+def test_in_few_columns_touching_clusters_are_told_apart_and_gaps_by_chance_are_not():
+    rng = np.random.default_rng(0)
+    y = rng.integers(8, size=800)
+    model = AutoCluster().fit((rng.normal(size=800) + 6.0 * y)[:, None])
+    assert (model.n_clusters_, model.model_name_) == (8, "round")
+    zeros = rng.lognormal(size=(500, 3)) * (rng.uniform(size=(500, 3)) < 0.5)
+    model = AutoCluster().fit(zeros)
+    assert model.n_clusters_ == 1

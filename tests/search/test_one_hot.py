@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfree import lambda_path
-from kfree.search.path.lattice import one_hot_groups, spread_over_cells
+from kfree.core.one_hot import one_hot_groups, spread_over_cells
 
 
 def one_hot(values, n_values):

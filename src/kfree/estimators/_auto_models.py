@@ -11,6 +11,7 @@ from scipy.sparse.linalg import norm as sparse_norm
 
 from kfree.core.label_order import published_order, ranks
 from kfree.core.marks import FINITE, AtLeast, Below, Shape
+from kfree.core.one_hot import one_hot_groups
 from kfree.core.sparse import ArrayOrCSR
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.rows import require_directions
@@ -23,7 +24,7 @@ from kfree.search.judge.k_means import means
 from kfree.search.judge.rows import Whitening
 from kfree.search.judge.surrogates import unit_rows
 
-METRICS = ("auto", "euclidean", "cosine")
+METRICS, SCALES = ("auto", "euclidean", "cosine"), ("deviation", "none")
 ELLIPSES, DIPS, ONE = "ellipses", "density dips", "one cluster"
 # Rows are of equal length if their lengths differ by no more than this share.
 _EQUAL = 1e-3
@@ -35,7 +36,11 @@ _MOST_COMPONENTS = 6
 
 @dataclass(frozen=True)
 class RowFrame:
-    """Columns that differ, divided by their standard deviations; or unit rows. Sparse rows stay as they are."""
+    """Columns that differ, divided by their standard deviations or by nothing; or unit rows.
+
+    Sparse rows stay as they are. One-hot columns of a category have a common divisor, so that the category has the
+    variance of one number.
+    """
 
     unit: bool
     columns: Annotated[Index, Shape("used"), Below("f")]
@@ -43,7 +48,7 @@ class RowFrame:
     spread: Annotated[Floats, Shape("used"), AtLeast(np.finfo(np.float64).tiny)]
 
     @classmethod
-    def of(cls, rows: ArrayOrCSR, metric: str) -> RowFrame:
+    def of(cls, rows: ArrayOrCSR, metric: str, scale: str) -> RowFrame:
         """From rows that count. Sparse rows are directions."""
         n_columns = rows.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -56,6 +61,7 @@ class RowFrame:
         if not np.isfinite(spread).all():
             raise ValueError("the variance of a column of X overflows float64. Divide X by a constant first.")
         columns = np.flatnonzero(spread > _CONSTANT * np.abs(rows).max(axis=0, initial=0.0))
+        spread = np.ones_like(spread) if scale == "none" else _by_variable(rows, spread)
         return cls(False, columns, rows.mean(axis=0)[columns], spread[columns])
 
     def __call__(self, rows: ArrayOrCSR) -> Any:
@@ -65,6 +71,13 @@ class RowFrame:
             return unit_rows(rows)
         framed: Floats = (rows[:, self.columns] - self.mean) / self.spread
         return framed if framed.shape[1] else np.zeros((len(rows), 1))
+
+
+def _by_variable(rows: Floats, spread: Floats) -> Floats:
+    """Standard deviations of columns; one-hot columns of a category have that of the category."""
+    for group in one_hot_groups(rows):
+        spread[group] = np.sqrt((spread[group] ** 2).sum())
+    return spread
 
 
 @dataclass(frozen=True)

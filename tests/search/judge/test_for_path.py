@@ -6,6 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import DPMeans, lambda_path, load
 from kfree.search.judge.for_path import JudgedSteps, judged_steps
+from kfree.search.path import lam_path
 
 
 def test_the_suggested_number_stays_if_it_is_about_as_good():
@@ -19,11 +20,11 @@ def test_many_topics_are_counted_and_none_are_not():
     y = rng.integers(30, size=500)
     rows = rng.normal(size=(30, 50))[y] + 0.7 * rng.normal(size=(500, 50))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    assert 26 <= judged_steps(rows, True, rng).best() <= 34
+    assert 26 <= judged_steps(rows, True, True, rng).best() <= 34
     alone = rng.normal(size=(300, 50))
     alone /= np.linalg.norm(alone, axis=1, keepdims=True)
-    assert judged_steps(alone, True, rng).best() == 1
-    assert judged_steps(alone[:10], True, rng).score == {}
+    assert judged_steps(alone, True, False, rng).best() == 1
+    assert judged_steps(alone[:10], True, False, rng).score == {}
 
 
 def test_a_number_between_two_tested_ones_has_the_better_score():
@@ -74,3 +75,32 @@ def test_tables_and_few_columns_are_not_judged(metric, d):
 def test_directions_without_clusters_are_one():
     X = np.random.default_rng(0).normal(size=(300, 40)) / np.sqrt(np.arange(1, 41))
     assert DPMeans(metric="cosine").fit(X).n_clusters_ == 1
+
+
+def test_skewed_factors_are_no_topics():
+    rng = np.random.default_rng(0)
+    rows = rng.lognormal(size=(700, 20)) @ rng.normal(size=(20, 64)) + 0.1 * rng.normal(size=(700, 64))
+    assert lambda_path(rows, metric="cosine").suggest().k == 1
+
+
+def test_a_table_of_many_columns_gets_more_clusters_but_not_fewer(monkeypatch):
+    asked = []
+
+    def steps(rows, unit, has_dips, rng):
+        asked.append((rows.shape, unit, has_dips))
+        return JudgedSteps({2: 0.1, 6: 0.5})
+
+    monkeypatch.setattr(lam_path, "judged_steps", steps)
+    rng = np.random.default_rng(0)
+    alone = rng.normal(size=(200, 30))
+    assert lambda_path(alone).suggest().k == 6
+    assert lambda_path(alone[:, :29]).suggest().k == 1
+    clear = alone + 20 * np.eye(30)[rng.integers(3, size=200)]
+    assert lambda_path(clear).suggest().k == 3  # density dips are sure
+    assert asked == [((200, 30), False, False)]
+    monkeypatch.setattr(lam_path, "judged_steps", lambda *_: JudgedSteps({2: 0.5}))
+    rng = np.random.default_rng(0)
+    close = rng.normal(size=(600, 30)) + 4.2 / np.sqrt(2) * np.eye(30)[rng.integers(5, size=600)]
+    path = lambda_path(close)
+    assert not path.is_sure
+    assert path.suggest().k == 5

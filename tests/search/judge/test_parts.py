@@ -5,7 +5,7 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
-from kfree.search.judge.excess import held_out_silhouettes
+from kfree.search.judge.excess import HeldOut
 from kfree.search.judge.k_means import cuts_of, lloyd, means, ward_tree
 from kfree.search.judge.links import neighbours
 from kfree.search.judge.rows import Whitening, distinct, dithered, has_few_points
@@ -68,7 +68,7 @@ def test_held_out_silhouettes_peak_at_the_true_number():
     y = rng.integers(5, size=400)
     rows = 9 * np.eye(5, 6)[y] + rng.normal(size=(400, 6))
     numbers = [2, 3, 4, 5, 6, 8, 12]
-    assert numbers[int(held_out_silhouettes(rows, numbers, False, rng).argmax())] == 5
+    assert numbers[int(HeldOut(rows, False, rng).silhouettes(numbers).argmax())] == 5
 
 
 def test_whitened_rows_have_about_unit_variance():

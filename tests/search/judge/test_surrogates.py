@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp, spearmanr
 
-from kfree.search.judge.surrogates import DirectionalGaussian, GaussianCopula, square_root, unimodal_quantiles
+from kfree.search.judge.surrogates import (
+    DirectionalFactors,
+    DirectionalGaussian,
+    GaussianCopula,
+    independent_directions,
+    square_root,
+    unimodal_quantiles,
+)
 
 
 def skewed(rng, n=2000):
@@ -67,3 +74,38 @@ def test_unit_rows_keep_their_mean_and_covariance(n):
 def test_the_same_seed_draws_the_same_rows():
     source = GaussianCopula.of(skewed(np.random.default_rng(0), 200))
     assert np.array_equal(source.draw(np.random.default_rng(3)), source.draw(np.random.default_rng(3)))
+
+
+def test_rows_at_a_bound_keep_their_share():
+    rng = np.random.default_rng(0)
+    column = np.minimum(rng.lognormal(size=1000) * (rng.uniform(size=1000) < 0.5), 3.0)
+    drawn = unimodal_quantiles(column)(rng.uniform(size=20000))
+    for bound in (0.0, 3.0):
+        assert (drawn == bound).mean() == pytest.approx((column == bound).mean(), abs=0.02)
+
+
+def test_independent_factors_are_found_up_to_order_and_sign():
+    rng = np.random.default_rng(0)
+    factors = rng.lognormal(size=(2000, 6))
+    factors = (factors - factors.mean(axis=0)) / factors.std(axis=0)
+    mixed = factors @ np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    white = mixed @ np.linalg.inv(np.linalg.cholesky(np.cov(mixed.T))).T
+    alike = np.abs(np.corrcoef((white @ independent_directions(white, rng).T).T, factors.T)[:6, 6:])
+    assert alike.max(axis=0).min() > 0.95
+    assert sorted(alike.argmax(axis=0)) == list(range(6))
+
+
+def test_factors_keep_mean_covariance_and_skewness():
+    rng = np.random.default_rng(0)
+    rows = rng.lognormal(size=(3000, 4)) @ rng.normal(size=(4, 12)) + 0.1 * rng.normal(size=(3000, 12))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    drawn = DirectionalFactors.of(rows, rng).draw(rng)
+    assert np.linalg.norm(drawn, axis=1) == pytest.approx(np.ones(3000))
+    assert np.abs(drawn.mean(axis=0) - rows.mean(axis=0)).max() < 0.05
+    assert np.abs(np.cov(drawn.T) - np.cov(rows.T)).max() < 0.05
+
+
+def test_fewer_rows_than_columns_have_factors():
+    rows = np.random.default_rng(0).normal(size=(40, 90))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    assert DirectionalFactors.of(rows, np.random.default_rng(1)).draw(np.random.default_rng(2)).shape == (40, 90)

@@ -9,20 +9,20 @@ from typing import TypeAlias
 import numpy as np
 
 from kfree.core.stats import Floats, Index
-from kfree.search.judge.excess import held_out_silhouettes
-from kfree.search.judge.k_means import k_means_by_merging
+from kfree.search.judge.excess import HeldOut
+from kfree.search.judge.k_means import KMeansByMerging
 from kfree.search.judge.links import cut_share, impurity, n_links, neighbours
 from kfree.search.judge.numbers import left_out_around, null_numbers, numbers_of
 from kfree.search.judge.rows import Whitening, dithered
 from kfree.search.judge.scores import Measured, Null, Scores
 from kfree.search.judge.silhouette import silhouette
 from kfree.search.judge.spectrum import directions, leading_vectors, spectral_clusterings
-from kfree.search.judge.surrogates import DirectionalGaussian, GaussianCopula, Surrogate
+from kfree.search.judge.surrogates import DirectionalFactors, DirectionalGaussian, GaussianCopula, Surrogate
 
-# Below this score rows may have no clusters: surrogates are Gaussian copulas, and other rows without clusters
-# (simplices, log-normal columns) reach 0.05. Surrogates of unit rows share no more than the covariance, and rows
-# without clusters (shares of topics) reach 0.11.
-TABLE_GATE, UNIT_GATE = 0.055, 0.12
+# Below this score rows may have no clusters. Tables: surrogates are Gaussian copulas, and other rows without clusters
+# (simplices, log-normal columns) reach 0.05. Tables of few columns: pieces of a ring of 400 rows reach 0.10. Unit rows:
+# surrogates have independent factors, and other rows without clusters (shares of topics) reach 0.10.
+TABLE_GATE, CURVED_GATE, UNIT_GATE = 0.055, 0.11, 0.1
 # A simpler model is taken if it is no worse than this, which is less than the noise of a share of ten thousand links.
 TIE = 0.005
 # Between numbers of clusters with this share of the highest score, there may be a higher one.
@@ -32,6 +32,8 @@ CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
 _FEW_COLUMNS = 3
 _ROWS_AT_RANDOM = 20
+# Halves of a curve have a silhouette of about 0.8; it is higher if a gap breaks the neighbour graph.
+_IN_PARTS = 0.99
 # Rows that a cluster has at least, and the rows without which nothing is judged.
 _FEWEST_PER_CLUSTER, FEWEST_ROWS = 3, 24
 # The most clusters that graphs of tables, graphs of unit rows and k-means of unit rows are asked for.
@@ -74,14 +76,14 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Views:
-    """Rows and, for tables, whitened rows, each with the neighbours of every row."""
+    """Rows and, where they may be whitened, whitened rows, each with the neighbours of every row."""
 
     rows: tuple[Floats, ...]
     near: tuple[Index, ...]
 
     @classmethod
-    def of(cls, rows: Floats, unit: bool, m: int, rng: np.random.Generator) -> Views:
-        seen = (rows,) if unit else (rows, Whitening.of(rows)(rows))
+    def of(cls, rows: Floats, whiten: bool, m: int, rng: np.random.Generator) -> Views:
+        seen = (rows, Whitening.of(rows)(rows)) if whiten else (rows,)
         return cls(seen, tuple(neighbours(view, m, rng) for view in seen))
 
     def in_graph(self, view: int, numbers: Sequence[int], rng: np.random.Generator) -> Measured:
@@ -108,7 +110,7 @@ class Views:
         return Measured.of(numbers, [one.labels for one in found], clear, self.near)
 
     def by_k_means(self, view: int, numbers: Sequence[int], unit: bool) -> list[Index]:
-        return [found.labels for found in k_means_by_merging(self.rows[view], numbers, unit)]
+        return [found.labels for found in KMeansByMerging(self.rows[view], unit).at(numbers)]
 
 
 class Judge:
@@ -121,17 +123,20 @@ class Judge:
         rng: np.random.Generator,
         n_surrogates: int = _N_SURROGATES,
         n_splits: int = _N_SPLITS,
+        whiten: bool = True,
     ):
         self.unit, self.rng, self.n_splits = unit, rng, n_splits
+        whiten = whiten and not unit
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
-        self.views = Views.of(self.rows, unit, self.m, rng)
+        self.views = Views.of(self.rows, whiten, self.m, rng)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
-        self.surrogates = [Views.of(source.draw(rng), unit, self.m, rng) for _ in range(n_surrogates)]
-        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH if unit else _MOST_OF_TABLE)
+        self.surrogates = [Views.of(source.draw(rng), whiten, self.m, rng) for _ in range(n_surrogates)]
+        # Of unit rows the graph shows whether there are clusters, and how clear they are at about this k.
+        self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, _MOST_OF_TABLE)
         curves = self._curves() if self.may_be_curved else []
         self.nulls = [self._graph_null(view, curves) for view in range(len(self.views.rows))]
-        self.gate = UNIT_GATE if unit else TABLE_GATE
+        self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE
         self.centres_null: Null | None = None
         self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
 
@@ -151,7 +156,8 @@ class Judge:
     def _curves(self) -> list[Measured]:
         """Pieces of rows along lines and along rings.
 
-        Rows are random within every twenty, so that no gap breaks the neighbour graph.
+        Rows are random within every twenty, so that a gap seldom breaks the neighbour graph. Where one does, the curve
+        is left out: it is not one cluster.
         """
         some, found = null_numbers(self.numbers), []
         for _ in self.surrogates:
@@ -159,20 +165,22 @@ class Judge:
             along = twenties + _ROWS_AT_RANDOM * self.rng.uniform(size=self.n_rows)
             angle = 2 * np.pi * along / self.n_rows
             for curve in (angle[:, None], np.column_stack([np.cos(angle), np.sin(angle)])):
-                found.append(Views.of(curve, True, self.m, self.rng).in_graph(0, some, self.rng))
-        return found
+                found.append(Views.of(curve, False, self.m, self.rng).in_graph(0, some, self.rng))
+        return [pieces for pieces in found if pieces.silhouette[0] < _IN_PARTS]
 
     def judge(self) -> Judgement:
         """Is there more than in surrogates? Then how many clusters, and which model is the simplest that shows them?"""
-        best, curves = self.best_graph()
+        best, measured, curves = self.best_graph()
+        if self.unit:
+            best = self.against_factors(measured)
         if best.score < self.gate:
             why = f"its score of {best.score:.3f} is below {self.gate}, which rows without clusters may have"
             return Judgement(None, (replace(best, why_not=why),), best.score, self.gate, curves)
         return self._directions(best, curves) if self.unit else self._simplest(best, curves)
 
-    def best_graph(self) -> tuple[Candidate, Curves]:
-        """The partition of a neighbour graph with the highest score, and the scores of all."""
-        best, curves = None, {}
+    def best_graph(self) -> tuple[Candidate, Measured, Curves]:
+        """The partition of a neighbour graph with the highest score, all partitions of this graph, and all scores."""
+        found, curves = [], {}
         for view, null in enumerate(self.nulls):
             if self.unit:  # k-means says how many
                 measured = self.views.in_graph(view, self.numbers, self.rng)
@@ -180,11 +188,20 @@ class Judge:
             else:
                 measured, scores = self.views.best_in_graph(view, self.numbers, null, self.rng)
             curves[WHITENED_GRAPH if view else ROWS_GRAPH] = measured.numbers, scores
-            at = int(scores.score.argmax())
-            here = _candidate(SHAPES, measured, scores, at, view)
-            best = here if best is None or here.score > best.score else best
-        assert best is not None
-        return best, curves
+            found.append((_candidate(SHAPES, measured, scores, int(scores.score.argmax()), view), measured))
+        best, measured = max(found, key=lambda one: one[0].score)
+        return best, measured, curves
+
+    def against_factors(self, measured: Measured) -> Candidate:
+        """The graph partition of unit rows with the highest score against rows of independent factors.
+
+        Skewed factors look like clusters where surrogates are Gaussian.
+        """
+        some, source = null_numbers(self.numbers), DirectionalFactors.of(self.rows, self.rng)
+        drawn = (Views.of(source.draw(self.rng), False, self.m, self.rng) for _ in self.surrogates)
+        null = Null.of([one.in_graph(0, some, self.rng) for one in drawn])
+        scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
+        return _candidate(SHAPES, measured, scores, int(scores.score.argmax()), 0)
 
     def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
         """Clusters of unit rows are round: spherical k-means says how many."""
@@ -203,13 +220,28 @@ class Judge:
 
         The graph has 50 clusters at most; beyond, its clarity counts as that of the last.
         """
-        numbers = numbers_of(self.n_rows, _MOST)
-        self.centres_null = self._k_means_null(0, null_numbers(numbers), held_out=True)
+        some = null_numbers(numbers_of(self.n_rows, _MOST)[::2])
+        self.centres_null = self._k_means_null(0, some, held_out=True)
         k, scores = curves[ROWS_GRAPH]
         self.graph_clarity = k, scores.clarity
-        held = held_out_silhouettes(self.rows, numbers, self.unit, self.rng, self.n_splits)
-        measured = Measured.of(numbers, self.views.by_k_means(0, numbers, self.unit), held.tolist(), self.views.near)
-        return measured, self._of_centres(measured, self.centres_null)
+        return self._best_by_centres(self.views, self.centres_null, self.n_splits)
+
+    def _best_by_centres(self, views: Views, null: Null, n_splits: int) -> tuple[Measured, Scores]:
+        """Every second number, then those beside high scores."""
+        rows, numbers = views.rows[0], numbers_of(len(views.rows[0]), _MOST)
+        clusters, held_out = KMeansByMerging(rows, self.unit), HeldOut(rows, self.unit, self.rng, n_splits)
+
+        def measured_at(some: Sequence[int]) -> Measured:
+            labels = [found.labels for found in clusters.at(some)]
+            return Measured.of(some, labels, held_out.silhouettes(some).tolist(), views.near)
+
+        measured = measured_at(numbers[::2])
+        scores = self._of_centres(measured, null)
+        high = 2 * np.flatnonzero(scores.score >= _HIGH * scores.score.max())
+        beside = sorted({j for at in high for j in (at - 1, at + 1) if 0 <= j < len(numbers)})
+        if beside:
+            measured = measured.beside(measured_at([numbers[j] for j in beside]))
+        return measured, self._of_centres(measured, null)
 
     def _of_centres(self, measured: Measured, null: Null) -> Scores:
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)
@@ -221,14 +253,14 @@ class Judge:
         for one in self.surrogates:
             held = np.zeros(len(numbers))
             if held_out:
-                held = held_out_silhouettes(one.rows[view], numbers, self.unit, self.rng)
+                held = HeldOut(one.rows[view], self.unit, self.rng).silhouettes(numbers)
             found.append(Measured.of(numbers, one.by_k_means(view, numbers, self.unit), held.tolist(), one.near))
         return Null.of(found)
 
     def _simplest(self, graph: Candidate, curves: Curves) -> Judgement:
         """The simplest model that shows as many clusters as the graph about as well."""
         simpler = []
-        for view, model in enumerate((ROUND, SHARED)):
+        for view, model in enumerate((ROUND, SHARED)[: len(self.nulls)]):
             measured = Measured.of([graph.k], self.views.by_k_means(view, [graph.k], False), [0.0], self.views.near)
             null = self._k_means_null(view, [graph.k])
             simpler.append(_candidate(model, measured, Scores.of(measured, null, _FEWEST_PER_CLUSTER), 0, view))
@@ -243,17 +275,14 @@ class Judge:
         near = neighbours(self.views.rows[view][rows], max(2, round(share * self.m)), self.rng)
         part = Views((self.views.rows[view][rows],), (near,))
         if self.centres_null is not None:
-            numbers = numbers_of(len(rows), _MOST)
-            held = held_out_silhouettes(part.rows[0], numbers, self.unit, self.rng)
-            measured = Measured.of(numbers, part.by_k_means(0, numbers, self.unit), held.tolist(), part.near)
-            return measured, self._of_centres(measured, self.centres_null)
+            return self._best_by_centres(part, self.centres_null, 1)
         null = self.nulls[view]
         here = Null(null.numbers, null.cut[:, [view]], null.silhouette)
         return part.best_in_graph(0, numbers_of(len(rows), _MOST_OF_TABLE), here, self.rng)
 
     def k_means_of(self, rows: Index, view: int, k: int) -> Index:
         """K-means of some of the rows."""
-        return next(k_means_by_merging(self.views.rows[view][rows], [k], self.unit)).labels
+        return next(KMeansByMerging(self.views.rows[view][rows], self.unit).at([k])).labels
 
     def links(self, labels: Index) -> tuple[float, float]:
         """The links of any partition of the judged rows, and the share avoided, against graphs of surrogates."""

@@ -7,19 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from kfree.core.stats import Floats
-from kfree.search.judge.k_means import k_means_by_merging
+from kfree.search.judge.k_means import KMeansByMerging
 from kfree.search.judge.silhouette import silhouette
 
 
-def held_out_silhouettes(
-    rows: Floats, numbers: Sequence[int], unit: bool, rng: np.random.Generator, repeats: int = 1
-) -> Floats:
-    """For each k: half of the rows is clustered, the silhouette is that of the other half, and the reverse."""
-    total = np.zeros(len(numbers))
-    for _ in range(repeats):
-        first, second = np.array_split(rng.permutation(len(rows)), 2)
-        for train, test in ((first, second), (second, first)):
-            held_out = rows[test].astype(np.float32)
-            found = k_means_by_merging(rows[train], numbers, unit)
-            total += [silhouette(held_out, clustering.centres) for clustering in found]
-    return total / (2 * repeats)
+class HeldOut:
+    """Random halves of rows, of which one is clustered and the other is measured, and the reverse."""
+
+    def __init__(self, rows: Floats, unit: bool, rng: np.random.Generator, repeats: int = 1):
+        splits = [np.array_split(rng.permutation(len(rows)), 2) for _ in range(repeats)]
+        pairs = [pair for one, other in splits for pair in ((one, other), (other, one))]
+        self.halves = [(KMeansByMerging(rows[train], unit), rows[test].astype(np.float32)) for train, test in pairs]
+
+    def silhouettes(self, numbers: Sequence[int]) -> Floats:
+        """The mean silhouette of the held-out rows for each of ``numbers``."""
+        total = np.zeros(len(numbers))
+        for clusters, held_out in self.halves:
+            total += [silhouette(held_out, found.centres) for found in clusters.at(numbers)]
+        mean: Floats = total / len(self.halves)
+        return mean

@@ -45,18 +45,20 @@ class JudgedSteps(NamedTuple):
         return max(self.score[tested] for tested in (*about, nearest))
 
 
-def judged_steps(rows: Floats, unit: bool, rng: np.random.Generator) -> JudgedSteps:
+def judged_steps(rows: Floats, unit: bool, has_dips: bool, rng: np.random.Generator) -> JudgedSteps:
     """Scores of k-means with 2 to n / 8 clusters against surrogates; rows are a sample of at most some thousands.
 
     Rows are unit rows if ``unit``. Rows whose neighbour graph has no more clusters than those of surrogates have no
-    scores.
+    scores. Unit rows without density dips are compared with rows of independent factors as well.
     """
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
     # One surrogate and one split: at 2,000 rows, three and two give the same numbers in twice the time.
-    judge = Judge(rows, unit, rng, n_surrogates=1, n_splits=1)
-    graph, curves = judge.best_graph()
+    judge = Judge(rows, unit, rng, n_surrogates=1, n_splits=1, whiten=False)
+    graph, partitions, curves = judge.best_graph()
     if graph.score < judge.gate:
+        return JudgedSteps({})
+    if unit and not has_dips and judge.against_factors(partitions).score < judge.gate:
         return JudgedSteps({})
     measured, scores = judge.by_centres(curves)
     return JudgedSteps(dict(zip(measured.numbers.tolist(), scores.score.tolist(), strict=True)))

@@ -22,12 +22,17 @@ class Clustering(NamedTuple):
     centres: Reals
 
 
-def k_means_by_merging(rows: Reals, numbers: Sequence[int], unit: bool) -> Iterator[Clustering]:
-    """One clustering for each of ``numbers``, which rise; centres are unit vectors if ``unit``."""
-    tree = ward_tree(rows)
-    single = np.ascontiguousarray(rows, dtype=np.float32)
-    for labels in cuts_of(tree, numbers):
-        yield lloyd(single, means(single, labels), unit)
+class KMeansByMerging:
+    """K-means of rows for any number of clusters; centres are unit vectors if ``unit``."""
+
+    def __init__(self, rows: Reals, unit: bool):
+        self.tree, self.unit = ward_tree(rows), unit
+        self.rows = np.ascontiguousarray(rows, dtype=np.float32)
+
+    def at(self, numbers: Sequence[int]) -> Iterator[Clustering]:
+        """One clustering for each of ``numbers``, which rise."""
+        for labels in cuts_of(self.tree, numbers):
+            yield lloyd(self.rows, means(self.rows, labels), self.unit)
 
 
 def lloyd(rows: Reals, centres: Reals, unit: bool, n_passes: int = _LLOYD_PASSES) -> Clustering:
@@ -35,7 +40,9 @@ def lloyd(rows: Reals, centres: Reals, unit: bool, n_passes: int = _LLOYD_PASSES
     labels = None
     for _ in range(n_passes):
         centres = unit_rows(centres) if unit else centres
-        found = np.unique(nearest(rows, centres), return_inverse=True)[1]
+        found = nearest(rows, centres)
+        if not np.bincount(found, minlength=len(centres)).all():
+            found = np.unique(found, return_inverse=True)[1]
         if labels is not None and np.array_equal(found, labels):
             break
         labels = found

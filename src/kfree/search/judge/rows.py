@@ -8,7 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from kfree.core.marks import FINITE, Shape
+from kfree.core.one_hot import one_hot_groups, spread_over_cells
 from kfree.core.stats import Floats, Used
+from kfree.search.judge.surrogates import principal
 
 # A column takes few values if each of these is shared by so many rows on average.
 _COPIES = 5
@@ -19,10 +21,22 @@ _NO_VARIANCE = 1e-10
 
 
 def dithered(rows: Floats, rng: np.random.Generator) -> Floats:
+    """Columns on a lattice and one-hot columns of a category with noise as wide as their step.
+
+    Otherwise rows with equal values are islands of the neighbour graph, each of them a cluster. A category is spread
+    over the neighbourhoods of its values, as for density dips.
+    """
+    spread = _off_lattice(rows, rng)
+    for group in one_hot_groups(rows):
+        cells = spread_over_cells(rows[:, group], rng)
+        spread[:, group] = rows[:, group] if cells is None else cells
+    return spread
+
+
+def _off_lattice(rows: Floats, rng: np.random.Generator) -> Floats:
     """Columns on a lattice (whole numbers, answers on a scale) with uniform noise as wide as their usual step.
 
-    Otherwise rows with equal values are islands of the neighbour graph, each of them a cluster. Two values are left
-    alone, and so are steps of more than a standard deviation: there, most rows have the same value.
+    Two values are left alone, and so are steps of more than a standard deviation: there, most rows have the same value.
     """
     dithered = rows.copy()
     for j, column in enumerate(rows.T):
@@ -52,7 +66,7 @@ def has_few_points(rows: Floats) -> bool:
     """
     if len(np.unique(rows, axis=0)) * _COPIES > len(rows):
         return False
-    return np.array_equal(dithered(rows, np.random.default_rng(0)), rows)
+    return np.array_equal(_off_lattice(rows, np.random.default_rng(0)), rows)
 
 
 @dataclass(frozen=True)
@@ -65,12 +79,7 @@ class Whitening:
     @classmethod
     def of(cls, rows: Floats) -> Whitening:
         mean = rows.mean(axis=0)
-        centred = rows - mean
-        if len(rows) > rows.shape[1]:
-            variance, axes = np.linalg.eigh(centred.T @ centred / len(rows))
-        else:
-            _, size, turned = np.linalg.svd(centred, full_matrices=False)
-            variance, axes = size**2 / len(rows), turned.T
+        variance, axes = principal(rows - mean)
         kept = variance > _NO_VARIANCE * variance.max()
         ridge = _RIDGE * variance.sum() / rows.shape[1]
         return cls(mean, axes[:, kept] / np.sqrt(variance[kept] + ridge))

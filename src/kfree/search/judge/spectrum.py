@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import qr
+from scipy.linalg import eigh, qr
 
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.k_means import Clustering, lloyd
@@ -16,6 +16,8 @@ _ROUNDS, _DEGREE, _SPARE = 6, 10, 8
 # Where the filter starts to pass at first, and at most: eigenvalues of a graph with clusters are near one.
 _FIRST_LOW, _HIGHEST_LOW = 0.3, 0.9
 _LLOYD_PASSES = 10
+# Share of its trace that is added to the diagonal of a Gram matrix.
+_SHIFT = 1e-13
 
 
 def leading_vectors(near: Index, count: int, rng: np.random.Generator) -> Floats:
@@ -26,13 +28,25 @@ def leading_vectors(near: Index, count: int, rng: np.random.Generator) -> Floats
     """
     graph = _normalised(near)
     width = min(count + _SPARE, len(near))
-    block, low = np.linalg.qr(rng.standard_normal((len(near), width)))[0], _FIRST_LOW
+    block, low = rng.standard_normal((len(near), width)), _FIRST_LOW
     for _ in range(_ROUNDS):
-        block = np.linalg.qr(_filtered(graph, block, low))[0]
-        values, turn = np.linalg.eigh(block.T @ (graph @ block))
+        block = _filtered(graph, block, low)
+        values, turn = _ritz(graph, block)
         block, low = block @ turn, min(float(values[0]), _HIGHEST_LOW)
     leading: Floats = block[:, ::-1][:, :count]
     return leading
+
+
+def _ritz(graph: sp.csr_matrix, block: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of the graph within the span of a block, rising, and what turns the block into eigenvectors.
+
+    From Gram matrices, which take a quarter of the time of an orthonormal basis. The filter makes some directions of
+    the block very short; a small multiple of the identity keeps their Gram matrix positive.
+    """
+    gram = block.T @ block
+    gram.flat[:: len(gram) + 1] += _SHIFT * gram.trace()
+    values, turn = eigh(block.T @ (graph @ block), gram, check_finite=False)
+    return values, turn
 
 
 def _normalised(near: Index) -> sp.csr_matrix:
@@ -46,11 +60,15 @@ def _normalised(near: Index) -> sp.csr_matrix:
 def _filtered(graph: sp.csr_matrix, block: Floats, low: float) -> Floats:
     """The Chebyshev polynomial of the graph that is at most one between −1 and ``low``, and large above."""
     half, centre = (low + 1) / 2, (low - 1) / 2
-    now: Floats
-    before, now = block, (graph @ block - centre * block) / half
+    scaled = ((graph - centre * sp.identity(len(block), format="csr")) / half).tocsr()
+    twice = 2 * scaled
+    before, now = block, scaled @ block
     for _ in range(_DEGREE - 1):
-        before, now = now, 2 * (graph @ now - centre * now) / half - before
-    return now
+        after = twice @ now
+        after -= before
+        before, now = now, after
+    filtered: Floats = now
+    return filtered
 
 
 def directions(vectors: Floats, k: int) -> Floats:

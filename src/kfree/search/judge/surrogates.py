@@ -1,7 +1,8 @@
 """Rows without clusters that look like given rows otherwise: the null of every comparison.
 
 Tables: a Gaussian copula with the rank correlations of the rows and, in every column, the closest unimodal
-distribution. Unit rows: a Gaussian with their mean and covariance, projected on the sphere.
+distribution. Unit rows: a Gaussian with their mean and covariance, or independent factors of one mode each, projected
+on the sphere.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from kfree.core.stats import Floats
 
 # Columns with fewer distinct values than this keep them: they have no shape that could be made unimodal.
 _FEWEST_VALUES = 4
+# Factors that are looked for at most, iterations of the search, and the change of a direction that ends it.
+_MOST_FACTORS, _ITERATIONS, _SETTLED = 50, 60, 1e-4
 # Knots of a fitted distribution function, and places that are tried for its mode.
 _KNOTS, _MODES = 128, 16
 
@@ -59,6 +62,8 @@ def unimodal_quantiles(column: Floats) -> Quantiles:
     if len(values) < _FEWEST_VALUES:
         return Quantiles(np.cumsum(counts) / len(column), values, is_lattice=True)
     F = (np.cumsum(counts) - counts / 2) / len(column)
+    # Rows that share the smallest or the largest value, such as zeros or a bound, keep their share.
+    F[0], F[-1] = counts[0] / len(column), 1 - counts[-1] / len(column)
     # Dense in the tails, where a straight line between distant values would add rows that are not there.
     ranks = (len(values) - 1) * (1 - np.cos(np.linspace(0, np.pi, _KNOTS))) / 2
     knots = np.unique(ranks.round().astype(np.int64))
@@ -120,15 +125,72 @@ class DirectionalGaussian:
         return drawn
 
 
-def square_root(centred: Floats) -> Floats:
-    """F (r, d) with FᵀF = the covariance of centred rows, r ≤ n, d."""
+@dataclass(frozen=True)
+class DirectionalFactors:
+    """Directions of rows that mix independent factors, each with the unimodal distribution closest to its own.
+
+    Skewed factors make the corners of a simplex on the sphere, which look like clusters. The factors are those
+    principal components with more than the mean variance (Kaiser 1960), turned so that they are as independent as
+    possible; other components are Gaussian. ``mixing`` (r, d) and ``rest`` (s, d) give rows from factors and from
+    Gaussian numbers.
+    """
+
+    n_rows: int
+    mean: Floats
+    mixing: Floats
+    factors: tuple[Quantiles, ...]
+    rest: Floats
+
+    @classmethod
+    def of(cls, rows: Floats, rng: np.random.Generator) -> DirectionalFactors:
+        mean = rows.mean(axis=0)
+        variance, axes = principal(rows - mean)
+        chosen = np.argsort(variance)[::-1][:_MOST_FACTORS]
+        chosen = chosen[variance[chosen] > variance.sum() / rows.shape[1]]
+        others = np.setdiff1d(np.arange(len(variance)), chosen)
+        scale = np.sqrt(variance)
+        white = (rows - mean) @ (axes[:, chosen] / scale[chosen])
+        turn = independent_directions(white, rng)
+        mixing = turn @ (scale[chosen][:, None] * axes[:, chosen].T)
+        factors = tuple(unimodal_quantiles(column) for column in (white @ turn.T).T)
+        return cls(len(rows), mean, mixing, factors, scale[others][:, None] * axes[:, others].T)
+
+    def draw(self, rng: np.random.Generator) -> Floats:
+        factors = np.column_stack([factor(rng.uniform(size=self.n_rows)) for factor in self.factors])
+        noise = rng.standard_normal((self.n_rows, len(self.rest))) @ self.rest
+        drawn: Floats = unit_rows(factors @ self.mixing + noise + self.mean)
+        return drawn
+
+
+def independent_directions(white: Floats, rng: np.random.Generator) -> Floats:
+    """A rotation (r, r) of white rows whose columns are as independent as possible (FastICA, Hyvärinen 1999)."""
+    n, r = white.shape
+    turn = np.linalg.qr(rng.standard_normal((r, r)))[0]
+    for _ in range(_ITERATIONS):
+        bent = np.tanh(white @ turn.T)
+        left, _, right = np.linalg.svd(bent.T @ white / n - (1 - bent**2).mean(axis=0)[:, None] * turn)
+        new = left @ right
+        settled = np.abs(np.einsum("ij,ij->i", new, turn)).min() > 1 - _SETTLED
+        turn = new
+        if settled:
+            break
+    return turn
+
+
+def principal(centred: Floats) -> tuple[Floats, Floats]:
+    """Variances (r,) and axes (d, r) of the principal components of centred rows, in no order, r ≤ n, d."""
     if len(centred) > centred.shape[1]:
         variance, axes = np.linalg.eigh(centred.T @ centred / len(centred))
-        root: Floats = np.sqrt(np.maximum(variance, 0.0))[:, None] * axes.T
-        return root
+        return np.maximum(variance, 0.0), axes
     _, size, turned = np.linalg.svd(centred, full_matrices=False)
-    short: Floats = size[:, None] * turned / np.sqrt(len(centred))
-    return short
+    return size**2 / len(centred), turned.T
+
+
+def square_root(centred: Floats) -> Floats:
+    """F (r, d) with FᵀF = the covariance of centred rows, r ≤ n, d."""
+    variance, axes = principal(centred)
+    root: Floats = np.sqrt(variance)[:, None] * axes.T
+    return root
 
 
 def unit_rows(rows: Reals) -> Any:
