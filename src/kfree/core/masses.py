@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from kfree.core.stats import Floats
+
+BlockSums: TypeAlias = Callable[[Floats, int, Floats], None]
+
+
+def block_sums(mass: Floats, block: int, sum: Floats) -> None:
+    """in mass (n,); out sum (number of blocks of so many rows,): of each, in row order."""
+    padded = np.zeros(len(sum) * block)
+    padded[: len(mass)] = mass
+    # NumPy's own sum groups the terms by the machine's vector width.
+    sum[:] = np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]
 
 
 class Masses:
@@ -23,12 +34,10 @@ class Masses:
             self._levels.append(pairs[0::2] + pairs[1::2])
 
     @classmethod
-    def of(cls, mass: Floats, block: int) -> Masses:
+    def of(cls, mass: Floats, block: int, add_up: BlockSums | None = None) -> Masses:
         """The masses ``mass`` (n,) in memory."""
-        padded = np.zeros(-len(mass) % block + len(mass))
-        padded[: len(mass)] = mass
-        # In row order within a block: NumPy's own sum groups the terms by the machine's vector width.
-        of_blocks: Floats = np.add.accumulate(padded.reshape(-1, block), axis=1)[:, -1]
+        of_blocks = np.empty(-(-len(mass) // block))
+        (add_up or block_sums)(mass, block, of_blocks)
         return cls(of_blocks, lambda b: mass[b * block : (b + 1) * block], block)
 
     @property

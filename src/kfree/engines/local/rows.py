@@ -197,7 +197,7 @@ class LocalRows(MemoryRows):
         return int(self.passes.best_candidate(self._rows, candidates, sq_dist, self.n_threads))
 
     def masses(self, mass: Floats) -> Masses:
-        return Masses.of(mass, self.passes.BLOCK)
+        return Masses.of(mass, self.passes.BLOCK, self.passes.block_sums)
 
     def points(self, rows: Index) -> Floats:
         z = np.empty((len(rows), self.n_features))

@@ -63,6 +63,12 @@ void bind_assign(nb::module_& m) {
     unlocked([&] { fingerprints(*r.rows, label.data(), sum.shape(0), n_threads, sum.data()); });
   }, "rows"_a, "label"_a.noconvert(), "n_threads"_a, "sum"_a.noconvert());
 
+  m.def("block_sums", [](Vector<const double> mass, int64_t block, Vector<double> sum) {
+    const auto n = static_cast<int64_t>(mass.shape(0));
+    require_shape(sum, "sum", {n_blocks(n, block)});
+    unlocked([&] { block_sums(mass.data(), n, block, sum.data()); });
+  }, "mass"_a.noconvert(), "block"_a, "sum"_a.noconvert());
+
   m.def("open_clusters", [](const HeldRows& r, Vector<const int64_t> far, int32_t first_label, double lam, int64_t room,
                     int n_threads, Vector<int32_t> label, Vector<double> sq_dist) {
     auto opened = unlocked([&] {

@@ -102,4 +102,21 @@ int64_t best_candidate(const Rows& rows, const Sites& candidates, const double* 
   return std::min_element(potential.begin(), potential.end()) - potential.begin();
 }
 
+void block_sums(const double* mass, int64_t n, int64_t block, double* sum) {
+  constexpr int ABREAST = 8;  // a sum waits for the one before it, so that several blocks are added up at once
+  const int64_t n_whole = n / block;
+  int64_t b = 0;
+  for (; b + ABREAST <= n_whole; b += ABREAST) {
+    double total[ABREAST] = {};
+    for (int64_t i = 0; i < block; ++i)
+      for (int j = 0; j < ABREAST; ++j) total[j] += mass[(b + j) * block + i];
+    std::copy_n(total, ABREAST, sum + b);
+  }
+  for (; b < n_blocks(n, block); ++b) {
+    double total = 0.0;
+    for (int64_t i = b * block; i < std::min(n, (b + 1) * block); ++i) total += mass[i];
+    sum[b] = total;
+  }
+}
+
 }  // namespace kfree

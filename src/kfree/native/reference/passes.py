@@ -10,6 +10,7 @@ the sums of each of ``rows.nodes``: what a part of the rows hands on.
 import numpy as np
 
 from kfree.core import hashing
+from kfree.core.masses import block_sums as block_sums
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
 from kfree.core.sum_tree import join
 
