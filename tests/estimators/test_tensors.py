@@ -63,6 +63,26 @@ def test_labels_are_where_the_rows_are(X):
 
 
 @needs_gpu
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("d", [5, 40])
+def test_tensors_of_any_layout_on_any_stream(rng, dtype, d):
+    blobs = 6.0 * rng.normal(size=(9, d))[rng.integers(9, size=30_000)] + rng.normal(size=(30_000, d))
+    tensor = torch.from_numpy(blobs).to("cuda", dtype)
+    given = (tensor if dtype == torch.float64 else tensor.float()).cpu().numpy()
+    other = KMeans(9, random_state=0).fit(given)
+    layouts = {"by column": tensor.T.contiguous().T, "every other": tensor.repeat_interleave(2, dim=0)[::2]}
+    stream = torch.cuda.Stream()
+    for name, rows in layouts.items():
+        with torch.cuda.stream(stream):
+            stream.wait_stream(torch.cuda.default_stream())
+            model = KMeans(9, engine="gpu", random_state=0).fit(rows)
+            labels = model.predict(rows).cpu()
+        np.testing.assert_array_equal(labels, other.labels_, err_msg=name)
+        np.testing.assert_array_equal(model.labels_.cpu(), other.labels_, err_msg=name)
+        assert model.inertia_ == other.inertia_
+
+
+@needs_gpu
 def test_nothing_as_long_as_the_rows_leaves_the_device():
     X = torch.rand((2_000_000, 4), device="cuda")
     model = KMeans(20, engine="gpu", init="random", n_init=1, max_iter=5, random_state=0)
