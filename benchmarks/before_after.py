@@ -183,6 +183,12 @@ def commit_at(place):
     return told.stdout.strip()
 
 
+def rows_of(path, builds):
+    """The cases that were kept of a comparison of the same builds."""
+    found = json.loads(path.read_text()) if path.exists() else {"heading": "", "rows": []}
+    return found["rows"] if found["heading"].startswith(builds) else []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--old", metavar="PLACE", help="an interpreter or a source tree with the older build")
@@ -202,7 +208,7 @@ def main():
     )
     head = [heading, "", "| case | old | new | new : old | old | new |", "|" + "---|" * 6]
     kept = RESULTS / "before_after.md"
-    rows = json.loads(kept.with_suffix(".json").read_text())["rows"] if options.only != [""] else []
+    rows = rows_of(kept.with_suffix(".json"), f"old: {old}, new: {commit_at(options.new)};")
     for name in cases():
         if any(part in name for part in options.only):
             rows = [row for row in rows if row["case"] != name]

@@ -1,5 +1,6 @@
 """Published online algorithms against a literal transcription of the paper, in any chunking, limited and forgetting."""
 
+import tracemalloc
 import warnings
 from functools import partial
 
@@ -278,3 +279,16 @@ def assert_tells_once(model, X, match):
         model.partial_fit(X)
     with pytest.warns(UserWarning, match=match):
         model.fit(X)
+
+
+def test_outlier_scores_of_many_clusters_take_little_memory(rng):
+    """Distances of the 4,000 sampled rows to 8,000 clusters would be 256 MB."""
+    X = rng.uniform(size=(8000, 2))
+    model = OnlineDPMeans(lam=1e-30).fit(X)
+    assert model.n_clusters_ == len(X)
+    tracemalloc.start()
+    scores = model.outlier_score(X[:5])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert scores.shape == (5,)
+    assert peak < 100e6

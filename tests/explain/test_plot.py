@@ -1,5 +1,8 @@
 """Pictures: every estimator has one, and what is drawn is what was found."""
 
+import io
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
@@ -200,3 +203,24 @@ def test_what_cannot_be_drawn(X, ax):
     assert AgglomerativeBayes().fit(X[:, :2]).plot(X[:, :2], kind="voronoi", ax=ax) is ax
     with pytest.raises(ValueError, match="precomputed values have none"):
         KernelDPMeans(lam=9.0, kernel="precomputed").fit(X @ X.T).plot(X @ X.T, kind="profiles", ax=ax)
+
+
+HOSTILE = ["<script>-->]]>\x1b[31m\x00\ufffe\ud800\n", "$$", r"$\frac{1}$ or US$"]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_names_are_drawn_as_they_are_in_a_sound_svg_file(name, X):
+    """A dollar begins no formula, and what XML does not allow is escaped."""
+    model, names = DPMeans(lam=150.0).fit(X[:, :2]), [name, "b"]
+    tree = AgglomerativeBayes().fit(X)
+    graph = GraphDPMeans(lam=-0.6).fit([(f"{name}{a}", f"{name}{b}") for a, b in [(0, 1), (1, 2), (0, 2), (2, 3)]])
+    for draw in (
+        lambda ax: plot.clusters(model, X[:, :2], ax, feature_names=names),
+        lambda ax: plot.profiles(model, X[:, :2], ax, feature_names=names),
+        lambda ax: plot.dendrogram(tree.linkage_, 3, names=[name] * len(X), labels=tree.labels_, ax=ax),
+        lambda ax: plot.graph(graph, ax),
+    ):
+        drawn, file = figure.Figure().add_subplot(), io.BytesIO()
+        draw(drawn).figure.savefig(file, format="svg")
+        tags = {element.tag for element in ElementTree.fromstring(file.getvalue()).iter()}
+        assert not any("script" in str(tag) for tag in tags)

@@ -8,6 +8,8 @@ from html import escape
 
 # Control characters, marks that change the direction of text, surrogates, and separators of lines and paragraphs.
 _UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+# No characters, and not allowed in XML.
+_NONCHARACTERS = "\ufffe\uffff"
 
 
 def printable(text: object, keep: str = "") -> str:
@@ -23,6 +25,7 @@ def printable(text: object, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
     unsafe = {sign for sign in set(text) if sign not in keep and unicodedata.category(sign) in _UNSAFE}
+    unsafe |= set(text) & set(_NONCHARACTERS)
     return "".join(sign.encode("unicode_escape").decode() if sign in unsafe else sign for sign in text)
 
 

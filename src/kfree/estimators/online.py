@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.blocks import blocks
 from kfree.core.fields import NumberOfCoordinates
 from kfree.core.frame import differences_overflow
 from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
@@ -431,10 +432,11 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     def _limits(self, false_alarms):
         """The distance from each cluster beyond which a row is an outlier, by the spreads of the sample."""
-        model = self._model_
-        sq_distances = model.sq_distances(self._sample_.rows, self.engine, self.n_threads)
-        labels = sq_distances.argmin(axis=1).astype(np.int32)
-        dist = np.sqrt(sq_distances[np.arange(len(labels)), labels])
+        model, rows = self._model_, self._sample_.rows
+        labels, dist = np.empty(len(rows), dtype=np.int32), np.empty(len(rows))
+        for places in blocks(len(rows), len(model.order)):
+            sq_distances = model.sq_distances(rows[places], self.engine, self.n_threads)
+            labels[places], dist[places] = sq_distances.argmin(axis=1), np.sqrt(sq_distances.min(axis=1))
         if not np.isfinite(dist).all():
             raise ValueError("distances of rows to the clusters overflow float64. Divide X by a constant before fit.")
         # How many rows a cluster stands for: a rare one has few in the sample.

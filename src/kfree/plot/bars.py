@@ -3,7 +3,7 @@
 import numpy as np
 
 from kfree.explain.features import profile
-from kfree.plot.look import colours, given_or_new, ink
+from kfree.plot.look import colours, given_or_new, ink, literal
 
 # Columns that are drawn: those with the largest effects.
 _MOST_COLUMNS = 12
@@ -60,7 +60,7 @@ def profiles(model, X=None, ax=None, *, feature_names=None):
     ax = given_or_new(ax)
     effects = profile(view.columns, view.labels, view.n_clusters).effects
     given = view.names if feature_names is None else feature_names
-    names = [f"x{j}" for j in range(effects.shape[1])] if given is None else [str(name) for name in given]
+    names = [f"x{j}" for j in range(effects.shape[1])] if given is None else [literal(name) for name in given]
     shown = np.sort(np.argsort(-np.abs(effects).max(axis=0), kind="stable")[:_MOST_COLUMNS])
     cells = effects[:, shown]
     ax.imshow(np.clip(cells, -_STRONG, _STRONG), cmap="PuOr", vmin=-_STRONG, vmax=_STRONG, aspect="auto")

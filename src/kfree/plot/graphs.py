@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.plot.look import MARKERS, colours, given_or_new, ink, matplotlib
+from kfree.plot.look import MARKERS, colours, given_or_new, ink, literal, matplotlib
 
 # Up to so many nodes have their names written beside them, unless ``names`` says otherwise.
 _MOST_NAMES = 80
@@ -41,7 +41,7 @@ def graph(model, ax=None, positions=None, *, names=None):
         ax.scatter(*places[own].T, color=colour[c], marker=marker, s=34, linewidths=0.4, edgecolors=ink(), zorder=3)
     if names or (names is None and len(labels) <= _MOST_NAMES):
         for place, name in zip(places, model.node_names_, strict=True):
-            ax.annotate(str(name), place, (4, 4), textcoords="offset points", fontsize=7, color=ink(), zorder=4)
+            ax.annotate(literal(name), place, (4, 4), textcoords="offset points", fontsize=7, color=ink(), zorder=4)
     ax.autoscale_view()
     ax.set_aspect("equal")
     ax.set_axis_off()

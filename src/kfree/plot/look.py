@@ -4,6 +4,8 @@ from importlib import import_module
 
 import numpy as np
 
+from kfree.core.printing import printable
+
 # Neighbouring numbers are far apart in hue, so that clusters with consecutive numbers are easy to distinguish.
 _GOLDEN_ANGLE = 0.381966
 # Lightness alternates, so that neighbouring numbers also differ in grey; all stand out from white and from black.
@@ -37,6 +39,11 @@ def given_or_new(ax):
 def ink():
     """The colour of lines and text: black on white, white on black, as the style in use says."""
     return matplotlib("pyplot").rcParams["text.color"]
+
+
+def literal(name):
+    """A name as it is: no dollar begins a formula, and no control character makes an SVG file that cannot be read."""
+    return printable(name).replace("$", r"\$")
 
 
 def number_at(ax, place, label, colour):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kfree.explain.summary import exemplars_of
-from kfree.plot.look import MARKERS, NOISE, colours, given_or_new, ink, number_at
+from kfree.plot.look import MARKERS, NOISE, colours, given_or_new, ink, literal, number_at
 
 # More rows than this are thinned out evenly.
 _MOST_POINTS = 20_000
@@ -143,7 +143,7 @@ def places_of(view, feature_names):
         return np.column_stack([view.dist, second]), ["distance to the own cluster", "distance to the next cluster"]
     n_columns = view.columns.shape[1]
     given = view.names if feature_names is None else feature_names
-    names = [f"x{j}" for j in range(n_columns)] if given is None else [str(name) for name in given]
+    names = [f"x{j}" for j in range(n_columns)] if given is None else [literal(name) for name in given]
     columns = view.columns.toarray() if hasattr(view.columns, "toarray") and n_columns <= 2 else view.columns
     if n_columns == 1:
         return np.column_stack([columns[:, 0], view.labels]), [names[0], "cluster"]

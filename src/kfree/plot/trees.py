@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kfree.plot.look import colours, given_or_new, matplotlib
+from kfree.plot.look import colours, given_or_new, literal, matplotlib
 
 # Of a larger tree only the top is drawn, down to so many branches.
 _LEAVES_DRAWN = 60
@@ -45,7 +45,7 @@ def dendrogram(linkage, n_clusters, *, names=None, labels=None, ax=None):
         linkage,
         p=max(_LEAVES_DRAWN, n_clusters),
         truncate_mode="lastp" if n_leaves > _LEAVES_DRAWN else None,
-        labels=names,
+        labels=None if names is None else [literal(name) for name in names],
         no_labels=names is None and n_leaves <= _LEAVES_DRAWN,
         link_color_func=lambda node: hexes.get(node, "#999999"),
         ax=ax,
