@@ -270,8 +270,8 @@ class Clustering:
 
         X = self._rows if table is None else self._encoded(table)
         require(X is not None, "table", table, "the table that was clustered: a file does not hold it")
-        facts = {"title": self.title, "encoder": self.encoder, "row_numbers": self._summary.row_names}
-        told = {"certainty": self.certainty, "names": self.names, "remarks": self.remarks}
+        facts: dict[str, Any] = {"title": self.title, "encoder": self.encoder, "row_numbers": self._summary.row_names}
+        told: dict[str, Any] = {"certainty": self.certainty, "names": self.names, "remarks": self.remarks}
         write_report(path, self.model, X, **facts, **told)
         return self
 

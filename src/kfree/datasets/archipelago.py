@@ -3,9 +3,10 @@
 from importlib import resources
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def load_archipelago():
+def load_archipelago() -> NDArray[np.float64]:
     """1,082 made-up settlements on a group of islands: east and north, in kilometres.
 
     Returns

@@ -2,6 +2,7 @@
 
 import difflib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Graph:
     y: np.ndarray | None = None
 
 
-def names():
+def names() -> list[str]:
     """The names that :func:`load` knows.
 
     Examples
@@ -73,7 +74,7 @@ def names():
     return sorted(ROWS | GRAPHS)
 
 
-def load(name):
+def load(name: str) -> Any:
     """Load a public data set, prepared as in the papers that use it.
 
     It is looked for in the folder that the environment variable KFREE_DATA names, then among the sets that come with

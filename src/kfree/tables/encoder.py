@@ -1,5 +1,8 @@
 """TableEncoder: numbers, categories, dates and missing values of a table as rows with comparable distances."""
 
+from os import PathLike
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
@@ -123,7 +126,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         scale="difference",
         weights=None,
         fold=False,
-    ):
+    ) -> None:
         self.transforms = transforms
         self.ordinal = ordinal
         self.categories = categories
@@ -134,7 +137,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.weights = weights
         self.fold = fold
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, transforms and levels.
 
         Parameters
@@ -169,7 +172,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """The rows of a table with the columns of the one that was fitted.
 
         Parameters
@@ -192,7 +195,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         require_values(blocks, self.encoders_, self.missing)
         return self._donors_.filled(self._weighted(blocks, self.encoders_))
 
-    def has_unseen(self, X):
+    def has_unseen(self, X: Any) -> Any:
         """Which rows have a level that was not in the rows of ``fit``.
 
         Parameters
@@ -217,7 +220,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pairs = zip(blocks, encoders, strict=True)
         return np.hstack([block * weights.get(encoder.name, 1.0) for block, encoder in pairs])
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> Any:
         """The table that corresponds to rows, such as centres: numbers, dates, the nearest levels.
 
         Parameters
@@ -266,7 +269,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks = zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
         return [(encoder, block / weights.get(encoder.name, 1.0)) for encoder, block in blocks]
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> Self:
         """Write this encoder to one file, which :func:`kfree.load` reads.
 
         Parameters
@@ -304,7 +307,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("input_features is not equal to feature_names_in_; leave it out.")
         return np.array([name for encoder in self.encoders_ for name in encoder.names_out], dtype=object)
 
-    def describe(self):
+    def describe(self) -> str:
         """The encoding of each column as text, one line per column.
 
         Returns
