@@ -86,7 +86,8 @@ class GraphDPMeans(ClusterEstimator):
         whose clusters have the highest evidence (``path_``).
     target_k : int or None, default=None
         The number of clusters to aim at, nodes without links included. With ``lam="auto"``, ``fit`` looks for a penalty
-        at which the search ends with this number. It warns if it finds none.
+        at which the search ends with this number. If there is none, the best clustering with this number that was found
+        is kept, with a warning and the penalty at which fewer and more clusters cost the same.
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
     patience : int or None, default=None

@@ -93,8 +93,9 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         squared distances, is taken; the penalty is the last of these sums.
     target_k : int or None, default=None
         The number of global clusters to aim at. The penalties that are ``"auto"`` are scaled until the search ends with
-        this number. ``fit`` warns if it finds no such scale. With ``lam_global="farthest-first"`` it is the number of
-        rows that this rule takes.
+        this number. If no scale makes it the best, the best clustering with this number that was found is kept, with a
+        warning and the penalties at which fewer and more clusters cost the same; ``search="sweep"`` keeps the nearest
+        number. With ``lam_global="farthest-first"`` it is the number of rows that this rule takes.
     target_k_local : int or None, default=None
         The number of clusters of a group that ``lam_local="farthest-first"`` aims at.
     kernel : None, str or callable, default=None
