@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from common import blobs
 
-from kfree import DPMeans, farthest_first_lambda, lambda_path
+from kfree import DPMeans, GraphDPMeans, HardHDP, farthest_first_lambda, lambda_path
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.path.lam_path import staircase_to
@@ -64,6 +64,53 @@ def test_the_best_of_a_number_that_no_penalty_has():
     assert model.inertia_ == pytest.approx(lowest[3])
     assert model.lam_ == pytest.approx((lowest[2] - lowest[4]) / 2)
     assert model.cost_ > (lowest + model.lam_ * np.arange(9))[[2, 4]].max()
+
+
+def cut_of(A, labels):
+    """The normalised cut: the share of its links that each cluster sends out, summed."""
+    degree = A.sum(axis=1)
+    shares = [A[labels == c][:, labels == c].sum() / degree[labels == c].sum() for c in range(labels.max() + 1)]
+    return len(shares) - sum(shares)
+
+
+def test_a_number_that_no_penalty_has_of_a_graph():
+    """Two pairs of pairs of nodes: two and four clusters are best at some penalty, and three at none."""
+    inside, between, far = 10.0, 1.0, 0.01
+    A = np.full((8, 8), far)
+    A[:4, :4] = A[4:, 4:] = between
+    for j in range(0, 8, 2):
+        A[j, j + 1] = A[j + 1, j] = inside
+    np.fill_diagonal(A, 0.0)
+    with pytest.warns(UserWarning, match=r"no penalty makes target_k=3 clusters the best. These are the best 3 that"):
+        model = GraphDPMeans(target_k=3).fit(A)
+    lowest = np.full(9, np.inf)
+    for labels in partitions(8):
+        lowest[labels.max() + 1] = min(lowest[labels.max() + 1], cut_of(A, labels))
+    assert model.n_clusters_ == 3
+    assert cut_of(A, model.labels_) == pytest.approx(lowest[3])
+    assert model.lam_ == pytest.approx((lowest[2] - lowest[4]) / 2)
+    assert model.cost_ == pytest.approx(lowest[3] + 3 * model.lam_)
+    assert model.cost_ > (lowest + model.lam_ * np.arange(9))[[2, 4]].max()
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 6, 8])
+def test_a_number_of_shared_clusters_is_met(k, rng):
+    X, _ = blobs(rng, n=240, k=5, spread=9.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = HardHDP(target_k=k, random_state=0).fit(X, groups=np.arange(240) % 4)
+    assert model.n_clusters_ == k
+    used = len({(int(g), int(c)) for g, c in zip(np.arange(240) % 4, model.labels_, strict=True)})
+    assert model.cost_ == pytest.approx(model.inertia_ + model.lam_local_ * used + model.lam_global_ * k)
+
+
+def test_a_number_of_shared_clusters_that_no_penalties_have():
+    X = np.repeat([[0.0], [1.0], [100.0], [101.0]], 10, axis=0)  # the third and the fourth cluster are worth the same
+    with pytest.warns(UserWarning, match="no penalties make target_k=3 global clusters the best"):
+        model = HardHDP(target_k=3).fit(X, groups=np.arange(40) % 2)
+    assert (model.n_clusters_, model.inertia_) == (3, 5.0)
+    # Two and four clusters cost the same: 10 more inertia, or two global and four local clusters more.
+    assert 2 * model.lam_global_ + 4 * model.lam_local_ == pytest.approx(10.0)
 
 
 @pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")  # nine rows

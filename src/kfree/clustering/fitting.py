@@ -48,7 +48,7 @@ class FitOptions:
 
     def estimator(self, rows: TableRows) -> AutoCluster | DPMeans:
         """AutoCluster, or DPMeans where it cannot do what is asked for."""
-        shared = {"n_threads": self.n_threads, "random_state": self.random_state}
+        shared: dict[str, Any] = {"n_threads": self.n_threads, "random_state": self.random_state}
         # AutoCluster gives all columns the same variance, and rare levels would count too much.
         has_levels = rows.preparation is not None and SHARE in rows.preparation.units_out
         asks_for_round = self.model == "round" or self.k is not None or self.lam is not None
@@ -98,7 +98,11 @@ def _certainty(estimator: Any, rows: TableRows, options: FitOptions, sample_weig
     certainty = in_words(estimator)
     if options.k is None or rows.kept is None:
         return certainty
-    settings = {"metric": options.metric, "n_threads": options.n_threads, "random_state": options.random_state}
+    settings: dict[str, Any] = {
+        "metric": options.metric,
+        "n_threads": options.n_threads,
+        "random_state": options.random_state,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a number that is not the result
         path = lambda_path(rows.X, sample_weight, **settings)

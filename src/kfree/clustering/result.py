@@ -236,8 +236,8 @@ class Clustering:
             model = copy(model)
             model.labels_ = model.predict(X)
             title = f"{title} ({len(X)} of {self._summary.n_rows} rows)"
-        facts = {"title": title, "encoder": self.preparation, "row_numbers": self._summary.row_names}
-        told = {"certainty": self.certainty, "names": self.names, "remarks": self.remarks}
+        facts: dict[str, Any] = {"title": title, "encoder": self.preparation, "row_numbers": self._summary.row_names}
+        told: dict[str, Any] = {"certainty": self.certainty, "names": self.names, "remarks": self.remarks}
         write_report(path, model, X, **facts, **told)
         return self
 

@@ -1,5 +1,7 @@
 """A table of customers with numbers, categories and gaps, made of four planted segments."""
 
+from typing import Any
+
 import numpy as np
 
 from kfree.datasets.checks import generator, require_between, require_count
@@ -13,7 +15,7 @@ _PLANS = {"basic": [0.85, 0.05, 0.05, 0.05], "family": [0.05, 0.85, 0.05, 0.05],
 _REGIONS = {"north": [0.8, 0.1, 0.1, 0.6], "south": [0.1, 0.8, 0.1, 0.3]}
 
 
-def make_customers(n_rows=1200, missing=0.05, shuffled=False, random_state=None):
+def make_customers(n_rows: int = 1200, missing: float = 0.05, shuffled: bool = False, random_state: Any = None) -> Any:
     """Customers of four segments: age in years, log-normal income, two counts, two categories, some values missing.
 
     Parameters

@@ -1,6 +1,9 @@
 """The papers' made-up data: Gaussian clusters."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from kfree.datasets.checks import generator, require_between, require_choice, require_count
@@ -17,7 +20,7 @@ _TRIANGLE_SIDE = 4.45
 _TWO_GROUPS = np.array([[0.0, -2.5], [0.0, 2.5], [14.0, -2.5], [12.0, 1.5], [16.0, 1.5]])
 
 
-def make_three_gaussians(n_rows=300, random_state=None):
+def make_three_gaussians(n_rows: int = 300, random_state: Any = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows from three round Gaussians at the corners of a triangle (Kulis & Jordan 2012, Fig. 2a).
 
     The paper prints no numbers; the distance is such that DP-means reaches the paper's NMI of 0.89.
@@ -45,7 +48,7 @@ def make_three_gaussians(n_rows=300, random_state=None):
     return _round_gaussians(_TRIANGLE_SIDE * corners, n_rows, random_state)
 
 
-def make_two_groups(n_rows=1000, random_state=None):
+def make_two_groups(n_rows: int = 1000, random_state: Any = None) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows from five round Gaussians, two on the left and three on the right (Odashima et al. 2016, Fig. 3).
 
     Each group lies within a circle of diameter λ = 10, so that DP-means with lam = λ² = 100 finds two clusters however
@@ -82,15 +85,15 @@ def _round_gaussians(centres, n_rows, random_state, std=1.0):
 
 
 def make_gaussians(
-    n_rows=5000,
-    n_features=2,
-    n_clusters=10,
-    separation=2.0,
-    random_state=None,
+    n_rows: int = 5000,
+    n_features: int = 2,
+    n_clusters: int = 10,
+    separation: float = 2.0,
+    random_state: Any = None,
     *,
-    placement="well-separated",
-    narrowest=0.0,
-):
+    placement: str = "well-separated",
+    narrowest: float = 0.0,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Rows from Gaussians of random shape (after Kurihara & Welling 2009, §11.1).
 
     The paper draws centres and standard deviations "such that no two clusters are closer than τ × (the sum of two

@@ -3,8 +3,10 @@
 import difflib
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kfree.datasets.sources import SOURCES, missing
 from kfree.datasets.table import GRAPHS, ROWS
@@ -62,7 +64,7 @@ class Graph:
     y: np.ndarray | None = None
 
 
-def names():
+def names() -> list[str]:
     """The names that :func:`load` knows.
 
     Examples
@@ -74,7 +76,7 @@ def names():
     return sorted(ROWS | GRAPHS)
 
 
-def load(name):
+def load(name: str) -> Any:
     """Load a public data set, prepared as in the papers that use it.
 
     It is looked for in the folder that the environment variable KFREE_DATA names, then among the sets that come with
@@ -145,7 +147,7 @@ def _graph(name, entry, arrays, source):
     )
 
 
-def load_archipelago():
+def load_archipelago() -> NDArray[np.float64]:
     """1,082 made-up settlements on a group of islands: east and north, in kilometres.
 
     Returns

@@ -3,9 +3,11 @@
 import contextlib
 import hashlib
 import weakref
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
-from typing import Annotated, Any
+from os import PathLike
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,11 +19,12 @@ from kfree import plot, saving
 from kfree.core.arrays import namespace_of
 from kfree.core.fields import ColumnNames, NumberOfColumns
 from kfree.core.marks import OPTIONAL, OneOf
+from kfree.core.stats import Floats, Labels
 from kfree.estimators._monitoring import CallbackSupportMixin
 from kfree.explain import summarize
 from kfree.explain.certainty import in_words
 from kfree.explain.spread import FALSE_ALARMS, outlier_scores_of
-from kfree.explain.summary import exemplars_of
+from kfree.explain.summary import Summary, exemplars_of
 from kfree.explain.view import confidence_of
 from kfree.validation.parameters import require_choice, require_share
 from kfree.validation.tensors import in_memory, is_on_device, placed_like
@@ -44,7 +47,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
     # How the command line made the rows of a table.
     preparation_: Annotated[Any, OneOf({"columns": "kfree.clustering.preparation:Preparation"}), OPTIONAL]
 
-    def summary(self, X=None, feature_names=None, encoder=None):
+    def summary(self, X: Any = None, feature_names: Sequence[str] | None = None, encoder: Any = None) -> Summary:
         """A table of the clusters: size, spread, nearest cluster, exemplar rows, features that set them apart.
 
         Parameters
@@ -62,7 +65,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         """
         return summarize(self, X, feature_names, encoder)
 
-    def certainty(self):
+    def certainty(self) -> str:
         """How many clusters there are and how sure that is, in words: "4 clusters, clear".
 
         Returns
@@ -72,7 +75,7 @@ class ClusterEstimator(CallbackSupportMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return in_words(self)
 
-    def plot(self, X=None, kind="auto", ax=None, **settings):
+    def plot(self, X: Any = None, kind: str = "auto", ax: Any = None, **settings: Any) -> Any:
         """Draw the clusters. Needs matplotlib.
 
         Parameters
@@ -99,7 +102,7 @@ default="auto"
         require_choice("kind", kind, ["auto", *plot.KINDS])
         return plot.draw(self, X, kind, ax, **settings)
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> Self:
         """Write this model to one file, which :func:`kfree.load` reads.
 
         The file holds parameters and fitted attributes as arrays and JSON, no pickle, and replaces an older one only
@@ -119,7 +122,7 @@ default="auto"
         saving.save(self, path)
         return self
 
-    def nearest_two(self, X=None):
+    def nearest_two(self, X: Any = None) -> tuple[Labels, Floats]:
         """The two nearest clusters of each row, and the distances to them.
 
         Parameters
@@ -135,7 +138,7 @@ default="auto"
         view = self._view(X)
         return np.column_stack([view.labels, view.second]), np.column_stack([view.dist, view.second_dist])
 
-    def confidence(self, X=None):
+    def confidence(self, X: Any = None) -> Floats:
         """How certain the label of each row is: 0 half-way between two clusters, 1 at the centre of its own.
 
         It is 1 − distance to the own cluster / distance to the nearest other one: a margin, not a probability.
@@ -154,7 +157,7 @@ default="auto"
             return placed_like(confidence_of(self._distances(X)), X)
         return self._view(X).confidence
 
-    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+    def outlier_score(self, X: Any, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance of each row relative to the usual distances in a cluster; above 1, the row belongs to no
         cluster.
 
@@ -251,11 +254,11 @@ class RowsOfFit:
     Copies and pickles of a model have neither.
     """
 
-    def __init__(self, X=None):
+    def __init__(self, X=None) -> None:
         self._reference = None
         with contextlib.suppress(TypeError):  # None, and lists, which cannot be referred to
             self._reference = weakref.ref(X)
-        self.known = {}
+        self.known: dict[str, Any] = {}
 
     @property
     def rows(self):

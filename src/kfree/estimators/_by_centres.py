@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from numbers import Real
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -11,11 +13,13 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS, heaviest_first, published_order, ranks
 from kfree.core.sites import Sites
 from kfree.core.sphere import SQ_EARTH_RADIUS, arcs, degrees_of, unit_vectors
+from kfree.core.stats import Floats
 from kfree.engines.dask.collections import CollectionRows, columns_of, is_collection
 from kfree.engines.registry import ENGINES
 from kfree.estimators._base import column_names, digest_of, or_new, publish, remember, require_rows
 from kfree.estimators._file_labels import predict_files, require_columns, score_streamed
 from kfree.estimators._places import lazy_labels
+from kfree.explain.duplicates import Duplicates
 from kfree.explain.spread import SpreadSample, rows_for_spreads
 from kfree.files.rows import FileRows
 from kfree.models.centres import CentreModel
@@ -142,7 +146,7 @@ def constraints(metrics, label_orders=LABEL_ORDERS):
     )
 
 
-def predict(self, X, allow_new=False, out=None):
+def predict(self, X: Any, allow_new: bool = False, out: str | PathLike[str] | None = None) -> Any:
     """Label each row by its nearest centre.
 
     On the data of ``fit`` this is ``labels_``, but for rows that were left out as noise: these get the label of their
@@ -175,7 +179,7 @@ def predict(self, X, allow_new=False, out=None):
     return placed_like(or_new(self, labels, X, allow_new), X)
 
 
-def transform(self, X):
+def transform(self, X: Any) -> Floats:
     """Distances of each row to all centres: √(2 − 2 cos) under ``metric="cosine"``, the root of a divergence.
 
     Parameters
@@ -192,7 +196,7 @@ def transform(self, X):
     return placed_like(namespace_of(sq_distances).sqrt(sq_distances, out=sq_distances), X)
 
 
-def score(self, X, y=None, sample_weight=None):
+def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Minus the cost of the rows under this model: −J for DPMeans, minus the inertia for KMeans.
 
     Costs are comparable only between models with one penalty per cluster.
@@ -218,7 +222,7 @@ def score(self, X, y=None, sample_weight=None):
     return -self._model_.cost(rows, weight, self.engine, self.n_threads)
 
 
-def duplicates(self, X, threshold=None):
+def duplicates(self, X: Any, threshold: float | None = None) -> Duplicates:
     """Rows that are nearly equal, such as an article that is in a catalogue twice.
 
     Clusters are the index: rows are compared with those of their own cluster, and at its border with those of the next,

@@ -1,7 +1,10 @@
 """What BayesianKMeans and AgglomerativeBayes share: rows of their models, labels and views."""
 
+from typing import Any
+
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfree.core.stats import Labels
 from kfree.estimators._base import column_names, or_new, require_rows
 from kfree.explain.view import view_by_distances
 from kfree.models.bayesian_rows import DATA
@@ -10,7 +13,7 @@ from kfree.validation.parameters import check
 from kfree.validation.rows import validated_rows
 
 
-def predict(self, X, allow_new=False):
+def predict(self, X: Any, allow_new: bool = False) -> Labels:
     """Give each row the label under which it is most likely on average over the posterior.
 
     Parameters

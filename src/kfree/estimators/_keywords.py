@@ -3,15 +3,18 @@
 import difflib
 import functools
 import inspect
+from collections.abc import Callable
+from typing import TypeVar, cast
 
 from kfree.validation.parameters import shown
 
+Init = TypeVar("Init", bound=Callable[..., None])
 # What other libraries call the number of clusters, and the scale of a cluster.
 _COUNTS = ("n_clusters", "k", "n_components")
 _SCALES = ("eps", "min_cluster_size", "min_samples")
 
 
-def keyword_only(init):
+def keyword_only(init: Init) -> Init:
     """``__init__`` of an estimator, with errors that say which parameter was meant. Its signature stays the same."""
     parameters = list(inspect.signature(init).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
@@ -27,7 +30,7 @@ def keyword_only(init):
                 raise TypeError(f"{kind} has no parameter {name}. {_meant(kind, names, name, given[name])}")
         init(self, *args, **given)
 
-    return checked
+    return cast(Init, checked)
 
 
 def _about_positional(kind, names, value):

@@ -4,25 +4,32 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from html import escape
 from importlib import import_module
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kfree.core.progress import is_heard, tell
 from kfree.search.monitor import Listener, Monitor, n_clusters_of
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9 has no callbacks
+    _with_callbacks = None
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing, where scikit-learn has no callbacks."""
 
-    def with_callbacks(method):
-        """The method itself, where scikit-learn has no callbacks."""
-        return method
+
+def with_callbacks(method: Method) -> Method:
+    """A ``fit`` that tells scikit-learn's callbacks; the method itself, where scikit-learn has none."""
+    return method if _with_callbacks is None else _with_callbacks(method)
 
 
 # What the lam path takes of a fit, and seconds between two drawings in a notebook.
@@ -113,7 +120,7 @@ class _Teller(Listener):
 class _Timed(Listener):
     """A listener that knows which share of the moves, or of the time budget, is used; a search may end earlier."""
 
-    def __init__(self, estimator):
+    def __init__(self, estimator) -> None:
         self._estimator, self._begun = estimator, time.monotonic()
 
     def begins(self):
@@ -128,7 +135,7 @@ class _Timed(Listener):
 class _SearchLine(_Timed):
     """Cost and clusters after every move, and where rows are streamed the pass and its bytes."""
 
-    def __init__(self, show, estimator):
+    def __init__(self, show, estimator) -> None:
         super().__init__(estimator)
         self._write = show
         self._found, self._pass, self._done = "search", "", 0.0
@@ -155,7 +162,7 @@ class _SearchLine(_Timed):
 class _Callbacks(_Timed):
     """scikit-learn's callbacks: one task per move, with its cost, number of clusters and share of the work done."""
 
-    def __init__(self, estimator, root):
+    def __init__(self, estimator, root) -> None:
         super().__init__(estimator)
         self._root = root
 

@@ -199,7 +199,7 @@ def _loaded(estimator, X, data):
 class _Meter:
     """Tells a monitor which pass over the rows is going on, and how many bytes of it are done."""
 
-    def __init__(self, monitor, source):
+    def __init__(self, monitor, source) -> None:
         self._monitor, self._n_bytes = monitor, getattr(source, "n_bytes", 0)
         self._n_passes, self._n_done = 0, None
 

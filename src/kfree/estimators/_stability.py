@@ -1,6 +1,7 @@
 """How sure the number of clusters is: the same fit again on halves of the rows."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -16,7 +17,7 @@ from kfree.validation.tensors import in_memory
 _N_SPLITS, _MOST_ROWS = 4, 2000
 
 
-def stability(self, X, sample_weight=None):
+def stability(self, X: Any, sample_weight: Any = None) -> Any:
     """Fit again on halves of the rows, and set ``k_interval_``, ``stability_`` and ``is_sure_``.
 
     Four times, the rows are split into two halves at random, of at most 2,000 rows each, and both are fitted with the

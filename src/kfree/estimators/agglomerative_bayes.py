@@ -1,6 +1,7 @@
 """AgglomerativeBayes: a full tree of clusters, cut where the evidence is highest (Kurihara & Welling 2009, §7)."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.fields import Centres, Count, Covariances, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Labels
 from kfree.estimators import _by_posterior
 from kfree.estimators._base import ClusterEstimator, publish
 from kfree.estimators._keywords import keyword_only
@@ -133,16 +134,16 @@ class AgglomerativeBayes(ClusterEstimator):
     @keyword_only
     def __init__(
         self,
-        model="gaussian",
+        model: str = "gaussian",
         *,
-        mixture="finite",
-        prior="neighbours",
-        closest_pairs="plain",
-        engine="auto",
-        n_threads=None,
-        label_order="size",
-        random_state=None,
-    ):
+        mixture: str = "finite",
+        prior: Any = "neighbours",
+        closest_pairs: str = "plain",
+        engine: str = "auto",
+        n_threads: int | None = None,
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.model = model
         self.mixture = mixture
         self.prior = prior
@@ -155,7 +156,7 @@ class AgglomerativeBayes(ClusterEstimator):
     _constraints = CONSTRAINTS
     predict = _by_posterior.predict
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Grow the tree of the rows of X.
 
         Parameters
@@ -180,7 +181,7 @@ class AgglomerativeBayes(ClusterEstimator):
         found = self._found(data, engine, objective, tree) | {"prior_": data.prior_of(model, phi0)}
         return publish(self, X, found)
 
-    def cut(self, n_clusters=None, *, free_energy=None):
+    def cut(self, n_clusters: int | None = None, *, free_energy: float | None = None) -> Labels:
         """Labels of the rows where the tree is cut.
 
         Parameters
@@ -208,7 +209,7 @@ class AgglomerativeBayes(ClusterEstimator):
         require(k <= n_rows, "n_clusters", k, f"at most {n_rows}, the number of rows")
         return self._numbered(self._tree_, k)
 
-    def refine(self, X, labels=None):
+    def refine(self, X: Any, labels: Any = None) -> Any:
         """Move rows between clusters after a cut, as in :class:`BayesianKMeans`, while that lowers the free energy.
 
         A tree cannot undo a merge, so a cut can almost always be improved.
@@ -235,7 +236,7 @@ class AgglomerativeBayes(ClusterEstimator):
             )
         return refined(labels, self._open(data), self._model_.objective)
 
-    def plot_dendrogram(self, *, names=None, ax=None):
+    def plot_dendrogram(self, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
         """Draw the tree, with the clusters of ``labels_`` in colour.
 
         Parameters

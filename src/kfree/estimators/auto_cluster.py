@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,7 @@ from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.marks import OneOf, require
 from kfree.core.one_hot import one_hot_groups
+from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.estimators._auto_models import (
     DIPS,
@@ -147,7 +148,7 @@ class AutoCluster(ClusterEstimator):
     _prepare_: Annotated[Any, OneOf(PREPARATIONS)]
 
     @keyword_only
-    def __init__(self, *, metric="auto", scale="deviation", time_budget=None, n_threads=None, random_state=0):
+    def __init__(self, *, metric="auto", scale="deviation", time_budget=None, n_threads=None, random_state=0) -> None:
         self.metric = metric
         self.scale = scale
         self.time_budget = time_budget
@@ -156,7 +157,7 @@ class AutoCluster(ClusterEstimator):
 
     report = report
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Judge a sample of the rows, and fit the model that was chosen on all of them.
 
         Parameters
@@ -197,7 +198,7 @@ class AutoCluster(ClusterEstimator):
             )
         return self
 
-    def predict(self, X, allow_new=False):
+    def predict(self, X: Any, allow_new: bool = False) -> Labels:
         """The cluster of each row of X.
 
         Parameters
@@ -214,7 +215,7 @@ class AutoCluster(ClusterEstimator):
         labels = np.asarray(self.model_.predict(ready))
         return or_new(self, labels, X, allow_new)
 
-    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+    def outlier_score(self, X: Any, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The outlier score of ``model_``: above 1, the row belongs to no cluster.
 
         Parameters

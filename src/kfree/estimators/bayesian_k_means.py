@@ -1,7 +1,7 @@
 """BayesianKMeans: hard clusters with uncertain parameters, and their number (Kurihara & Welling 2009)."""
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -173,21 +173,21 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     @keyword_only
     def __init__(
         self,
-        model="gaussian",
+        model: str = "gaussian",
         *,
-        mixture="finite",
-        prior="data",
-        search="auto",
-        algorithm="auto",
-        max_iter=300,
-        max_clusters=None,
-        engine="auto",
-        n_threads=None,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=None,
-    ):
+        mixture: str = "finite",
+        prior: Any = "data",
+        search: str = "auto",
+        algorithm: str = "auto",
+        max_iter: int = 300,
+        max_clusters: int | None = None,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.model = model
         self.mixture = mixture
         self.prior = prior
@@ -206,7 +206,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
     predict = _by_posterior.predict
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -236,7 +236,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         warn_full(self, "free energy")
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the clusters for each row, by the posterior predictive distribution.
 
         Parameters
@@ -250,7 +250,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         log_joint = self._log_joint(X)
         return np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> Floats:
         """log p(row | rows of the fit and their labels), given that the row opens no new cluster.
 
         Parameters
@@ -263,7 +263,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         """
         return logsumexp(self._log_joint(X), axis=1)
 
-    def score(self, X, y=None):
+    def score(self, X: Any, y: Any = None) -> float:
         """The mean of :meth:`score_samples`.
 
         Parameters
@@ -277,7 +277,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         """
         return float(self.score_samples(X).mean())
 
-    def sample(self, n_samples=1, n_events=100):
+    def sample(self, n_samples: int = 1, n_events: int = 100) -> Any:
         """Draw rows from the posterior predictive distribution.
 
         Parameters
@@ -297,7 +297,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         require_count("n_events", n_events, least=0)
         rng = random_generator(self.random_state)
         labels = rng.choice(self.n_clusters_, n_samples, p=self.weights_)
-        return self._model_.drawn(labels, rng, n_events), labels
+        return self._model_.drawn(labels.astype(np.int32), rng, n_events), labels
 
     def _searched(self, data, engine, objective, monitor):
         """Where a search ends: in the span of few rows that have many columns, then updated in all columns."""

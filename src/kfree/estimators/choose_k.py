@@ -1,6 +1,7 @@
 """choose_k: the number of clusters by the usual criteria and by the lam path."""
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ class KChoice:
     chosen: dict[str, int]
     path: Any
 
-    def plot(self, figure=None):
+    def plot(self, figure: Any = None) -> Any:
         """Draw all criteria with their choices, and the staircase. Needs matplotlib.
 
         Parameters
@@ -85,16 +86,16 @@ class KChoice:
 
 
 def choose_k(
-    X,
-    k_range=range(1, 11),
+    X: Any,
+    k_range: Iterable[int] = range(1, 11),
     *,
-    mixtures=(),
-    n_init=3,
-    n_folds=5,
-    n_references=10,
-    n_threads=None,
-    random_state=0,
-):
+    mixtures: Iterable[str] = (),
+    n_init: int = 3,
+    n_folds: int = 5,
+    n_references: int = 10,
+    n_threads: int | None = None,
+    random_state: Any = 0,
+) -> KChoice:
     """Compare the number of clusters by the usual criteria with the number that the lam path suggests.
 
     Parameters

@@ -1,7 +1,8 @@
 """DPMeans: k-means with a penalty per cluster instead of k (Kulis & Jordan 2012)."""
 
 from functools import partial
-from typing import Annotated
+from os import PathLike
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -352,26 +353,26 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def __init__(
         self,
         *,
-        lam="auto",
-        target_k=None,
-        search="auto",
-        patience=0,
-        time_budget=None,
-        order="given",
-        metric="euclidean",
-        max_iter=300,
-        max_clusters=None,
-        init=None,
-        engine="auto",
-        n_threads=None,
-        memory=None,
-        checkpoint=None,
-        noise=0,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=None,
-    ):
+        lam: float | str = "auto",
+        target_k: int | None = None,
+        search: str = "auto",
+        patience: int = 0,
+        time_budget: float | None = None,
+        order: str = "given",
+        metric: str = "euclidean",
+        max_iter: int = 300,
+        max_clusters: int | None = None,
+        init: Any = None,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        memory: int | str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        noise: float = 0,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.lam = lam
         self.target_k = target_k
         self.search = search
@@ -398,7 +399,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     stability = stability
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -460,7 +461,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         return kind(
             type(self).__name__,
             self._family,
-            self.lam / sq_unit if is_positive_number(self.lam) else self.lam,
+            float(self.lam) / sq_unit if is_positive_number(self.lam) else self.lam,
             self.target_k,
             self.search == "sweep",
             self.patience,

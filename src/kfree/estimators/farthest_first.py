@@ -1,5 +1,7 @@
 """farthest_first_lambda: a penalty from the number of clusters to aim at (Kulis & Jordan 2012, §6.1)."""
 
+from typing import Any
+
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.search.centres.seeding import farthest_first
@@ -7,7 +9,7 @@ from kfree.validation.parameters import require_choice, require_count
 from kfree.validation.rows import validated_rows, validated_weights
 
 
-def farthest_first_lambda(X, k, sample_weight=None, metric="euclidean"):
+def farthest_first_lambda(X: Any, k: int, sample_weight: Any = None, metric: str = "euclidean") -> float:
     """The penalty ``lam`` at which a DP-means sweep opens about k clusters.
 
     Starting from the mean of X, the row farthest from all points chosen so far is added, k times. The penalty is the

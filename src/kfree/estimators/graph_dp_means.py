@@ -1,6 +1,6 @@
 """GraphDPMeans: clusters of a graph by penalised normalised or ratio cuts (Kulis & Jordan 2012, §5.2)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from kfree.core.fields import Count, History, Number, NumberOfClusters, PerClust
 from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import AtLeast, Below, OneOf, Shape
 from kfree.core.sparse import require_structure
-from kfree.core.stats import Labels
+from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.estimators._base import ClusterEstimator, publish
@@ -86,7 +86,8 @@ class GraphDPMeans(ClusterEstimator):
         whose clusters have the highest evidence (``path_``).
     target_k : int or None, default=None
         The number of clusters to aim at, nodes without links included. With ``lam="auto"``, ``fit`` looks for a penalty
-        at which the search ends with this number. It warns if it finds none.
+        at which the search ends with this number. If there is none, the best clustering with this number that was found
+        is kept, with a warning and the penalty at which fewer and more clusters cost the same.
     cut : {"normalized", "ratio"}, default="normalized"
         Whether the links that leave a cluster are divided by its degree or by its number of nodes.
     patience : int or None, default=None
@@ -182,17 +183,17 @@ class GraphDPMeans(ClusterEstimator):
     def __init__(
         self,
         *,
-        lam="auto",
-        target_k=None,
-        cut="normalized",
-        patience=None,
-        max_iter=1000,
-        engine="auto",
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=0,
-    ):
+        lam: float | str = "auto",
+        target_k: int | None = None,
+        cut: str = "normalized",
+        patience: int | None = None,
+        max_iter: int = 1000,
+        engine: str = "auto",
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = 0,
+    ) -> None:
         self.lam = lam
         self.target_k = target_k
         self.cut = cut
@@ -211,7 +212,7 @@ class GraphDPMeans(ClusterEstimator):
         return tags
 
     @with_callbacks
-    def fit(self, A, y=None):
+    def fit(self, A: Any, y: Any = None) -> Self:
         """Cluster the nodes of a graph.
 
         Parameters
@@ -235,7 +236,7 @@ class GraphDPMeans(ClusterEstimator):
             result = search(graph, adjacency.shape[0] - len(linked), monitor)
         return publish(self, None, self._found(adjacency, names, linked, result), columns=adjacency)
 
-    def predict_nodes(self, new_rows, allow_new=False):
+    def predict_nodes(self, new_rows: Any, allow_new: bool = False) -> Labels:
         """Assign each new node to the cluster for which J rises least.
 
         Parameters
@@ -263,7 +264,7 @@ class GraphDPMeans(ClusterEstimator):
             labels[self.outlier_score(rows) > 1 if by_links else alone < rises.min(axis=1)] = -1
         return labels
 
-    def outlier_score(self, new_rows=None, false_alarms=FALSE_ALARMS):
+    def outlier_score(self, new_rows: Any = None, false_alarms: float = FALSE_ALARMS) -> Floats:
         """How unusually a node's links are spread over the clusters; above 1, the node belongs to no cluster.
 
         A cluster keeps a share p of its links inside (``shares_``). If the links of a node are independent, the number

@@ -1,6 +1,6 @@
 """HardHDP: clusters shared between groups of rows, with a penalty per local and per global cluster."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import AtLeast, Shape
-from kfree.core.stats import Index, Labels
+from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.grouped import GroupedRows
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
 from kfree.estimators._by_centres import history_of, labels_and_spreads
@@ -93,8 +93,9 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         squared distances, is taken; the penalty is the last of these sums.
     target_k : int or None, default=None
         The number of global clusters to aim at. The penalties that are ``"auto"`` are scaled until the search ends with
-        this number. ``fit`` warns if it finds no such scale. With ``lam_global="farthest-first"`` it is the number of
-        rows that this rule takes.
+        this number. If no scale makes it the best, the best clustering with this number that was found is kept, with a
+        warning and the penalties at which fewer and more clusters cost the same; ``search="sweep"`` keeps the nearest
+        number. With ``lam_global="farthest-first"`` it is the number of rows that this rule takes.
     target_k_local : int or None, default=None
         The number of clusters of a group that ``lam_local="farthest-first"`` aims at.
     kernel : None, str or callable, default=None
@@ -207,25 +208,25 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     def __init__(
         self,
         *,
-        lam_local="auto",
-        lam_global="auto",
-        target_k=None,
-        target_k_local=None,
-        kernel=None,
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        search="split-merge",
-        patience=0,
-        max_iter=300,
-        engine="auto",
-        n_threads=None,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=None,
-    ):
+        lam_local: float | str = "auto",
+        lam_global: float | str = "auto",
+        target_k: int | None = None,
+        target_k_local: int | None = None,
+        kernel: Any = None,
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        search: str = "split-merge",
+        patience: int = 0,
+        max_iter: int = 300,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.lam_local = lam_local
         self.lam_global = lam_global
         self.target_k = target_k
@@ -246,7 +247,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         self.random_state = random_state
 
     @with_callbacks
-    def fit(self, X, y=None, groups=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of all groups together.
 
         Parameters
@@ -300,7 +301,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         publish(self, X, found, columns)
         return self
 
-    def partial_fit(self, X, y=None, groups=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Add further groups, with the penalties of the first ones. Old clusters may move and merge, and new ones may
         open.
 
@@ -341,7 +342,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         self._publish_further(rows, group, distinct, result)
         return remember(self, X)
 
-    def predict(self, X, groups=None, allow_new=False):
+    def predict(self, X: Any, groups: Any = None, allow_new: bool = False) -> Labels:
         """The global cluster of each row; on the data of ``fit`` this is ``labels_``.
 
         A row of a known group goes to the nearest of the clusters that its group uses. The rows of a new group choose
@@ -363,7 +364,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         opened, done = self._assigned(X, groups, None)
         return or_new(self, self._model_.rank[opened.labels(done.assignment)], X, allow_new)
 
-    def score(self, X, y=None, groups=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of these rows under this model, local and global clusters included.
 
         Parameters
@@ -384,7 +385,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             )
         return -self._model_.objective.cost(done.stats)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Floats:
         """Distances of each row to all centres.
 
         Parameters
@@ -401,9 +402,11 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     def _search(self):
         """The search that the parameters ask for."""
-        numbers = self.target_k, self.target_k_local
-        limits = self.search == "sweep", self.patience, self.max_iter, self.random_state
-        return SharedSearch(_penalty(self.lam_local), _penalty(self.lam_global), *numbers, *limits)
+        penalties = _penalty(self.lam_local), _penalty(self.lam_global)
+        sweep = self.search == "sweep"
+        return SharedSearch(
+            *penalties, self.target_k, self.target_k_local, sweep, self.patience, self.max_iter, self.random_state
+        )
 
     def _publish_further(self, rows, group, names, result):
         """Set the fitted attributes after a search over old clusters and further rows."""

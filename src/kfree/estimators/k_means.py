@@ -2,7 +2,8 @@
 
 from functools import partial
 from numbers import Integral, Real
-from typing import Annotated
+from os import PathLike
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -202,24 +203,24 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     @keyword_only
     def __init__(
         self,
-        n_clusters=8,
+        n_clusters: int = 8,
         *,
-        init="k-means++",
-        n_init="auto",
-        search="auto",
-        max_iter=300,
-        tol=1e-4,
-        metric="euclidean",
-        engine="auto",
-        n_threads=None,
-        memory=None,
-        checkpoint=None,
-        noise=0,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="auto",
-        random_state=None,
-    ):
+        init: Any = "k-means++",
+        n_init: int | str = "auto",
+        search: str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        metric: str = "euclidean",
+        engine: str = "auto",
+        n_threads: int | None = None,
+        memory: int | str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        noise: float = 0,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "auto",
+        random_state: Any = None,
+    ) -> None:
         self.n_clusters = n_clusters
         self.init = init
         self.n_init = n_init
@@ -242,7 +243,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     duplicates = _by_centres.duplicates
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X into ``n_clusters`` clusters.
 
         Parameters

@@ -1,6 +1,7 @@
 """KernelDPMeans: DP-means in the feature space of a kernel (Kulis & Jordan 2012, §5.2)."""
 
 from functools import partial
+from typing import Any, Self
 
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfree.core.fields import ClusterIds, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS, published_order
 from kfree.core.spaces import DUAL
+from kfree.core.stats import Labels
 from kfree.engines.kernel.engine import KernelRows
 from kfree.engines.kernel.gram import Gram
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
@@ -146,24 +148,24 @@ class KernelDPMeans(ClusterEstimator):
     def __init__(
         self,
         *,
-        lam="auto",
-        target_k=None,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        search="split-merge",
-        patience=0,
-        time_budget=None,
-        order="given",
-        max_iter=300,
-        max_clusters=None,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=None,
-    ):
+        lam: float | str = "auto",
+        target_k: int | None = None,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        search: str = "split-merge",
+        patience: int = 0,
+        time_budget: float | None = None,
+        order: str = "given",
+        max_iter: int = 300,
+        max_clusters: int | None = None,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.lam = lam
         self.target_k = target_k
         self.kernel = kernel
@@ -188,7 +190,7 @@ class KernelDPMeans(ClusterEstimator):
         return tags
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -222,7 +224,7 @@ class KernelDPMeans(ClusterEstimator):
         del found["n_distances_"], found["engine_"]
         return publish(self, X, found)
 
-    def predict(self, X, allow_new=False):
+    def predict(self, X: Any, allow_new: bool = False) -> Labels:
         """Label each row by its nearest centre in feature space; on the data of ``fit`` this is ``labels_``.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from functools import partial
+from typing import Any
 
 from kfree.core.sphere import SQ_EARTH_RADIUS
 from kfree.engines.registry import ENGINES, open_engine
@@ -11,21 +12,22 @@ from kfree.explain.advice import advise_path
 from kfree.objectives.dp_means import OBJECTIVES, PLACED_OBJECTIVES
 from kfree.search.monitor import silent
 from kfree.search.path.lam_path import lam_path
+from kfree.search.path.staircase import Staircase
 from kfree.validation.parameters import random_generator, require, require_choice, require_count
 from kfree.validation.rows import validated_rows, validated_weights
 
 
 def lambda_path(
-    X,
-    sample_weight=None,
+    X: Any,
+    sample_weight: Any = None,
     *,
-    max_k=None,
-    metric="euclidean",
-    engine="auto",
-    n_threads=None,
-    random_state=0,
-    verbose=0,
-):
+    max_k: int | None = None,
+    metric: str = "euclidean",
+    engine: str = "auto",
+    n_threads: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Staircase:
     """The number of clusters for every penalty ``lam``, and the number best supported by the data.
 
     Parameters

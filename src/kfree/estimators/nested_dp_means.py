@@ -1,8 +1,10 @@
 """NestedDPMeans: clusters of clusters, with a penalty per node of every level (Maurer 2015, §4)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Annotated
+from os import PathLike
+from typing import Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -18,7 +20,7 @@ from kfree.estimators._base import ClusterEstimator, report
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
-from kfree.explain.summary import summary_of
+from kfree.explain.summary import Summary, summary_of
 from kfree.models.centres import CentreModel
 from kfree.models.cluster_tree import ClusterTree, TreeCost
 from kfree.objectives.dp_means import OBJECTIVES
@@ -247,25 +249,25 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     @keyword_only
     def __init__(
         self,
-        levels=None,
+        levels: Sequence[int] | None = None,
         *,
-        lam="auto",
-        lam_group="auto",
-        tau="auto",
-        group_weight="clusters",
-        max_levels=4,
-        search="auto",
-        metric="euclidean",
-        max_iter=300,
-        engine="auto",
-        n_threads=None,
-        memory=None,
-        checkpoint=None,
-        verbose=0,
-        on_interrupt="raise",
-        label_order="size",
-        random_state=None,
-    ):
+        lam: float | str = "auto",
+        lam_group: Any = "auto",
+        tau: Any = "auto",
+        group_weight: str = "clusters",
+        max_levels: int = 4,
+        search: str = "auto",
+        metric: str = "euclidean",
+        max_iter: int = 300,
+        engine: str = "auto",
+        n_threads: int | None = None,
+        memory: int | str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        verbose: int = 0,
+        on_interrupt: str = "raise",
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.levels = levels
         self.lam = lam
         self.lam_group = lam_group
@@ -289,7 +291,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     duplicates = _by_centres.duplicates
 
     @with_callbacks
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X, and the clusters.
 
         Parameters
@@ -322,7 +324,9 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         self._publish(X, data, result, search_)
         return self
 
-    def predict(self, X, level=None, allow_new=False, out=None):
+    def predict(
+        self, X: Any, level: int | None = None, allow_new: bool = False, out: str | PathLike[str] | None = None
+    ) -> Any:
         """Label each row by its nearest centre of the finest level, and by that cluster's group at a coarser level.
 
         On the data of ``fit`` this is ``labels_``, and ``level_labels_[level]``.
@@ -351,7 +355,14 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
             return labels.map_blocks(self.tree_.at_level, level=level, dtype=np.int32)
         return placed_like(self.tree_.at_level(in_memory(labels), level), X)
 
-    def summary(self, X=None, feature_names=None, encoder=None, *, level=None):
+    def summary(
+        self,
+        X: Any = None,
+        feature_names: Sequence[str] | None = None,
+        encoder: Any = None,
+        *,
+        level: int | None = None,
+    ) -> Summary:
         """A table of the nodes of a level: size, spread, nearest node, exemplars, what sets them apart from siblings.
 
         Parameters

@@ -1,6 +1,7 @@
 """OnlineDPMeans: clusters of a stream in one pass, by micro-clusters or as published by Odashima et al. (2016)."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,7 +24,7 @@ from kfree.estimators._base import ClusterEstimator, column_names, remember
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._opening import is_direction
 from kfree.explain.spread import SpreadSample
-from kfree.explain.summary import summary_of, with_sizes
+from kfree.explain.summary import Summary, summary_of, with_sizes
 from kfree.models.centres import CentreModel
 from kfree.native.implementations import IMPLEMENTATIONS
 from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
@@ -192,18 +193,18 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     def __init__(
         self,
         *,
-        lam="auto",
-        search="micro-clusters",
-        split=True,
-        metric="euclidean",
-        n_micro=1000,
-        max_clusters=None,
-        half_life=None,
-        order="given",
-        engine="auto",
-        n_threads=None,
-        random_state=None,
-    ):
+        lam: float | str = "auto",
+        search: str = "micro-clusters",
+        split: bool = True,
+        metric: str = "euclidean",
+        n_micro: int = 1000,
+        max_clusters: int | None = None,
+        half_life: float | None = None,
+        order: str = "given",
+        engine: str = "auto",
+        n_threads: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.lam = lam
         self.search = search
         self.split = split
@@ -220,7 +221,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
     duplicates = _by_centres.duplicates
 
-    def summary(self, X=None, feature_names=None, encoder=None):
+    def summary(self, X: Any = None, feature_names: Sequence[str] | None = None, encoder: Any = None) -> Summary:
         """A table of the clusters, as of every estimator; without X, of all rows that the stream remembers.
 
         Their numbers are then weights after decay, rounded. Spreads, and means of columns, are those of the sample of
@@ -245,7 +246,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         view = model.view(rows, labels, column_names(rows, self), self.engine, self.n_threads)
         return with_sizes(summary_of(view, feature_names, encoder=encoder), self.weights_, len(rows))
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Start a new stream with one pass over X; then label every row by its nearest centre.
 
         With ``search="published"`` and ``split`` there is one :meth:`merge` between the two. This is what Odashima et
@@ -283,7 +284,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self._tell_limit(self.lam)
         return self
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Process the next rows of the stream. A call that fails or is interrupted changes nothing.
 
         Parameters
@@ -321,7 +322,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         self._tell_limit(before)
         return self
 
-    def merge(self):
+    def merge(self) -> Self:
         """Merge clusters, cheapest pair first, while that lowers the cost at the current penalty (Algorithm 4).
 
         For published algorithms; micro-clusters are merged as rows come, and clusters of them need no call.
@@ -353,7 +354,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
         Micro-clusters warn when their clusters are searched for, which may be when these are read.
         """
         if self.search == "published" and before == self.lam < self.lam_:
-            warn_penalty_rose(self.max_clusters, self.lam, self.lam_)
+            warn_penalty_rose(self.max_clusters, float(self.lam), self.lam_)
 
     @property
     def cluster_centers_(self):

@@ -1,6 +1,6 @@
 """SpectralDPMeans: the spectral relaxation of DP-means (Kulis & Jordan 2012, §5.1)."""
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from kfree.core.fields import NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.label_order import LABEL_ORDERS
 from kfree.core.marks import FINITE, Shape
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Labels
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.explain.advice import warn_out_of_reach
@@ -165,15 +165,15 @@ class SpectralDPMeans(ClusterEstimator):
     def __init__(
         self,
         *,
-        lam="auto",
-        target_k=None,
-        affinity="auto",
-        gamma=None,
-        n_neighbors=10,
-        normalize=None,
-        label_order="size",
-        random_state=None,
-    ):
+        lam: float | str = "auto",
+        target_k: int | None = None,
+        affinity: str = "auto",
+        gamma: float | None = None,
+        n_neighbors: int = 10,
+        normalize: bool | None = None,
+        label_order: str = "size",
+        random_state: Any = None,
+    ) -> None:
         self.lam = lam
         self.target_k = target_k
         self.affinity = affinity
@@ -188,7 +188,7 @@ class SpectralDPMeans(ClusterEstimator):
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows of X.
 
         Parameters
@@ -245,7 +245,7 @@ class SpectralDPMeans(ClusterEstimator):
         check_is_fitted(self)
         return next(name for name, kinds in KINDS.items() if isinstance(self._model_.affinity, kinds))
 
-    def predict(self, X, allow_new=False):
+    def predict(self, X: Any, allow_new: bool = False) -> Labels:
         """Labels for new rows, by Nyström's formula; on the data of ``fit`` this is ``labels_``.
 
         Their place in the embedding is K(new, fitted)·V/λ, as it is for the rows of ``fit``.
@@ -268,7 +268,7 @@ class SpectralDPMeans(ClusterEstimator):
             warn_out_of_reach(largest, np.finfo(np.float64).tiny, type(self).__name__)
         return or_new(self, labels, X, allow_new)
 
-    def outlier_score(self, X, false_alarms=FALSE_ALARMS):
+    def outlier_score(self, X: Any, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance of each row to its fifth neighbour in a cluster, relative to those of the cluster's rows.
 
         This is the distance over the one that a share of ``false_alarms`` of the cluster's rows exceeds, the least over

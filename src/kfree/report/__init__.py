@@ -1,7 +1,10 @@
 """The report page: one HTML file without network access, to explore the clusters of a model at every penalty."""
 
 import json
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from os import PathLike
+from typing import Any
 
 from kfree.core.replacing import replacing
 
@@ -9,18 +12,18 @@ __all__ = ["page", "write_report"]
 
 
 def write_report(
-    path,
-    model,
-    X=None,
-    feature_names=None,
+    path: str | PathLike[str],
+    model: Any,
+    X: Any = None,
+    feature_names: Sequence[str] | None = None,
     *,
-    title="kfree",
-    encoder=None,
-    row_numbers=None,
-    certainty=None,
-    names=None,
-    remarks=(),
-):
+    title: str = "kfree",
+    encoder: Any = None,
+    row_numbers: Any = None,
+    certainty: str | None = None,
+    names: Mapping[int, str] | None = None,
+    remarks: Sequence[str] = (),
+) -> None:
     """Write a page about a fitted model.
 
     Parameters

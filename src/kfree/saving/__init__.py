@@ -1,6 +1,8 @@
 """Models in files: ``model.save(path)`` and ``kfree.load(path)``, without pickle."""
 
 from importlib import import_module
+from os import PathLike
+from typing import Any
 
 from kfree.core.marks import require
 from kfree.saving.container import FORMAT_VERSION, ModelFileError, read_members, write_members
@@ -8,7 +10,7 @@ from kfree.saving.records import fields_of, is_estimator, public
 from kfree.saving.values import Packer, Unpacker
 
 
-def save(model, path):
+def save(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted estimator to one file."""
     name = type(model).__name__
     if _estimator(name) is not type(model):
@@ -17,7 +19,7 @@ def save(model, path):
     write_members(path, {"estimator": name, **packer.record(model, name)}, packer.arrays)
 
 
-def load(path):
+def load(path: str | PathLike[str]) -> Any:
     """Read a model that ``save`` wrote; it predicts the same labels to the bit.
 
     Nothing in the file is run as code. ``load`` raises if the file was cut short or changed since it was written.

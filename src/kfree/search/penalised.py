@@ -16,7 +16,7 @@ from kfree.core.stats import Floats
 from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows, VisitingOrder
 from kfree.objectives.dp_means import DPMeansObjective
-from kfree.search.centres.exact_number import crossing, with_exactly
+from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
@@ -168,8 +168,7 @@ class PenalisedSearch:
         lam, descent = self._nearest_to(k, rows, lam, budget, found=found)
         if len(descent.state.stats.n) == k or not budget.in_time():
             return lam, descent
-        states = sorted((one.state for _, one in found), key=lambda state: len(state.stats.n))
-        near = [*[s for s in states if len(s.stats.n) < k][-1:], *[s for s in states if len(s.stats.n) > k][:1]]
+        near = around(k, [one.state for _, one in found])
         lam = crossing(*near) if len(near) == 2 else lam
         exact = with_exactly(k, near, rows, self.family(lam), self.max_iter, budget)
         self._warn_of_number(len(exact.state.stats.n), lam)

@@ -1,5 +1,8 @@
 """TableEncoder: numbers, categories, dates and missing values of a table as rows with comparable distances."""
 
+from os import PathLike
+from typing import Any, Self
+
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -124,7 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         scale="difference",
         weights=None,
         fold=False,
-    ):
+    ) -> None:
         self.transforms = transforms
         self.ordinal = ordinal
         self.categories = categories
@@ -135,7 +138,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.weights = weights
         self.fold = fold
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn scales, transforms and levels.
 
         Parameters
@@ -190,7 +193,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._donors_, self._container_, self._width_ = donors, container_of(X), [block.shape[1] for block in blocks]
         return rows
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """The rows of a table with the columns of the one that was fitted.
 
         Parameters
@@ -220,7 +223,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return rows
         return like(X, rows, self.get_feature_names_out().tolist())
 
-    def has_unseen(self, X):
+    def has_unseen(self, X: Any) -> Any:
         """Which rows have a level that was not in the rows of ``fit``.
 
         Parameters
@@ -245,7 +248,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pairs = zip(blocks, encoders, strict=True)
         return np.hstack([block * weights.get(encoder.name, 1.0) for block, encoder in pairs])
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> Any:
         """The table that corresponds to rows, such as centres: numbers, dates, the nearest levels.
 
         Parameters
@@ -294,7 +297,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks = zip(self.encoders_, np.split(rows, ends[:-1], axis=1), strict=True)
         return [(encoder, block / weights.get(encoder.name, 1.0)) for encoder, block in blocks]
 
-    def save(self, path):
+    def save(self, path: str | PathLike[str]) -> Self:
         """Write this encoder to one file, which :func:`kfree.load` reads.
 
         Parameters
@@ -332,7 +335,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise ValueError("input_features is not equal to feature_names_in_; leave it out.")
         return np.array([name for encoder in self.encoders_ for name in encoder.names_out], dtype=object)
 
-    def describe(self):
+    def describe(self) -> str:
         """The encoding of each column as text, one line per column.
 
         Returns

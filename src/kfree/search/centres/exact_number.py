@@ -22,6 +22,13 @@ def crossing(fewer: State, more: State) -> float:
     return (fewer.inertia - more.inertia) / (len(more.stats.n) - len(fewer.stats.n))
 
 
+def around(k: int, found: Sequence[State]) -> list[State]:
+    """The states with the largest number of clusters below k and the smallest above, where there are such."""
+    by_number = sorted(found, key=lambda state: len(state.stats.n))
+    fewer = [state for state in by_number if len(state.stats.n) < k][-1:]
+    return [*fewer, *[state for state in by_number if len(state.stats.n) > k][:1]]
+
+
 def with_exactly(
     k: int,
     near: Sequence[State],
@@ -35,7 +42,7 @@ def with_exactly(
     It has another number only where clusters cannot be split, as with too few distinct rows.
     """
     starts = [with_number(k, state, engine, objective) for state in near]
-    best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.inertia))
+    best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
     moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
     return descend(best, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
 

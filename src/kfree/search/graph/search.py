@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from kfree.engines.graph import Graph
 from kfree.objectives.cut import CUTS
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.cut_staircase import CutStaircase
+from kfree.search.graph.exact_number import crossing, with_exactly
 from kfree.search.graph.multilevel import CutState, grown, search
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
@@ -68,11 +70,8 @@ class CutSearch:
             lam = staircase.suggest().lam
             descent = search_at(lam, path.start)
         else:
-            wished = self.target_k - n_alone
-            lam = self._penalty_for(path.staircase, wished, n_alone)
-            how = (cut(lam).lowest_lam(graph), 0.0), by_difference, _MOST_SEARCHES
-            lam, descent = nearest_to(wished, lam, lambda at, _: search_at(at), monitor.may_go_on, *how)
-            self._warn_unless_found(descent.state.clusters.n_nodes + n_alone, lam)
+            lam = self._penalty_for(path.staircase, self.target_k - n_alone, n_alone)
+            lam, descent = self._with_target_k(self.target_k - n_alone, n_alone, graph, lam, search_at, monitor)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         return CutResult(lam, staircase, descent)
 
@@ -84,11 +83,49 @@ class CutSearch:
         require(wished >= least, "target_k", self.target_k, allowed)
         return staircase.at(k=min(wished, most)).lam
 
-    def _warn_unless_found(self, n_found: int, lam: float) -> None:
-        if n_found != self.target_k:
+    def _with_target_k(
+        self,
+        k: int,
+        n_alone: int,
+        graph: Graph,
+        lam: float,
+        search_at: Callable[[float], Descent[CutState]],
+        monitor: Monitor,
+    ) -> tuple[float, Descent[CutState]]:
+        """A penalty whose search ends with k clusters; else the best clustering with k that is found, and the penalty
+        at which those with fewer and more clusters cost the same."""
+        cut, found = CUTS[self.cut], list[CutState]()
+
+        def search_and_keep(lam: float, _: CutState | None) -> Descent[CutState]:
+            descent = search_at(lam)
+            found.append(descent.state)
+            return descent
+
+        how = (cut(lam).lowest_lam(graph), 0.0), by_difference, _MOST_SEARCHES
+        lam, descent = nearest_to(k, lam, search_and_keep, monitor.may_go_on, *how)
+        if descent.state.clusters.n_nodes == k or not monitor.may_go_on():
+            return lam, descent
+        fewer = [state for state in found if state.clusters.n_nodes < k]
+        more = [state for state in found if state.clusters.n_nodes > k]
+        if fewer and more:
+            lam = crossing(max(fewer, key=_number), min(more, key=_number), cut(lam))
+        exact = with_exactly(k, more, graph, cut(lam))
+        descent = descent if exact is None else Descent(exact, [exact.cost], descent.n_iter, converged=True)
+        self._warn_of_number(descent.state.clusters.n_nodes, n_alone, lam)
+        return lam, descent
+
+    def _warn_of_number(self, n_found: int, n_alone: int, lam: float) -> None:
+        """Say that no penalty makes ``target_k`` clusters the best, or that so many were not found."""
+        if n_found + n_alone == self.target_k:
+            warn(
+                f"no penalty makes target_k={self.target_k} clusters the best. These are the best {self.target_k} that "
+                f"GraphDPMeans found; at lam_={lam:g}, fewer and more clusters cost as much or less.",
+                UserWarning,
+            )
+        else:
             warn(
                 f"GraphDPMeans found no penalty at which target_k={self.target_k} clusters are best; lam_={lam:g} "
-                f"gives {n_found}.",
+                f"gives {n_found + n_alone}.",
                 UserWarning,
             )
 
@@ -99,6 +136,10 @@ class CutSearch:
                 f"a penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
                 + (", better above -1." if self.cut == "normalized" else ".")
             )
+
+
+def _number(state: CutState) -> int:
+    return state.clusters.n_nodes
 
 
 def _usual_patience(graph: Graph) -> int:

@@ -15,6 +15,7 @@ from kfree.core.sparse import ArrayOrCSR
 from kfree.core.warning import warn
 from kfree.engines.local.grouped import GroupedRows
 from kfree.objectives.hdp import HDPObjective
+from kfree.search.centres.exact_number import around, with_exactly
 from kfree.search.centres.split_merge import Budget
 from kfree.search.centres.state import State
 from kfree.search.groups.hdp import at_rest, shared_split_merge, sweeps
@@ -78,30 +79,62 @@ class SharedSearch:
         return HDPObjective(global_ * objective.lam, local * objective.lam_local)
 
     def _with_target_k(self, rows: GroupedRows, objective: HDPObjective, monitor: Monitor) -> Result:
-        """The result of the penalties that come nearest to the number of global clusters to aim at."""
-        assert self.target_k is not None  # the caller has looked
+        """Penalties whose search ends with ``target_k`` global clusters; else the best clustering with so many that is
+        found, and the penalties at which those with fewer and more clusters cost the same."""
+        k, found = self.target_k, list[State]()
+        assert k is not None  # the caller has looked
 
         def search(scale: float, last: State | None) -> Descent[State]:
             sites = None if last is None else last.sites
-            return self._descended(rows, self._scaled(objective, scale), sites, monitor)
+            descent = self._descended(rows, self._scaled(objective, scale), sites, monitor)
+            found.append(descent.state)
+            return descent
 
-        scale, descent = nearest_to(self.target_k, 1.0, search, monitor.may_go_on)
-        objective = self._scaled(objective, scale)
-        n_found = len(descent.state.stats.n)
-        if n_found != self.target_k:
+        scale, descent = nearest_to(k, 1.0, search, monitor.may_go_on)
+        is_exact = len(descent.state.stats.n) == k
+        if not is_exact and not self.sweep and monitor.may_go_on():
+            near = around(k, found)
+            scale = self._crossing(objective, *near) if len(near) == 2 else scale
+            at_crossing = self._scaled(objective, scale)
+            budget = self._budget(monitor)
+            descent = with_exactly(k, near, rows.penalised(at_crossing), at_crossing, self.max_iter, budget)
+        chosen = self._scaled(objective, scale)
+        result = self._finished(rows, chosen, descent, monitor)
+        if not is_exact:
+            self._warn_of_number(len(result.state.stats.n), chosen.lam_local, chosen.lam)
+        return result
+
+    def _crossing(self, objective: HDPObjective, fewer: State, more: State) -> float:
+        """The scale of the penalties at which two states cost the same."""
+        free = self._scaled(objective, 0.0)
+        lost, saved = (one.cost(fewer.stats) - one.cost(more.stats) for one in (free, objective))
+        return max(lost / (lost - saved), 0.0) if lost != saved else 1.0
+
+    def _warn_of_number(self, n_found: int, local: float, global_: float) -> None:
+        """Say that no penalties make ``target_k`` clusters the best, or that so many were not found."""
+        if n_found == self.target_k:
             warn(
-                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
-                f"lam_local_={objective.lam_local:g} and lam_global_={objective.lam:g} give {n_found}.",
+                f"no penalties make target_k={self.target_k} global clusters the best. These are the best "
+                f"{self.target_k} that HardHDP found; at lam_local_={local:g} and lam_global_={global_:g}, fewer and "
+                "more clusters cost as much or less.",
                 UserWarning,
             )
-        return self._finished(rows, objective, descent, monitor)
+        else:
+            warn(
+                f"HardHDP found no penalties at which target_k={self.target_k} global clusters are best; "
+                f"lam_local_={local:g} and lam_global_={global_:g} give {n_found}.",
+                UserWarning,
+            )
 
     def _descended(
         self, rows: GroupedRows, objective: HDPObjective, sites: Sites | None, monitor: Monitor
     ) -> Descent[State]:
         find = sweeps if self.sweep else shared_split_merge
-        rng, watched = random_generator(self.random_state), (monitor.may_go_on, monitor.report)
-        return find(rows, objective, sites, self.max_iter, Budget(rng, self.patience, np.inf, *watched))
+        return find(rows, objective, sites, self.max_iter, self._budget(monitor))
+
+    def _budget(self, monitor: Monitor) -> Budget:
+        rng = random_generator(self.random_state)
+        return Budget(rng, self.patience, np.inf, monitor.may_go_on, monitor.report)
 
     def _finished(
         self, rows: GroupedRows, objective: HDPObjective, descent: Descent[State], monitor: Monitor
