@@ -72,7 +72,8 @@ class KChoice:
         return ["k", *self.criteria], [*rows, ["chosen", *(str(self.chosen.get(name, "")) for name in self.criteria)]]
 
     def _repr_html_(self):
-        return html_table(*self._cells(), f"lam path: k={self.chosen['lam path']}")
+        heads, rows = self._cells()
+        return html_table(heads, rows, f"lam path: k={self.chosen['lam path']}")
 
     def __repr__(self):
         heads, rows = self._cells()
