@@ -28,8 +28,9 @@ class Guess:
         if not len(present):
             return
         if not arrow("types").is_string(column.type):
-            is_number = arrow("types").is_integer(column.type) or arrow("types").is_floating(column.type)
-            rules = [_NUMBER if self._dialect.thousands else _OTHER_MARK] if is_number else []
+            is_whole, is_float = arrow("types").is_integer(column.type), arrow("types").is_floating(column.type)
+            rules = [_NUMBER] if self._dialect.thousands and (is_whole or is_float) else []
+            rules = [_OTHER_MARK] if is_whole and not self._dialect.thousands else rules
             self._rules = [rule for rule in rules if self._rules is None or rule in self._rules]
             return
         rules = self._rules if self._rules is not None else _rules_of(present[0].as_py(), self._dialect)
