@@ -173,3 +173,29 @@ def test_numbers_with_marks_among_them_are_no_text(here, rng, capsys):
     assert facts["columns"] == ["age", "orders", "plan"]
     with pytest.raises(ValueError, match=r"column 'age', row 5: '\?' is not a number.* give na=\['\?'\]"):
         kfree.cluster("t.csv", drop_text=True)
+
+
+def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):
+    kind = np.arange(60) % 2
+    lines = [
+        f"{13 + i % 15}/0{1 + i % 9}/20{10 + 9 * k};{'?' if i == 3 else i % 5};1.{i % 10};{k},5"
+        for i, k in enumerate(kind)
+    ]
+    (here / "t.csv").write_text("\n".join(["since;n;x;y", *lines]) + "\n")
+    fit = ["cluster", "t.csv", "--encode", "--na", "?", "--k", "2", "--weights", "since=9,y=9", "--save", "m.kfree"]
+    assert outcome(fit, capsys)[0] == 0
+    # Which number is the day, which mark is decimal and what "?" means is known from the fit.
+    (here / "new.csv").write_text("since;n;x;y\n02/03/2019;?;1.250;1,5\n")
+    status, _, err = outcome(["predict", "m.kfree", "new.csv", "-o", "new.out.csv"], capsys)
+    assert status == 0, err
+    (here / "iso.csv").write_text("since;n;x;y\n2019-03-02;;1.25;1,5\n2010-03-02;;1.25;0,5\n")
+    assert outcome(["predict", "m.kfree", "iso.csv", "--quiet"], capsys)[0] == 0
+    expected = [line.split(";")[-1] for line in (here / "iso.clusters.csv").read_text().splitlines()[1:]]
+    assert expected[0] != expected[1]
+    assert (here / "new.out.csv").read_text().splitlines()[1].split(";")[-1] == expected[0]
+    assert kfree.load("m.kfree").predict("new.csv").tolist() == [int(expected[0])]
+    (here / "bad.csv").write_text("since;n;x;y\n14/03/2019;2;1.5;1,5\n14/03/2019;none;1.5;1,5\n")
+    status, _, err = outcome(["predict", "m.kfree", "bad.csv"], capsys)
+    assert status == 1
+    assert "bad.csv, column 'n', row 2: 'none' is not a number (1 such value(s)" in err
+    assert "give --na 'none' if that stands for a missing value" in err

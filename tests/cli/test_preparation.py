@@ -11,6 +11,7 @@ import kfree
 from kfree.clustering.columns import ColumnOptions, chosen_columns
 from kfree.clustering.rows import prepared
 from kfree.clustering.tables import FilesTable
+from kfree.exceptions import DataAdvice
 from kfree.files.dialect import TextOptions
 from tests.cli.conftest import outcome, rows_of, told
 
@@ -70,8 +71,20 @@ def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table
     assert chosen(columns, drop=["a"])[0] == ["b"]
 
 
-def test_mixed_decimal_marks_are_an_error_that_names_the_row(here, capsys):
-    (here / "t.csv").write_text("a;b\n1.5;2,5\n")
+def test_a_column_may_have_a_decimal_mark_of_its_own_and_a_cell_may_not(here, capsys):
+    (here / "t.csv").write_text("a;b\n1.5;2,5\n300;4\n")
+    with pytest.warns(DataAdvice, match="column 'a' is read with the decimal mark '.', where the file has ','"):
+        (chunk,) = kfree.open_rows("t.csv").chunks(0, 2, 2)
+    assert chunk.X.tolist() == [[1.5, 2.5], [300.0, 4.0]]
+    (here / "t.csv").write_text('a,b\n"1,25",2.5\n"0,5",4\n')
+    facts = told(["cluster", "t.csv", "--lam", "1"], capsys)
+    assert any("column 'a' is read with the decimal mark ','" in remark for remark in facts["remarks"])
+    assert {feature["mean"] for feature in facts["clusters"][0]["features"]} <= {1.25, 0.5, 2.5, 4.0}
+    (here / "t.csv").write_text("a;b\n1.234;2,5\n5.678;4\n")
+    err = outcome(["cluster", "t.csv", "--lam", "1"], capsys)[2]
+    assert "no value decides whether '.' is the decimal mark or stands between thousands; it is read as text" in err
+    assert "Give --thousands '.' if so" in err
+    (here / "t.csv").write_text("a;b\n1.5;2,5\n2,5;3\n")
     assert "row 1: '1.5' is not a number, and the decimal mark of this file is ','" in fault("cluster t.csv", capsys)
 
 

@@ -16,6 +16,7 @@ _OPTIONS = {
     "; path_ shows all": "; kfree path shows all",
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",
+    "Give thousands=": "Give --thousands ",
 }
 # The same for errors and remarks.
 _ERRORS = {

@@ -14,10 +14,11 @@ from kfree.files.dialect import TextOptions
 STANDARD_INPUT = "standard input"
 
 
-def input_table(options):
-    """The table that a command reads."""
+def input_table(options, plan=None):
+    """The table that a command reads; with a ``plan``, as the table of the fit was read."""
     title = STANDARD_INPUT if options.input == "-" else printable(options.input)
-    return FilesTable(options.path, text_options(options), title)
+    given = text_options(options)
+    return FilesTable(options.path, given if plan is None else plan.text_options(given), title)
 
 
 def text_options(options):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.tables.columns import NUMBER
 from kfree.validation.parameters import require_choice
 
 UNSEEN = ["error", "missing", "new"]
@@ -42,6 +43,7 @@ def assigned(
 ) -> Assigned:
     """The cluster of each row of a table, and with ``scores`` how certain it is."""
     table.require([*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
+    _require_types(plan, table)
     plan = accepting(plan, unseen)
     parts, kept, n_unseen, begin = [], [], 0, 0
     # Rows of a group are labelled together.
@@ -61,6 +63,17 @@ def assigned(
     names = max(parts, key=len)
     columns = {name: np.concatenate([part.get(name, np.empty(0)) for part in parts]) for name in names}
     return Assigned(columns, np.concatenate(kept), n_unseen)
+
+
+def _require_types(plan: Preparation, table: FrameTable | FilesTable) -> None:
+    """Raise if a column that held numbers at fit is text now, because of some of its cells."""
+    encoders = [None] * len(plan.columns) if plan.encoder is None else plan.encoder.encoders_
+    for name, encoder in zip(plan.columns, encoders, strict=True):
+        if encoder is not None and encoder.family != NUMBER:
+            continue
+        mistake = "" if table.is_number(name) else table.mistake(name, 1.0)
+        if mistake:
+            raise ValueError(f"{table.title}, column {name!r}{mistake}. Correct such cells.")
 
 
 def accepting(plan: Preparation, unseen: str) -> Preparation:

@@ -145,17 +145,18 @@ def _without(names: list[str], plan: Preparation, encoder: TableEncoder, frame: 
 
 def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> None:
     """Name columns of whole numbers that differ in every row or have leading zeros."""
-    names = plan.get_feature_names_out()
-    codes = [name for name in plan.columns if name in table.codes and name in names]
+    place = {name: j for j, name in enumerate(plan.get_feature_names_out())}
+    known = [name for name in plan.columns if name in place]
+    codes = sorted(table.codes.intersection(known))
     if codes:
-        few = [name for name in codes if len(np.unique(X[:, names.index(name)])) <= _MOST_LEVELS]
+        few = [name for name in codes if len(np.unique(X[:, place[name]])) <= _MOST_LEVELS]
         encode = "" if plan.missing == "nearest" else "prepare='encode' and "
         say(
             f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
             f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")
         )
-    whole = [name for name in plan.columns if name in names and table.is_whole(name)]
-    alike = [name for name in whole if len(X) >= _FEWEST_TO_IDENTIFY and _all_differ(X[:, names.index(name)])]
+    whole = [name for name in known if table.is_whole(name)] if len(X) >= _FEWEST_TO_IDENTIFY else []
+    alike = [name for name in whole if _all_differ(X[:, place[name]])]
     if alike:
         say(
             f"warning: column(s) {quoted(alike)} hold {_LIKE_IDENTIFIERS}, like identifiers; leave "

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, gaps_of, numbers_in, selected
-from kfree.core.marks import OneOf
+from kfree.core.marks import OPTIONAL, OneOf
 from kfree.explain.units import NUMBER
+from kfree.files.dialect import TextOptions
 from kfree.files.formats import as_numbers
 from kfree.files.places import arrow
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a text file was read, for further files: what was given, and what the cells of its columns decided."""
+
+    na: list[str]
+    thousands: str | None
+    decimal: str | None
+    rules: dict[str, str]
+
+    def of_further(self, given: TextOptions) -> TextOptions:
+        """The options for a further file; what is given for it comes first."""
+        return replace(
+            given,
+            missing=given.missing or tuple(self.na),
+            thousands=given.thousands or self.thousands,
+            decimal=given.decimal or self.decimal,
+            rules=tuple(self.rules.items()),
+        )
 
 
 @dataclass(frozen=True)
@@ -28,12 +49,19 @@ class Preparation:
     group : str or None
         The column that names groups.
     encoder : a fitted TableEncoder, or None for columns of numbers as they are
+    reading : Reading or None
+        How the table was read, where it was a text file.
     """
 
     columns: list[str]
     missing: str = "error"
     group: str | None = None
     encoder: Annotated[Any, OneOf({"table": "kfree.tables.encoder:TableEncoder"})] | None = None
+    reading: Annotated[Reading | None, OPTIONAL] = None
+
+    def text_options(self, given: TextOptions) -> TextOptions:
+        """How a further text file is read."""
+        return given if self.reading is None else self.reading.of_further(given)
 
     def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The rows of a batch that can be used, as numbers, and a mask of these rows."""

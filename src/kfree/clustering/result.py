@@ -163,7 +163,7 @@ class Clustering:
             Levels that the rows of the fit did not have: an error, as if missing, or label such rows −1.
         **reading
             ``delimiter``, ``decimal``, ``encoding``, ``header``, ``thousands`` and ``na`` of text files, as in
-            :func:`kfree.cluster`.
+            :func:`kfree.cluster`; None reads them as the file of the fit was read.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class Clustering:
         if self.preparation is None:
             labels = self.model.predict(_as_rows(table), allow_new=allow_new)
         else:
-            found = opened(table, TextOptions.of(**reading))
+            found = opened(table, self.preparation.text_options(TextOptions.of(**reading)))
             labels = assigned(self.model, self.preparation, found, allow_new=allow_new, unseen=unseen).labels
         return np.array([self.name(label) for label in labels], dtype=object) if named else labels
 
@@ -276,7 +276,8 @@ class Clustering:
         """The rows of a table as the model takes them."""
         if self.preparation is None:
             return _as_rows(table)
-        found, plan = opened(table), self.preparation
+        plan = self.preparation
+        found = opened(table, plan.text_options(TextOptions()))
         found.require(plan.columns, "a column of the model")
         return plan.matrix(found.title, found.read(plan.columns))[0]
 

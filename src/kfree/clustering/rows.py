@@ -81,7 +81,7 @@ def prepared(
     """The rows of a table; ``weight`` is the column of their weights, and more than ``memory`` holds are streamed."""
     options.require_in(table)
     columns = chosen_columns(table, options, say)
-    plan = Preparation(columns, options.treatment, options.group)
+    plan = Preparation(columns, options.treatment, options.group, reading=table.reading)
     is_large = memory is not None and bytes_to_search(table.n_rows, len(columns)) > memory_limit(memory)
     if is_large and isinstance(table, FilesTable):
         found = _streamed(table, plan, options, weight, say)

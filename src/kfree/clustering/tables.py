@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.clustering.frames import is_frame, names_of, numbers_in, selected, values_of, with_texts
+from kfree.clustering.preparation import Reading
 from kfree.core.printing import printable, quoted
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType
@@ -41,6 +42,8 @@ class FrameTable:
     title, name = "the table", "kfree"
     # Columns of whole numbers with leading zeros, which numbers in memory do not have.
     codes: frozenset[str] = frozenset()
+    # How text was read, which frames do not hold.
+    reading: Reading | None = None
 
     def __init__(self, frame: Any):
         self._frame = with_texts(frame)
@@ -90,6 +93,7 @@ class FilesTable:
 
     def __init__(self, paths: str | list[Any], reading: TextOptions | None = None, title: str | None = None):
         self.files, described = open_table(paths, reading)
+        self._given = reading or TextOptions()
         require_same_columns(self.files, described)
         first = os.fspath(paths if isinstance(paths, str) else paths[0])
         self.title = printable(first) if title is None else title
@@ -103,6 +107,15 @@ class FilesTable:
     def codes(self) -> frozenset[str]:
         """Columns of whole numbers with leading zeros."""
         return frozenset(name for file in self.files.files if file.text for name in file.text.codes)
+
+    @property
+    def reading(self) -> Reading | None:
+        """How text was read."""
+        texts = [file.text for file in self.files.files if file.text]
+        if not texts:
+            return None
+        rules = {name: rule for name, rule in zip(texts[0].names, texts[0].rules, strict=True) if rule}
+        return Reading(list(self._given.missing), self._given.thousands, self._given.decimal, rules)
 
     @property
     def is_array(self) -> bool:

@@ -1,4 +1,5 @@
-"""Cells that pyarrow's parser takes for words: dates by day and month, and numbers with marks between thousands."""
+"""Cells that pyarrow's parser takes for words: dates by day and month, numbers with marks between thousands, and
+columns of numbers with a decimal mark of their own."""
 
 from __future__ import annotations
 
@@ -10,15 +11,15 @@ from kfree.exceptions import DataAdvice
 from kfree.files.dialect import Dialect
 from kfree.files.places import arrow
 
-_NUMBER = "number"
+_NUMBER, _OTHER_MARK = "number", "number with the other decimal mark"
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
 
 
 class Guess:
     """The rule by which all cells of a column can be read, found block by block."""
 
-    def __init__(self, dialect: Dialect):
-        self._dialect = dialect
+    def __init__(self, dialect: Dialect, known: str | None = None):
+        self._dialect, self._known, self._has_mark = dialect, known, False
         self._rules: list[str] | None = None  # those that fit all blocks so far; None before the first cell
 
     def look_at(self, column: Any) -> None:
@@ -27,17 +28,24 @@ class Guess:
         if not len(present):
             return
         if not arrow("types").is_string(column.type):
-            is_number = arrow("types").is_integer(column.type) or arrow("types").is_floating(column.type)
-            rules = [_NUMBER] if is_number and self._dialect.thousands else []
+            is_whole, is_float = arrow("types").is_integer(column.type), arrow("types").is_floating(column.type)
+            rules = [_NUMBER] if self._dialect.thousands and (is_whole or is_float) else []
+            rules = [_OTHER_MARK] if is_whole and not self._dialect.thousands else rules
             self._rules = [rule for rule in rules if self._rules is None or rule in self._rules]
             return
         rules = self._rules if self._rules is not None else _rules_of(present[0].as_py(), self._dialect)
         self._rules = [rule for rule in rules if _fits(present, rule, self._dialect)]
+        if _OTHER_MARK in self._rules and not self._has_mark:
+            self._has_mark = _decides(present, self._dialect)
 
     def rule(self, path: str, name: str, kind: Any) -> str | None:
         """The rule for a column of text, None if it stays what it is."""
         if not self._rules or not arrow("types").is_string(kind):
             return None
+        if self._known in self._rules:
+            return self._known
+        if self._rules == [_OTHER_MARK]:
+            return self._other_mark(path, name)
         if len(self._rules) > 1:
             warn(
                 f"{path}: column {name!r} holds dates, and no value decides which number is the day and which the "
@@ -47,10 +55,25 @@ class Guess:
             return None
         return self._rules[0]
 
+    def _other_mark(self, path: str, name: str) -> str | None:
+        mark, usual = _other(self._dialect), self._dialect.decimal
+        if not self._has_mark:
+            warn(
+                f"{path}: column {name!r} holds numbers such as 1{mark}234, and no value decides whether {mark!r} is "
+                f"the decimal mark or stands between thousands; it is read as text. Give thousands={mark!r} if so.",
+                DataAdvice,
+            )
+            return None
+        told = f"column {name!r} is read with the decimal mark {mark!r}, where the file has {usual!r}"
+        warn(f"{path}: {told}.", DataAdvice)
+        return _OTHER_MARK
+
 
 def converted(column: Any, rule: str, dialect: Dialect) -> Any:
     """A column of text as what its rule says."""
     pc = arrow("compute")
+    if rule == _OTHER_MARK:
+        return pc.replace_substring(column, ",", ".").cast("float64")
     if rule != _NUMBER:
         return pc.strptime(column, format=rule, unit="s")
     column = pc.replace_substring(column, dialect.thousands, "")
@@ -59,7 +82,7 @@ def converted(column: Any, rule: str, dialect: Dialect) -> Any:
 
 def type_of(rule: str) -> Any:
     """The Arrow type of a column that is read by a rule."""
-    return arrow("").float64() if rule == _NUMBER else arrow("").timestamp("s")
+    return arrow("").float64() if rule in (_NUMBER, _OTHER_MARK) else arrow("").timestamp("s")
 
 
 def _rules_of(cell: str, dialect: Dialect) -> list[str]:
@@ -69,12 +92,27 @@ def _rules_of(cell: str, dialect: Dialect) -> list[str]:
         time = "" if glue is None else f"{glue}%H:%M" + (":%S" if seconds else "")
         days = [f"%d{mark}%m{mark}%Y{time}", f"%m{mark}%d{mark}%Y{time}"]
         return days[:1] if mark == "." else days
-    return [_NUMBER] if dialect.thousands else []
+    return [_NUMBER if dialect.thousands else _OTHER_MARK]
+
+
+def _other(dialect: Dialect) -> str:
+    """The decimal mark that a file does not have."""
+    return "." if dialect.decimal == "," else ","
+
+
+def _decides(present: Any, dialect: Dialect) -> bool:
+    """Whether a number has a mark that cannot stand between thousands."""
+    pc, mark = arrow("compute"), re.escape(_other(dialect))
+    no_thousands = rf"{mark}(\d{{0,2}}|\d{{4,}})([eE].*)?$|^[+-]?(0|\d{{4,}})?{mark}"
+    return bool(pc.any(pc.match_substring_regex(present, no_thousands)).as_py())
 
 
 def _fits(present: Any, rule: str, dialect: Dialect) -> bool:
     """Whether all cells, of which none is missing, can be read by a rule."""
     pc = arrow("compute")
+    if rule == _OTHER_MARK:
+        mark = re.escape(_other(dialect))
+        return bool(pc.all(pc.match_substring_regex(present, rf"^[+-]?\d+({mark}\d*)?([eE][+-]?\d+)?$")).as_py())
     if rule != _NUMBER:
         return int(pc.strptime(present, format=rule, unit="s", error_is_null=True).null_count) == 0
     decimal, mark = re.escape(dialect.decimal), re.escape(dialect.thousands or "")

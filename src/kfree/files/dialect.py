@@ -51,6 +51,8 @@ class TextOptions:
     decimal: str | None = None
     thousands: str | None = None
     missing: tuple[str, ...] = ()
+    # How columns were read in an earlier file, by name, where cells of this one do not decide; see kfree.files.cells.
+    rules: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, *_MARKS[:2]):

@@ -94,12 +94,12 @@ def described_text(path: str, options: TextOptions) -> tuple[int, TextTable]:
     if len(dialect.delimiter.encode()) != 1 or dialect.delimiter in '"\r\n':
         raise ValueError(f"delimiter {dialect.delimiter!r} is not allowed; give one ASCII character.")
     try:
-        return _described(path, dialect, path)
+        return _described(path, dialect, path, options)
     except UnicodeDecodeError as error:
         if options.encoding is not None or dialect.encoding != "utf-8":
             raise _misplaced(path, error) from None
     try:
-        found = _described(path, replace(dialect, encoding=FALLBACK_ENCODING), path)
+        found = _described(path, replace(dialect, encoding=FALLBACK_ENCODING), path, options)
     except UnicodeDecodeError as error:
         raise _misplaced(path, error) from None
     return found
@@ -114,7 +114,7 @@ def described_as(path: str, dialect: Dialect, options: TextOptions, title: str) 
         header = found_dialect(printable(title), sample, len(sample) <= _SAMPLE, known).header
     else:
         header = options.header
-    return _described(path, replace(dialect, header=header), title)
+    return _described(path, replace(dialect, header=header), title, options)
 
 
 def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
@@ -124,12 +124,13 @@ def warn_of_encoding(table: TextTable, options: TextOptions) -> None:
         warn(f"{name} is not UTF-8 and was read as Windows-1252; give encoding if that is wrong.", DataAdvice)
 
 
-def _described(path: str, dialect: Dialect, title: str) -> tuple[int, TextTable]:
+def _described(path: str, dialect: Dialect, title: str, options: TextOptions) -> tuple[int, TextTable]:
     table = TextTable(path, dialect, _column_names(path, dialect))
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
-    guesses = [Guess(dialect) for _ in table.names]
+    known = dict(options.rules)
+    guesses = [Guess(dialect, known.get(name)) for name in table.names]
     codes: tuple[str, ...] = ()
     try:
         for block in table.blocks():
