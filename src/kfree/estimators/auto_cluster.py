@@ -417,11 +417,13 @@ def _by_dips(rows, given, candidates, n_threads, *facts):
 def _with_dips(judge, chosen, candidates, n_threads):
     """Density dips beside the candidates of a table of few columns, where they are seen wherever there are clusters.
 
-    None is chosen if neither rows nor whitened rows have dips: links of few columns have gaps by chance. More round
-    clusters than the graph has parts are chosen if they avoid about as many links.
+    None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut; in one column, links have
+    gaps by chance. More round clusters than the graph has parts are chosen if they avoid about as many links.
     """
     fits = (DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_ for rows in judge.views.rows)
     view, found = next(((view, labels) for view, labels in enumerate(fits) if labels.max()), (0, None))
+    if found is None and chosen.avoided >= CLEAN and judge.rows.shape[1] > 1:
+        return chosen, candidates
     if found is None:
         return None, (replace(chosen, why_not=_NO_DIPS), *candidates[1:])
     labels = found.astype(np.int64)
