@@ -44,7 +44,7 @@ _N_SURROGATES, _N_SPLITS = 3, 2
 # Scores by view and number of clusters.
 Curves: TypeAlias = dict[str, tuple[Index, Scores]]
 
-ROWS_GRAPH, WHITENED_GRAPH = "graph of rows", "graph of whitened rows"
+ROWS_GRAPH, WHITENED_GRAPH, BY_CENTRES = "graph of rows", "graph of whitened rows", "k-means"
 ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 
@@ -206,7 +206,7 @@ class Judge:
     def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
         """Clusters of unit rows are round: spherical k-means says how many."""
         measured, scores = self.by_centres(curves)
-        curves["k-means"] = measured.numbers, scores
+        curves[BY_CENTRES] = measured.numbers, scores
         chosen = _candidate(ROUND, measured, scores, int(scores.score.argmax()), 0)
         if not chosen.score:
             why = "held-out rows are no nearer to its centres than surrogates"
