@@ -237,3 +237,10 @@ def test_in_few_columns_touching_clusters_are_told_apart_and_gaps_by_chance_are_
     zeros = rng.lognormal(size=(500, 3)) * (rng.uniform(size=(500, 3)) < 0.5)
     model = AutoCluster().fit(zeros)
     assert model.n_clusters_ == 1
+
+
+def test_topics_are_counted_also_between_the_numbers_of_the_grid():
+    rng = np.random.default_rng(0)
+    y = rng.integers(20, size=600)
+    X = rng.normal(size=(20, 40))[y] + 0.5 * rng.normal(size=(600, 40))
+    assert AutoCluster(metric="cosine").fit(X).n_clusters_ == 20
