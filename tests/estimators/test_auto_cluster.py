@@ -242,5 +242,5 @@ def test_in_few_columns_touching_clusters_are_told_apart_and_gaps_by_chance_are_
 def test_topics_are_counted_also_between_the_numbers_of_the_grid():
     rng = np.random.default_rng(0)
     y = rng.integers(20, size=600)
-    X = rng.normal(size=(20, 40))[y] + 0.5 * rng.normal(size=(600, 40))
+    X = rng.normal(size=(20, 64))[y] + 0.7 * rng.normal(size=(600, 64))
     assert AutoCluster(metric="cosine").fit(X).n_clusters_ == 20
