@@ -447,10 +447,11 @@ def _with_path(judge, chosen, candidates, curves, n_threads):
     close = numbers[scores.score >= _CLOSE * scores.score.max()]
     if close.max() <= _UNDECIDED * close.min():
         return chosen, candidates
-    labels = DPMeans(metric="cosine", random_state=0, n_threads=n_threads).fit(judge.rows).labels_.astype(np.int64)
-    k, (links, avoided) = int(labels.max()) + 1, judge.links(labels)
+    k = DPMeans(metric="cosine", random_state=0, n_threads=n_threads).fit(judge.rows).n_clusters_
     if not close.min() <= k <= close.max():
         return chosen, candidates
+    labels = judge.k_means_of(np.arange(judge.n_rows), 0, k)
+    links, avoided = judge.links(labels)
     score = float(np.interp(k, numbers, scores.score))
     told = Candidate(ROUND, k, avoided, links, 0.0, score, labels)
     why = f"scores do not decide between {close.min()} and {close.max()} clusters, and density dips show {k}"
