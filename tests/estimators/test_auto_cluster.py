@@ -1,5 +1,7 @@
 """AutoCluster: what it publishes, the same for any number of threads, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,9 +10,13 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
-from kfree import AutoCluster, load
+from kfree import AutoCluster, DPMeans, load
+from kfree.estimators.auto_cluster import _with_path
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
+from kfree.search.judge.choose import BY_CENTRES, Judge
+from kfree.search.judge.scores import Scores
+from kfree.search.judge.surrogates import unit_rows
 
 
 def blobs(n=240, d=3, k=3, seed=0):
@@ -237,3 +243,25 @@ def test_in_few_columns_touching_clusters_are_told_apart_and_gaps_by_chance_are_
     zeros = rng.lognormal(size=(500, 3)) * (rng.uniform(size=(500, 3)) < 0.5)
     model = AutoCluster().fit(zeros)
     assert model.n_clusters_ == 1
+
+
+def test_topics_are_counted_also_between_the_numbers_of_the_grid():
+    rng = np.random.default_rng(0)
+    y = rng.integers(20, size=600)
+    X = rng.normal(size=(20, 64))[y] + 0.7 * rng.normal(size=(600, 64))
+    assert AutoCluster(metric="cosine").fit(X).n_clusters_ == 20
+
+
+def test_where_scores_of_topics_do_not_decide_dp_means_does(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = unit_rows(rng.normal(size=(6, 40))[rng.integers(6, size=300)] + 0.5 * rng.normal(size=(300, 40)))
+    judge = Judge(rows, True, rng, n_surrogates=1)
+    verdict = judge.judge()
+    numbers = np.array([2, 3, 7, 9])
+    for suggested, high, k in ((3, 0.45, 3), (3, 0.2, 9), (12, 0.45, 9)):
+        monkeypatch.setattr(DPMeans, "fit", lambda self, X, k=suggested: setattr(self, "n_clusters_", k) or self)
+        scores = Scores(np.ones(4), np.array([0.1, high, 0.2, 0.5]), np.ones(4))
+        nine = replace(verdict.chosen, k=9)
+        told, candidates = _with_path(judge, nine, (nine,), {BY_CENTRES: (numbers, scores)}, None)
+        assert (told.k, told.labels.max() + 1 if told.k < 9 else 9) == (k, k)
+        assert [one.k for one in candidates] == ([3, 9] if k == 3 else [9])

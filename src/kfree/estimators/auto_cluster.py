@@ -33,7 +33,7 @@ from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
-from kfree.search.judge.choose import CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
+from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
 from kfree.search.path.lattice import circles_in
@@ -64,6 +64,8 @@ _NO_DIPS = "there are no density dips, which clusters in few columns have"
 _AS_CLEAN = 0.75
 # Other numbers of clusters with this share of the best score are named.
 _CLOSE = 0.9
+# If such numbers differ by this ratio, scores of unit rows do not decide between them.
+_UNDECIDED = 2.0
 # Processor seconds that a judgement takes about: for each row, and for each value.
 _SECONDS_PER_ROW, _SECONDS_PER_VALUE = 2.5e-3, 1e-5
 
@@ -344,7 +346,9 @@ class Choice:
 
     def _close(self, k):
         found: dict[int, float] = {}
-        for numbers, scores in self.curves.values():
+        # Where k-means says how many, scores of graphs do not count.
+        curves = [self.curves[BY_CENTRES]] if BY_CENTRES in self.curves else self.curves.values()
+        for numbers, scores in curves:
             for number, score in zip(numbers.tolist(), scores.score.tolist(), strict=True):
                 found[number] = max(found.get(number, 0.0), score)
         best = max(found.values())
@@ -390,6 +394,8 @@ def choose(rows, given, unit, whiten, rng, n_threads):
         chosen, candidates = _with_dips(judge, chosen, candidates, n_threads)
         if chosen is None:
             return Choice(ONE, nothing, candidates, *facts, veto=_NO_DIPS)
+    if unit:
+        chosen, candidates = _with_path(judge, chosen, candidates, verdict.curves, n_threads)
     refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS))
     if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:
         chosen, candidates = _with_ellipses(rows, judge, chosen, candidates, n_threads)
@@ -413,11 +419,13 @@ def _by_dips(rows, given, candidates, n_threads, *facts):
 def _with_dips(judge, chosen, candidates, n_threads):
     """Density dips beside the candidates of a table of few columns, where they are seen wherever there are clusters.
 
-    None is chosen if neither rows nor whitened rows have dips: links of few columns have gaps by chance. More round
-    clusters than the graph has parts are chosen if they avoid about as many links.
+    None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut; in one column, links have
+    gaps by chance. More round clusters than the graph has parts are chosen if they avoid about as many links.
     """
     fits = (DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_ for rows in judge.views.rows)
     view, found = next(((view, labels) for view, labels in enumerate(fits) if labels.max()), (0, None))
+    if found is None and chosen.avoided >= CLEAN and judge.rows.shape[1] > 1:
+        return chosen, candidates
     if found is None:
         return None, (replace(chosen, why_not=_NO_DIPS), *candidates[1:])
     labels = found.astype(np.int64)
@@ -427,6 +435,23 @@ def _with_dips(judge, chosen, candidates, n_threads):
         why = f"density dips show {dips.k} clusters, about as well separated"
         return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
     return chosen, candidates
+
+
+def _with_path(judge, chosen, candidates, curves, n_threads):
+    """The number of DPMeans beside those of unit rows whose scores do not decide: topics have sub-topics."""
+    numbers, scores = curves[BY_CENTRES]
+    close = numbers[scores.score >= _CLOSE * scores.score.max()]
+    if close.max() <= _UNDECIDED * close.min():
+        return chosen, candidates
+    k = DPMeans(metric="cosine", random_state=0, n_threads=n_threads).fit(judge.rows).n_clusters_
+    if not close.min() <= k <= close.max():
+        return chosen, candidates
+    labels = judge.k_means_of(np.arange(judge.n_rows), 0, k)
+    links, avoided = judge.links(labels)
+    score = float(np.interp(k, numbers, scores.score))
+    told = Candidate(ROUND, k, avoided, links, 0.0, score, labels)
+    why = f"scores do not decide between {close.min()} and {close.max()} clusters, and density dips show {k}"
+    return told, (told, replace(chosen, why_not=why), *candidates[1:])
 
 
 def _with_ellipses(rows, judge, chosen, candidates, n_threads):

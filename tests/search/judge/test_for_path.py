@@ -12,7 +12,7 @@ from kfree.search.path import lam_path
 def test_the_suggested_number_stays_if_it_is_about_as_good():
     steps = JudgedSteps({2: 0.1, 10: 0.5, 20: 0.52})
     assert (steps.best(), steps.choose(10), steps.choose(9), steps.choose(3), steps.choose(1)) == (20, 10, 9, 20, 20)
-    assert (JudgedSteps({}).best(), JudgedSteps({}).choose(4)) == (1, 4)
+    assert (JudgedSteps({}).best(), JudgedSteps({}).choose(4), JudgedSteps({1: 0.02}).choose(4)) == (1, 4, 1)
 
 
 def test_many_topics_are_counted_and_none_are_not():
@@ -79,15 +79,17 @@ def test_directions_without_clusters_are_one():
 
 def test_skewed_factors_are_no_topics():
     rng = np.random.default_rng(0)
-    rows = rng.lognormal(size=(700, 20)) @ rng.normal(size=(20, 64)) + 0.1 * rng.normal(size=(700, 64))
-    assert lambda_path(rows, metric="cosine").suggest().k == 1
+    rows = rng.lognormal(size=(1000, 20)) @ rng.normal(size=(20, 64)) + 0.1 * rng.normal(size=(1000, 64))
+    path = lambda_path(rows, metric="cosine")
+    assert np.nanmax(path.evidence) > 3.5  # density dips alone would see clusters
+    assert path.suggest().k == path.judged_k == 1
 
 
 def test_a_table_of_many_columns_gets_more_clusters_but_not_fewer(monkeypatch):
     asked = []
 
-    def steps(rows, unit, has_dips, rng):
-        asked.append((rows.shape, unit, has_dips))
+    def steps(rows, unit, is_sure, rng):
+        asked.append((rows.shape, unit, is_sure))
         return JudgedSteps({2: 0.1, 6: 0.5})
 
     monkeypatch.setattr(lam_path, "judged_steps", steps)

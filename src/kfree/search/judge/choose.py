@@ -27,6 +27,8 @@ TABLE_GATE, CURVED_GATE, UNIT_GATE = 0.055, 0.11, 0.1
 TIE = 0.005
 # Between numbers of clusters with this share of the highest score, there may be a higher one.
 _HIGH = 0.9
+# Numbers of unit rows that the grid leaves out are tried if they are so few: up to about 30 clusters.
+_FEW_LEFT_OUT = 10
 # A partition that avoids this share of the links that surrogates cut has no better one.
 CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
@@ -44,7 +46,7 @@ _N_SURROGATES, _N_SPLITS = 3, 2
 # Scores by view and number of clusters.
 Curves: TypeAlias = dict[str, tuple[Index, Scores]]
 
-ROWS_GRAPH, WHITENED_GRAPH = "graph of rows", "graph of whitened rows"
+ROWS_GRAPH, WHITENED_GRAPH, BY_CENTRES = "graph of rows", "graph of whitened rows", "k-means"
 ROUND, SHARED, SHAPES = "round", "shared ellipse", "any shape"
 
 
@@ -206,7 +208,7 @@ class Judge:
     def _directions(self, graph: Candidate, curves: Curves) -> Judgement:
         """Clusters of unit rows are round: spherical k-means says how many."""
         measured, scores = self.by_centres(curves)
-        curves["k-means"] = measured.numbers, scores
+        curves[BY_CENTRES] = measured.numbers, scores
         chosen = _candidate(ROUND, measured, scores, int(scores.score.argmax()), 0)
         if not chosen.score:
             why = "held-out rows are no nearer to its centres than surrogates"
@@ -227,7 +229,7 @@ class Judge:
         return self._best_by_centres(self.views, self.centres_null, self.n_splits)
 
     def _best_by_centres(self, views: Views, null: Null, n_splits: int) -> tuple[Measured, Scores]:
-        """Every second number, then those beside high scores."""
+        """Every second number, then those beside high scores, then few that the grid leaves out around the highest."""
         rows, numbers = views.rows[0], numbers_of(len(views.rows[0]), _MOST)
         clusters, held_out = KMeansByMerging(rows, self.unit), HeldOut(rows, self.unit, self.rng, n_splits)
 
@@ -241,7 +243,12 @@ class Judge:
         beside = sorted({j for at in high for j in (at - 1, at + 1) if 0 <= j < len(numbers)})
         if beside:
             measured = measured.beside(measured_at([numbers[j] for j in beside]))
-        return measured, self._of_centres(measured, null)
+            scores = self._of_centres(measured, null)
+        between = left_out_around(measured.numbers.tolist(), [int(scores.score.argmax())])
+        if 0 < len(between) <= _FEW_LEFT_OUT:
+            measured = measured.beside(measured_at(between))
+            scores = self._of_centres(measured, null)
+        return measured, scores
 
     def _of_centres(self, measured: Measured, null: Null) -> Scores:
         scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)

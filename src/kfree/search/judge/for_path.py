@@ -19,7 +19,10 @@ _KEPT = 0.9
 
 
 class JudgedSteps(NamedTuple):
-    """The score of each tested number of clusters; empty if rows without clusters may have what was found."""
+    """The score of each tested number of clusters; empty if rows without clusters may have what was found.
+
+    One cluster alone has a score if dips that are seen may be those of skewed factors.
+    """
 
     score: dict[int, float]
 
@@ -35,6 +38,8 @@ class JudgedSteps(NamedTuple):
         """The number to take where the path suggests one: that, if it is about as good as the best."""
         if not self.score:
             return suggested
+        if self.best() == 1:
+            return 1
         as_good = self.near(suggested) >= _KEPT * self.score[self.best()]
         return suggested if suggested > 1 and as_good else self.best()
 
@@ -45,11 +50,12 @@ class JudgedSteps(NamedTuple):
         return max(self.score[tested] for tested in (*about, nearest))
 
 
-def judged_steps(rows: Floats, unit: bool, has_dips: bool, rng: np.random.Generator) -> JudgedSteps:
+def judged_steps(rows: Floats, unit: bool, is_sure: bool, rng: np.random.Generator) -> JudgedSteps:
     """Scores of k-means with 2 to n / 8 clusters against surrogates; rows are a sample of at most some thousands.
 
     Rows are unit rows if ``unit``. Rows whose neighbour graph has no more clusters than those of surrogates have no
-    scores. Unit rows without density dips are compared with rows of independent factors as well.
+    scores. Unit rows are compared with rows of independent factors as well, unless density dips are sure: skewed
+    factors have some dips.
     """
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
@@ -58,7 +64,9 @@ def judged_steps(rows: Floats, unit: bool, has_dips: bool, rng: np.random.Genera
     graph, partitions, curves = judge.best_graph()
     if graph.score < judge.gate:
         return JudgedSteps({})
-    if unit and not has_dips and judge.against_factors(partitions).score < judge.gate:
-        return JudgedSteps({})
+    if unit and not is_sure:
+        beyond_factors = judge.against_factors(partitions).score
+        if beyond_factors < judge.gate:
+            return JudgedSteps({1: beyond_factors})
     measured, scores = judge.by_centres(curves)
     return JudgedSteps(dict(zip(measured.numbers.tolist(), scores.score.tolist(), strict=True)))

@@ -82,7 +82,7 @@ def _compared(
     unit, seeded = objective.of_directions, np.random.default_rng(rng.randint(2**31))
     # One thread for matrix products, so that no sum depends on the number of threads.
     with threadpool_limits(1, user_api="blas"):
-        steps = judged_steps(rows, unit, suggested > 1, seeded).up_to(max_k)
+        steps = judged_steps(rows, unit, path.is_sure, seeded).up_to(max_k)
     k = steps.choose(suggested)
     if not unit and k <= suggested:  # dips that are seen in a table count; the comparison may find more clusters
         return path
