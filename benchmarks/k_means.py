@@ -20,7 +20,16 @@ from kfree import KMeans, datasets
 from kfree.engines.registry import open_engine
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 
-BLOBS = [(200_000, 2, 100, 5.0), (200_000, 16, 500, 8.0), (100_000, 128, 1000, 3.0), (50_000, 768, 1000, 1.5)]
+BLOBS = [
+    (200_000, 2, 100, 5.0),
+    (200_000, 16, 500, 8.0),
+    (100_000, 128, 1000, 3.0),
+    (50_000, 768, 1000, 1.5),
+    (1_000_000, 8, 8, 3.0),
+    (1_000_000, 8, 20, 3.0),
+    (1_000_000, 8, 50, 3.0),
+    (20_000, 1536, 200, 3.0),
+]
 REAL = [("mnist", 100), ("sift", 256), ("usgs", 150)]
 MAX_ITER = 2000
 
