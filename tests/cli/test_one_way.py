@@ -159,6 +159,7 @@ def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
     np.testing.assert_array_equal(made.labels, expected.predict(rows))
     assert [cluster.size for cluster in made.summary().clusters] == np.bincount(made.labels).tolist()
     assert made.remarks == ["summary, page and picture are those of 60000 of 60000 rows, spread evenly over the table"]
+    np.testing.assert_allclose(made.scores()["confidence"], expected.confidence(table[["x", "y"]]))
     made.report("r.html").save("c.kfree")
     loaded = kfree.load("c.kfree")
     np.testing.assert_array_equal(loaded.predict("large.parquet"), made.labels)
@@ -206,6 +207,14 @@ def test_frames_are_clustered_as_numbers_too(kind, rng):
         kfree.cluster(frame, prepare="none")
     with pytest.raises(ValueError, match="column 'note' of columns holds no numbers, not numbers"):
         kfree.cluster(frame, prepare="none", columns=["note"])
+
+
+def test_columns_that_are_not_used_may_hold_anything(rng):
+    frame = pd.DataFrame({"a": np.r_[rng.normal(size=30), 30 + rng.normal(size=30)], "b": [1, "x"] * 30})
+    made = kfree.cluster(frame, drop=["b"], k=2)
+    assert sorted(np.bincount(made.labels)) == [30, 30]
+    made = kfree.cluster(frame, prepare="none", k=2)
+    assert made.preparation.columns == ["a"]
 
 
 def test_columns_of_pandas_may_be_called_by_numbers(rng):

@@ -108,6 +108,10 @@ def test_identifiers_are_warned_about_and_measurements_are_not(table, rng, capsy
     assert "'id'" in warnings[0]
     assert "--drop id" in warnings[0]
     assert "'x'" not in warnings[0]
+    numbers = [*range(1000, 1197), 1005, 1006]  # two come again
+    table(id=numbers, x=rng.normal(size=199).tolist(), sold=rng.poisson(900, 199).tolist())
+    err = outcome(["cluster", "t.csv", "--lam", "9"], capsys)[2]
+    assert "column(s) 'id' hold a different whole number in nearly every row, like identifiers" in err
 
 
 def test_missing_values_are_an_error_that_names_columns_and_options(table, capsys):

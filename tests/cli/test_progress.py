@@ -52,17 +52,17 @@ def test_a_command_shows_progress_on_a_terminal_only(blobs_csv, capsys, monkeypa
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "INTERVAL", 0.001)
     monkeypatch.setattr(Progress, "hear", lambda self, step, share: heard.append((step, share)))
-    _, _, err = outcome(["cluster", "data.csv", "--report", "r.html"], capsys)
+    _, _, err = outcome(["cluster", "data.csv", "--encode", "--report", "r.html"], capsys)
     assert "%" not in re.sub(r"\(\d+ %\)", "", err)
     assert heard == []
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    assert outcome(["cluster", "data.csv", "--report", "r.html"], capsys)[0] == 0
+    assert outcome(["cluster", "data.csv", "--encode", "--report", "r.html"], capsys)[0] == 0
     assert re.search(r"kfree: \w+, \d+ %", terminal.getvalue())
-    assert {step for step, _ in heard} == {"reading", "clustering", "page"}
+    assert {step for step, _ in heard} == {"reading", "preparing", "clustering", "page"}
     assert all(0 <= share <= 1 for _, share in heard)
     labels = rows_of("data.clusters.csv")
     monkeypatch.setattr("sys.stderr", quiet := Terminal())
-    outcome(["cluster", "data.csv", "--quiet"], capsys)
+    outcome(["cluster", "data.csv", "--encode", "--quiet"], capsys)
     assert quiet.getvalue() == ""
     assert rows_of("data.clusters.csv") == labels
 

@@ -197,6 +197,8 @@ def test_how_sure_in_words(rng):
     X = rng.normal(size=(300, 2)) + 12 * np.eye(3, 2)[np.arange(300) % 3]
     assert kfree.DPMeans(lam=1e6).fit(X).certainty() == "1 cluster at the penalty that was given"
     assert kfree.KMeans(3).fit(X).certainty() == "3 clusters, as asked for"
+    assert kfree.NestedDPMeans((2, 3)).fit(X).certainty() == "3 clusters, as asked for"
+    assert kfree.SpectralDPMeans().fit(X).certainty() == "3 clusters"
     auto = kfree.AutoCluster().fit(X)
     assert auto.certainty() == "3 clusters, clear"
     auto.k_interval_, auto.is_sure_ = (2, 3), False

@@ -94,7 +94,7 @@ def _progress_of(options, console):
     from kfree.core.progress import heard_by
 
     asked = [step for step, option in (("page", "report"), ("picture", "plot")) if getattr(options, option, None)]
-    console.progress = Progress(sys.stderr, ["reading", "preparing", "clustering", "writing", *asked])
+    console.progress = Progress(sys.stderr, ["starting", "reading", "preparing", "clustering", "writing", *asked])
     with console.progress, heard_by(console.progress.hear):
         yield
 

@@ -7,7 +7,7 @@ import sys
 from kfree.core.printing import printable
 
 # What an estimator says of columns that the preparation names already.
-_IDENTIFIERS, _LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in every row"
+_IDENTIFIERS, _LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in nearly every row"
 
 
 class Console:

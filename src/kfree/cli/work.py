@@ -2,15 +2,11 @@
 
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from kfree.cli.errors import CommandError, UsageError
 from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside
 from kfree.cli.tables import files_of, input_table, require_apart
 from kfree.clustering.columns import ColumnOptions
 from kfree.clustering.rows import prepared
-
-_ROWS_AT_ONCE = 65536
 
 
 class Work:
@@ -51,13 +47,7 @@ class Work:
 
     def scores(self, model):
         """Columns for --scores."""
-        if not self.options.scores:
-            return {}
-        if self.rows.kept is not None:
-            return scores_of(model, self.X)
-        rows = self.rows.rows
-        parts = [scores_of(model, chunk.X) for chunk in rows.chunks(0, rows.n_rows, _ROWS_AT_ONCE)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return scores_of(model, self.rows.rows) if self.options.scores else {}
 
     def finish(self, **steps):
         """Do these steps; one that fails leaves the others, and its error ends the command when all are done."""

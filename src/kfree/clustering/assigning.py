@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.files.rows import FileRows
 from kfree.tables.columns import NUMBER
 from kfree.validation.parameters import require_choice
 
+_ROWS_AT_ONCE = 65536
 UNSEEN = ["error", "missing", "new"]
 
 
@@ -88,9 +90,12 @@ def accepting(plan: Preparation, unseen: str) -> Preparation:
     return replace(plan, encoder=encoder)
 
 
-def scores_of(model: Any, X: Any) -> dict[str, NDArray[np.float64]]:
-    """How certain the label of each row is, and how far it is out."""
-    return {"confidence": model.confidence(X), "outlier_score": model.outlier_score(X)}
+def scores_of(model: Any, rows: Any) -> dict[str, NDArray[np.float64]]:
+    """How certain the label of each row is, and how far it is out; rows of files are read a few at a time."""
+    if not isinstance(rows, FileRows):
+        return {"confidence": model.confidence(rows), "outlier_score": model.outlier_score(rows)}
+    parts = [scores_of(model, chunk.X) for chunk in rows.chunks(0, rows.n_rows, _ROWS_AT_ONCE)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _groups(batch: Any, name: str) -> NDArray[Any]:

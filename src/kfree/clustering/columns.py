@@ -22,12 +22,14 @@ PREPARE = ["encode", "standardize", "none"]
 MISSING = ["nearest", "mean", "drop", "error"]
 # Fewer rows than this are all different in many columns that are no identifiers.
 _FEWEST_TO_IDENTIFY = 20
+# Identifiers may come again in a few rows.
+_NEARLY_ALL = 0.98
 # Columns of text are columns of numbers with mistakes in them if at most this share are none: where text would be left
 # out, and where it may be levels.
 _MANY_MISTAKES, _FEW_MISTAKES = 0.5, 0.1
 # Columns with more different codes are no categories.
 _MOST_LEVELS = 50
-_LIKE_IDENTIFIERS = "a different whole number in every row"
+_LIKE_IDENTIFIERS = "a different whole number in nearly every row"
 
 Say = Callable[[str], object]
 
@@ -156,16 +158,12 @@ def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> N
             f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")
         )
     whole = [name for name in known if table.is_whole(name)] if len(X) >= _FEWEST_TO_IDENTIFY else []
-    alike = [name for name in whole if _all_differ(X[:, place[name]])]
+    alike = [name for name in whole if len(np.unique(X[:, place[name]])) >= _NEARLY_ALL * len(X)]
     if alike:
         say(
             f"warning: column(s) {quoted(alike)} hold {_LIKE_IDENTIFIERS}, like identifiers; leave "
             f"them out with drop={alike} unless they are measurements"
         )
-
-
-def _all_differ(x: NDArray[Any]) -> bool:
-    return len(np.unique(x)) == len(x)
 
 
 def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:

@@ -76,7 +76,7 @@ def clustered(
     left_out = np.empty(0, dtype=np.int64) if rows.kept is None else np.flatnonzero(~rows.kept)
     title = "kfree" if rows.table is None else rows.table.name
     made = Clustering(estimator, rows.preparation, certainty, summary, [], title, left_out)
-    made._rows, made._row_numbers, made._labels = rows.X, rows.row_numbers, labels
+    made._fitted, made._rows, made._row_numbers, made._labels = rows.rows, rows.X, rows.row_numbers, labels
     return made
 
 

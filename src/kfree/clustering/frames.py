@@ -52,10 +52,22 @@ def gaps_of(frame: Any) -> NDArray[np.bool_]:
     return np.column_stack([compute.is_null(column, nan_is_null=True).to_numpy() for column in frame.columns])
 
 
-def numbers_in(frame: Any) -> dict[str, NDArray[np.float64]]:
-    """The columns of numbers, and of yes and no, by name; NaN where a value is missing."""
-    found = columns_of(frame, names_of(frame))
-    return {column.name: column.values for column in found if column.kind in (NUMBER, BOOLEAN)}
+def numbers_in(frame: Any, name: str) -> NDArray[np.float64] | None:
+    """A column of numbers, or of yes and no, NaN where a value is missing; None for others."""
+    try:
+        (column,) = columns_of(selected(frame, [name]), [name])
+    except ValueError:  # of values of several types
+        return None
+    return column.values if column.kind in (NUMBER, BOOLEAN) else None
+
+
+def matrix_of(frame: Any, names: list[str], title: str) -> NDArray[np.float64]:
+    """Columns of numbers side by side, (n_rows, n_columns)."""
+    found = [numbers_in(frame, name) for name in names]
+    for name, values in zip(names, found, strict=True):
+        if values is None:
+            raise ValueError(f"{title}: column {name!r} holds other values than numbers; convert it.")
+    return np.column_stack([values for values in found if values is not None])
 
 
 def values_of(frame: Any, name: str) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.clustering.frames import filtered, gaps_of, numbers_in, selected
+from kfree.clustering.frames import filtered, gaps_of, matrix_of, selected
 from kfree.core.marks import OPTIONAL, OneOf
 from kfree.explain.units import NUMBER
 from kfree.files.dialect import TextOptions
@@ -87,11 +87,7 @@ class Preparation:
     def _numbers(self, title: str, batch: Any) -> NDArray[Any]:
         if isinstance(batch, dict):
             return np.column_stack([as_numbers(batch[name]) for name in self.columns])
-        found = numbers_in(selected(batch, self.columns))
-        other = [name for name in self.columns if name not in found]
-        if other:
-            raise ValueError(f"{title}: column {other[0]!r} held numbers at fit and holds others now.")
-        return np.column_stack([found[name] for name in self.columns])
+        return matrix_of(batch, self.columns, title)
 
     def complete(self, title: str, gaps: NDArray[np.bool_], first_row: int = 0) -> NDArray[np.bool_]:
         """A mask of the rows without missing values, which are an error unless they are dropped or filled in."""

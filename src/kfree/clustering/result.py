@@ -66,8 +66,9 @@ class Clustering:
     # Numbers of the rows that were left out because of missing values.
     _left_out: Annotated[NDArray[np.int64], Shape("rows left out")]
     _names: dict[str, str] = field(default_factory=dict)
-    # The rows of the fit, or some of them where they do not fit in memory, with their numbers in the table, and labels
-    # of all; these are not saved.
+    # The rows of the fit, which may be a stream; rows in memory, the same or some of them, with their numbers in the
+    # table; and labels of all. These are not saved.
+    _fitted = cast("Any", None)
     _rows = cast("Any", None)
     _row_numbers = cast("Any", None)
     _labels = cast("Any", None)
@@ -190,7 +191,8 @@ class Clustering:
             A confidence is 0 half-way between two clusters and 1 at a centre; a row with an outlier score above 1
             belongs to no cluster.
         """
-        return scores_of(self.model, self._of_fit(table))
+        rows = self._of_fit(table)
+        return scores_of(self.model, self._fitted if table is None else rows)
 
     def explain(self, row: Any) -> Explanation:
         """Why a row is in its cluster.

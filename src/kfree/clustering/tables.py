@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.clustering.frames import is_frame, names_of, numbers_in, selected, values_of, with_texts
+from kfree.clustering.frames import is_frame, matrix_of, names_of, numbers_in, selected, values_of, with_texts
 from kfree.clustering.preparation import Reading
 from kfree.core.printing import printable, quoted
 from kfree.files.dialect import TextOptions
@@ -49,17 +48,13 @@ class FrameTable:
         self._frame = with_texts(frame)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
 
-    @cached_property
-    def _numbers(self) -> dict[str, NDArray[np.float64]]:
-        return numbers_in(self._frame)
-
     def is_number(self, name: str) -> bool:
-        return name in self._numbers
+        return numbers_in(self._frame, name) is not None
 
     def is_whole(self, name: str) -> bool:
         """Whether a column holds whole numbers."""
-        x = self._numbers.get(name, np.array([0.5]))
-        return bool((np.isnan(x) | (x == np.rint(x))).all())
+        x = numbers_in(self._frame, name)
+        return x is not None and bool((np.isnan(x) | (x == np.rint(x))).all())
 
     def word(self, name: str) -> str:
         """What a column holds that is not numbers."""
@@ -82,7 +77,7 @@ class FrameTable:
 
     def matrix(self, names: list[str]) -> NDArray[Any]:
         """Columns of numbers as they are, NaN where a value is missing."""
-        return np.column_stack([self._numbers[name] for name in names])
+        return matrix_of(self._frame, names, self.title)
 
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self._frame, name)

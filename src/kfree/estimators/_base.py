@@ -233,7 +233,7 @@ def _told(estimator):
         return in_words(estimator)
     sizes = np.bincount(labels[labels >= 0])
     shown = ", ".join(f"{size:,}" for size in sizes[:_MOST_SIZES]) + (", …" if len(sizes) > _MOST_SIZES else "")
-    return f"{in_words(estimator)}; sizes {shown}"
+    return f"{in_words(estimator).rstrip('.')}; sizes {shown}"
 
 
 def _is_fitted(estimator):

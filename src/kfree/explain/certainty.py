@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ def in_words(model: Any) -> str:
     path = getattr(model, "path_", None)
     if hasattr(path, "is_sure"):
         return in_words_of_path(path, k)
-    if getattr(model, "target_k", None) is not None or hasattr(model, "n_clusters"):
+    if any(getattr(model, name, None) is not None for name in ("target_k", "n_clusters", "levels")):
         return f"{counted(k)}, as asked for"
-    if hasattr(model, "lam_"):
+    if isinstance(getattr(model, "lam", None), Real):
         return f"{counted(k)} at the penalty that was given"
     return counted(k)
 

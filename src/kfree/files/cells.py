@@ -18,8 +18,9 @@ _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2
 class Guess:
     """The rule by which all cells of a column can be read, found block by block."""
 
-    def __init__(self, dialect: Dialect, known: str | None = None):
-        self._dialect, self._known, self._has_mark = dialect, known, False
+    def __init__(self, dialect: Dialect, known: str | None = None, may_differ: bool = True):
+        """``known`` is the rule of an earlier file; ``may_differ`` says that the decimal mark was not given."""
+        self._dialect, self._known, self._may_differ, self._has_mark = dialect, known, may_differ, False
         self._rules: list[str] | None = None  # those that fit all blocks so far; None before the first cell
 
     def look_at(self, column: Any) -> None:
@@ -34,6 +35,7 @@ class Guess:
             self._rules = [rule for rule in rules if self._rules is None or rule in self._rules]
             return
         rules = self._rules if self._rules is not None else _rules_of(present[0].as_py(), self._dialect)
+        rules = [rule for rule in rules if rule != _OTHER_MARK or self._may_differ]
         self._rules = [rule for rule in rules if _fits(present, rule, self._dialect)]
         if _OTHER_MARK in self._rules and not self._has_mark:
             self._has_mark = _decides(present, self._dialect)

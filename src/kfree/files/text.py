@@ -130,7 +130,7 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
     known = dict(options.rules)
-    guesses = [Guess(dialect, known.get(name)) for name in table.names]
+    guesses = [Guess(dialect, known.get(name), options.decimal is None) for name in table.names]
     codes: tuple[str, ...] = ()
     try:
         for block in table.blocks():

@@ -12,6 +12,7 @@ from kfree import saving
 from kfree.core.fields import ColumnNames, Count, NumberOfColumns
 from kfree.core.marks import require as require_field
 from kfree.core.printing import printable
+from kfree.core.progress import tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.tables.columns import CONTAINERS, columns_of, container_of
@@ -390,7 +391,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def _fitted(columns, options):
     """The encoder of each column; an error names all columns that hold text, not the first one only."""
     encoders, texts, alike = [], {}, {}
-    for column in columns:
+    for number, column in enumerate(columns):
+        tell("preparing", number / len(columns))
         try:
             encoders.append(fitted_encoder(column, options))
         except TextColumnsError as error:

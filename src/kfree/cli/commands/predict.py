@@ -36,6 +36,7 @@ def run(options, console):
         raise CommandError(f"{options.model} holds a {type(model).__name__}, which cannot label further rows.")
     if options.scores and not (hasattr(model, "confidence") and hasattr(model, "outlier_score")):
         raise UsageError(f"--scores is not available for a {type(model).__name__}")
+    console.begins("reading")
     table = input_table(options, plan)
     plan = plan or _plan_of(model, table)
     if options.unseen != "error" and plan.encoder is None:
