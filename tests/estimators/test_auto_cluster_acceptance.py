@@ -11,9 +11,11 @@ from sklearn.metrics import adjusted_rand_score
 from kfree import AutoCluster
 
 
-def blobs(seed, n, d, k, gap):
+def blobs(seed, n, d, k, gap, in_one_column=False):
     rng = np.random.default_rng(seed)
     y = rng.integers(k, size=n)
+    if in_one_column:
+        return rng.normal(size=(n, 1)) + gap * y[:, None], y
     centres = gap / np.sqrt(2) * np.linalg.qr(rng.normal(size=(d, k)))[0].T
     return rng.normal(size=(n, d)) + centres[y], y
 
@@ -52,11 +54,18 @@ SETS = {
     "banana": (1.0, lambda: alone(lambda rng: bent(rng, rng.normal(size=1000) * 0.7))),
     "one-hot": (1.0, lambda: alone(lambda rng: np.hstack([np.eye(k)[rng.integers(k, size=400)] for k in (3, 4)]))),
     "unit Gaussian": (1.0, lambda: alone(lambda rng: _unit(rng, 300, 60))),
+    "unit log-normal": (1.0, lambda: alone(lambda rng: _skewed(rng, 600, 64))),
+    "8 in one column": (0.93, lambda: blobs(4, 800, 1, 8, 6.0, in_one_column=True)),
 }
 
 
 def _unit(rng, n, d):
     X = rng.normal(size=(n, d)) / np.sqrt(np.arange(1, d + 1))
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def _skewed(rng, n, d):
+    X = rng.lognormal(size=(n, 20)) @ rng.normal(size=(20, d)) + 0.1 * rng.normal(size=(n, d))
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
