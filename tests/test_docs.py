@@ -38,6 +38,10 @@ def test_no_block_escapes_the_tests():
     assert fences <= {"python", "sh", "{toctree}", "{eval-rst}", "{autodoc2-object}"}, fences
 
 
+# Pages about other libraries, which need these.
+LIBRARIES = {"bertopic.md": "bertopic", "umap.md": "umap", "single-cells.md": "anndata"}
+
+
 def _has_a_gpu():
     torch = pytest.importorskip("torch")
     return torch.cuda.is_available()
@@ -49,6 +53,8 @@ def _has_a_gpu():
 def test_examples_of_a_page(page):
     if page.name == "gpu.md" and not _has_a_gpu():
         pytest.skip("its code needs a CUDA device")
+    if page.name in LIBRARIES:
+        pytest.importorskip(LIBRARIES[page.name])
     text = page.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     names = {}
