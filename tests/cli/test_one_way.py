@@ -167,6 +167,8 @@ def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
         _ = loaded.labels
     encoded = kfree.cluster("large.parquet", drop=["count", "name"], memory="5MB", lam=9000.0)
     np.testing.assert_array_equal(encoded.predict(table), encoded.labels)
+    chosen = kfree.cluster("large.parquet", **settings | {"lam": None})
+    assert chosen.remarks[-1] == "rows do not fit in memory, so that only round clusters were looked for"
     with pytest.raises(ValueError, match="sample_weight=.* the name of a column as weight"):
         kfree.cluster("large.parquet", sample_weight=np.ones(n), **settings)
     with pytest.raises(ValueError, match="missing='drop' takes all rows in memory; give more memory"):

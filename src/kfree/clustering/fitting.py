@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kfree.clustering.columns import Say
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
 from kfree.core.progress import heard_by
@@ -46,13 +47,16 @@ class FitOptions:
         if self.k is not None and self.lam is not None:
             raise ValueError("k and lam both set the number of clusters; give one of them.")
 
+    @property
+    def asks_for_round(self) -> bool:
+        return self.model == "round" or self.k is not None or self.lam is not None or self.metric == "haversine"
+
     def estimator(self, rows: TableRows) -> AutoCluster | DPMeans:
         """AutoCluster, or DPMeans where it cannot do what is asked for."""
         shared: dict[str, Any] = {"n_threads": self.n_threads, "random_state": self.random_state}
         # AutoCluster gives all columns the same variance, and rare levels would count too much.
         has_levels = rows.preparation is not None and SHARE in rows.preparation.units_out
-        asks_for_round = self.model == "round" or self.k is not None or self.lam is not None
-        if asks_for_round or has_levels or rows.kept is None or self.metric == "haversine":
+        if self.asks_for_round or has_levels or rows.kept is None:
             lam = "auto" if self.lam is None else self.lam
             return DPMeans(lam=lam, target_k=self.k, metric=self.metric, memory=self.memory, **shared)
         return AutoCluster(metric="auto" if self.metric == "euclidean" else self.metric, **shared)
@@ -61,13 +65,16 @@ class FitOptions:
 def clustered(
     rows: TableRows,
     options: FitOptions,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | None,
+    say: Say,
     *,
     id: str | None = None,
     first_row: int = 0,
 ) -> Clustering:
     """Cluster the rows of a table. Rows are called by the column ``id``, or by numbers from ``first_row`` on."""
     estimator = options.estimator(rows)
+    if rows.kept is None and not options.asks_for_round:
+        say("rows do not fit in memory, so that only round clusters were looked for")
     _fit(estimator, rows, sample_weight)
     certainty = _certainty(estimator, rows, options, sample_weight)
     labels = estimator.labels_ if rows.kept is not None else _labels_on_disk(estimator, rows.rows)

@@ -129,7 +129,7 @@ def cluster(
         rows = TableRows.of_array(table if sp.issparse(table) else np.asarray(table))
     else:
         rows = prepared(opened(table, text), named, remarks.append, weight=weight, memory=memory)
-    made = clustered(rows, fitting, rows.weights(weight, sample_weight), id=id)
+    made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)
     made.remarks = remarks
     return made
 

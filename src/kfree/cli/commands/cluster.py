@@ -40,7 +40,8 @@ def run(options, console):
     work = Work(options, console)
     given = (options.model, options.k, options.lam, options.metric, options.memory, options.threads)
     fitting = FitOptions(*given, random_state=options.seed or 0)
-    clustering = clustered(work.rows, fitting, work.rows.weights(work.weight), id=work.id, first_row=1)
+    weights = work.rows.weights(work.weight)
+    clustering = clustered(work.rows, fitting, weights, console.say, id=work.id, first_row=1)
     _in_words_of_the_command(clustering, work)
     model = clustering.model
     work.write(cluster=clustering._used_labels, **work.scores(model))
