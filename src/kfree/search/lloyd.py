@@ -137,7 +137,11 @@ class _StoppingRule:
         self._limit, self.is_within_limit = limit, False
 
     def __call__(self, old: State, new: State) -> bool:
-        with np.errstate(over="ignore"):
-            moved = ((new.sites.centres - old.sites.centres) ** 2).sum()
-        self.is_within_limit = bool(moved <= self._limit)
+        self.is_within_limit = self._is_near(old.sites.centres, new.sites.centres)
         return self.is_within_limit or old.same_partition(new)
+
+    def _is_near(self, old: Floats, new: Floats) -> bool:
+        if self._limit == 0:
+            return np.array_equal(old, new)
+        with np.errstate(over="ignore"):
+            return bool(((new - old) ** 2).sum() <= self._limit)
