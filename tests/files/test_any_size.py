@@ -196,6 +196,7 @@ def test_a_large_array_of_many_columns_gets_the_memory_that_it_needs(monkeypatch
     assert (model.n_clusters_, model.n_passes_ > 1) == (3, True)
 
 
+@pytest.mark.filterwarnings("ignore:DPMeans did not converge within time_budget")
 def test_other_large_arrays_are_searched_as_a_whole(monkeypatch):
     monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 1000)
     X = rows_with_weights(1500)[0]
