@@ -89,6 +89,21 @@ def many_rows(rounds):
     return race("moons, 50,000 rows, nearest neighbours", runs, rounds, notes=notes, clock=time.process_time)
 
 
+def by_default(rounds):
+    """The default affinity, that of neighbours above 1,000 rows, beside all affinities."""
+    for n_rows, others in ((1500, ["rbf"]), (8000, [])):
+        X, y = make_moons(n_rows, noise=0.06, random_state=0)
+        models = {"kfree": SpectralDPMeans()} | {
+            f"affinity {name!r}": SpectralDPMeans(affinity=name) for name in others
+        }
+
+        def notes(name, model, y=y):
+            return f"{model.affinity_}, k = {model.n_clusters_}, ARI {adjusted_rand_score(y, model.labels_):.3f}"
+
+        runs = {name: (lambda model=model, X=X: model.fit(X)) for name, model in models.items()}
+        yield race(f"moons, {n_rows:,} rows, by default", runs, rounds, notes=notes, clock=time.process_time)
+
+
 def memory():
     """Bytes that a fit takes at most beyond X, where kernel values are not kept."""
     X = np.random.default_rng(0).normal(size=(6000, 8)) + 6 * np.random.default_rng(1).integers(5, size=(6000, 1))
@@ -107,6 +122,7 @@ def main():
     options = arguments(__doc__)
     warnings.simplefilter("ignore")  # scikit-learn's, about graphs that are not connected
     cases = [without_k, lambda: digits(options.rounds), lambda: [many_rows(options.rounds)], lambda: [memory()]]
+    cases.append(lambda: by_default(options.rounds))
     rows = [row for case in chosen(cases, options) for row in case()]
     report("kernel_spectral", rows, "scikit-learn", "numpy", "scipy", only=options.only)
 

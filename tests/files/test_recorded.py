@@ -76,6 +76,65 @@ def test_a_search_interrupted_again_and_again_ends_with_the_same_bits(n_passes, 
     assert n_attempts == -(-10 // n_passes)
 
 
+class CountedRows(ArrayRows):
+    """Rows of which so many chunks may be read."""
+
+    n_chunks = 0
+
+    def chunks(self, begin, end, size):
+        for chunk in super().chunks(begin, end, size):
+            CountedRows.n_chunks -= 1
+            if CountedRows.n_chunks < 0:
+                raise KeyboardInterrupt
+            yield chunk
+
+
+@pytest.mark.parametrize("chunks_of_a_part", [1, 2])
+def test_an_interrupt_within_a_pass_loses_one_part_of_it(chunks_of_a_part, tmp_path, rng, monkeypatch):
+    """As long as a part is read in one attempt, the search ends, with the bits of one that was not interrupted."""
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    part_rows = chunks_of_a_part * READING.chunk_rows
+    assert len(X) > 2 * part_rows  # three parts or more
+    monkeypatch.setattr("kfree.engines.journaled.PART_BYTES", 8 * X.shape[1] * part_rows)
+    expected = searched(streamed(ArrayRows(X, weight), READING))
+    found, n_attempts = None, 0
+    while found is None:
+        # A chunk more than a part: readers are one ahead.
+        CountedRows.n_chunks, n_attempts = chunks_of_a_part + 1, n_attempts + 1
+        assert n_attempts < 100
+        try:
+            place = streamed(CountedRows(X, weight), READING)
+            found = searched(journaled(place, Journal(tmp_path / "fit", {"rows": 1})))
+        except KeyboardInterrupt:
+            pass
+    check_same_bits(found, expected)
+    assert n_attempts > 10  # a pass takes several attempts
+
+
+def test_a_pass_that_was_recorded_in_parts_goes_on_in_one(tmp_path, rng, monkeypatch):
+    """As on workers, which are asked about all rows at once: parts of another cut are not used."""
+    X, weight, _ = rows_of_all_kinds(rng)["weights, some zero"]
+    expected = searched(streamed(ArrayRows(X, weight), READING))
+    recorded = Journal(tmp_path / "fit", {"rows": 1})
+    while not recorded._parts:  # until one is interrupted in the midst of a pass
+        CountedRows.n_chunks = 3
+        with monkeypatch.context() as small:
+            small.setattr("kfree.engines.journaled.PART_BYTES", 1)
+            with pytest.raises(KeyboardInterrupt):
+                searched(journaled(streamed(CountedRows(X, weight), READING), recorded))
+        recorded.close()
+        recorded = Journal(tmp_path / "fit", {"rows": 1})
+    check_same_bits(searched(journaled(streamed(ArrayRows(X, weight), READING), recorded)), expected)
+    whole = Journal(tmp_path / "another fit", {"rows": 1})
+    searched(journaled(streamed(ArrayRows(X, weight), READING), whole))
+    numbers = []
+    for journal in (recorded, whole):
+        journal.close()
+        again = Journal(journal.path, {"rows": 1})
+        numbers.append((len(again._recorded), len(again._parts)))
+    assert numbers[0] == numbers[1] == (numbers[0][0], 0)
+
+
 @pytest.mark.parametrize("n_reads", [2, 5])
 def test_ctrl_c_leaves_a_checkpoint_that_goes_on(n_reads, written, tmp_path, monkeypatch):
     X, _ = rows_with_weights(N_ROWS)

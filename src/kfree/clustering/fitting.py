@@ -54,12 +54,15 @@ class FitOptions:
     def estimator(self, rows: TableRows) -> AutoCluster | DPMeans:
         """AutoCluster, or DPMeans where it cannot do what is asked for."""
         shared: dict[str, Any] = {"n_threads": self.n_threads, "random_state": self.random_state}
-        # AutoCluster gives all columns the same variance, and rare levels would count too much.
+        # On tables with levels, DPMeans finds the classes more often (docs/theory/judge.md).
         has_levels = rows.preparation is not None and SHARE in rows.preparation.units_out
         if self.asks_for_round or has_levels or rows.kept is None:
             lam = "auto" if self.lam is None else self.lam
             return DPMeans(lam=lam, target_k=self.k, metric=self.metric, memory=self.memory, **shared)
-        return AutoCluster(metric="auto" if self.metric == "euclidean" else self.metric, **shared)
+        # Weights of columns would be lost if these were all given the same deviation.
+        encoder = None if rows.preparation is None else rows.preparation.encoder
+        scale = "none" if encoder is not None and encoder.weights else "deviation"
+        return AutoCluster(metric="auto" if self.metric == "euclidean" else self.metric, scale=scale, **shared)
 
 
 def clustered(

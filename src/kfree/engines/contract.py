@@ -118,6 +118,10 @@ class Rows(ABC):
 
         return question.join(answers())
 
+    def parts(self, n_bytes: int) -> list[Rows]:
+        """Consecutive parts of about ``n_bytes``, whose answers can be joined; one where rows are not divided."""
+        return [self]
+
     @property
     def description(self) -> str:
         return self.name

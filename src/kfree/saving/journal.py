@@ -5,7 +5,7 @@ answers of the first passes goes on where the other one ended, with the same bit
 
 A record is its length (eight bytes), a checksum of the length (eight bytes), and an archive as in ``container``, with a
 checksum of its own. Records are only appended. A record that was being written when the power failed is incomplete; it
-is dropped, and its pass runs again.
+is dropped, and its pass runs again. A long pass is recorded in parts as well; these count until the pass has ended.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Journal:
         try:
             if not os.path.exists(self.path) or not os.path.getsize(self.path):
                 self._begin()
-            self._recorded, sound = self._read()
+            records, sound = self._read()
+            self._recorded, self._parts = _without_parts(records)
             os.truncate(self.path, sound)
         except BaseException:
             self.close()
@@ -80,14 +81,35 @@ class Journal:
                     "written."
                 )
             self.n_repeated += 1
-            try:
-                return unpacked(declared, document["found"], arrays)
-            except Exception as error:
-                raise self._damaged() from error
+            return self._rebuilt(declared, document, arrays)
         found = work_out()
-        packer = Packer()
-        self._append({"asked": asked, "found": packer.pack(found, declared, "the result of a pass")}, packer.arrays)
+        self._keep({"asked": asked}, found, declared)
         return found
+
+    def part(self, question: list[Any], work_out: Callable[[], Any], declared: Any) -> Any:
+        """The same for a part of the question that ``answer`` is about; recorded for as long as that is not answered.
+
+        Parts that were recorded of another question, or cut otherwise, are worked out again.
+        """
+        asked = digest(question)
+        if self._parts:
+            document, arrays = self._parts.pop(0)
+            if document["part"] == asked:
+                return self._rebuilt(declared, document, arrays)
+            self._parts = []
+        found = work_out()
+        self._keep({"part": asked}, found, declared)
+        return found
+
+    def _rebuilt(self, declared: Any, document: Any, arrays: Any) -> Any:
+        try:
+            return unpacked(declared, document["found"], arrays)
+        except Exception as error:
+            raise self._damaged() from error
+
+    def _keep(self, said: dict[str, Any], found: Any, declared: Any) -> None:
+        packer = Packer()
+        self._append({**said, "found": packer.pack(found, declared, "the result of a pass")}, packer.arrays)
 
     def _locked(self):
         try:
@@ -164,6 +186,13 @@ def digest(value):
         state.update(f"{array.dtype.str}{array.shape}".encode())
         state.update(np.ascontiguousarray(array).data)
     return state.hexdigest()
+
+
+def _without_parts(records: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Records of whole passes, and those of the parts of a pass that was not ended."""
+    whole = [place for place, (document, _) in enumerate(records) if "part" not in document]
+    ended = whole[-1] + 1 if whole else 0
+    return [records[place] for place in whole], records[ended:]
 
 
 def _write(file, document, arrays):

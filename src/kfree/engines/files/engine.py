@@ -54,6 +54,17 @@ class StreamedRows(Rows):
     def take(self, copies: Copies) -> LocalRows:
         return LocalRows.of(copies, self, self._reading.n_threads)
 
+    def parts(self, n_bytes: int) -> list[Rows]:
+        """The same rows in consecutive parts of about ``n_bytes``, as float64; each is a whole number of chunks."""
+        chunk_rows = self._reading.chunk_rows
+        size = max(n_bytes // (8 * self.n_features * chunk_rows), 1) * chunk_rows
+        spans = (
+            (begin, min(begin + size, self._end), self._n_rows_in_all) for begin in range(self._begin, self._end, size)
+        )
+        return [
+            StreamedRows(self._source, self._reading, self.frame, span=span, repeats=self.repeats) for span in spans
+        ]
+
     def _chunks(self) -> Iterator[Chunk]:
         """Chunks that are read while the last one is computed on; after each, the listener is told."""
         chunks = read_ahead(self._source.chunks(self._begin, self._end, self._reading.chunk_rows), depth=1)
@@ -62,7 +73,7 @@ class StreamedRows(Rows):
                 self.repeats.see(chunk)
                 yield chunk
                 if self._reading.listener is not None:
-                    self._reading.listener(chunk.begin + len(chunk.X) - self._begin, self.n_rows)
+                    self._reading.listener(chunk.begin + len(chunk.X), self._n_rows_in_all)
         finally:
             chunks.close()
 
