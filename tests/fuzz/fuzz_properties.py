@@ -22,7 +22,7 @@ LIMIT, CLOCK_LIMIT = 30, 300
 NAMES = re.compile(
     r"\bX\b|sample_weight|Sample weights|weights|\blam\b|\bcost\b|kernel|prior|affinit|n_clusters|\bk\b|array|"
     r"input|sample|column|metric|graph|edges|levels|linkage|k_range|\by\b|"
-    r"n_rows|n_features|separation|missing|shuffled|random_state|data set|placement"
+    r"n_rows|n_features|separation|missing|shuffled|random_state|data set|placement|narrowest"
 )
 
 
