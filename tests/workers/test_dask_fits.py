@@ -13,7 +13,7 @@ from files.test_any_size import FITS, MEMORY, N_ROWS, PUBLISHED, rows_with_weigh
 from sklearn.exceptions import ConvergenceWarning
 
 import kfree
-from kfree import DPMeans, KMeans, open_rows
+from kfree import DPMeans, KMeans, NestedDPMeans, open_rows
 from kfree.saving.journal import CheckpointError, Journal
 
 X, WEIGHT = rows_with_weights(N_ROWS)
@@ -69,6 +69,24 @@ def test_places_on_workers_have_the_bits_of_memory(client, tmp_path, rng):
     places[5, 0] = 100.0
     with pytest.raises(ValueError, match=r"a chunk of X\[5, 0\] = 100 .row 5. is no latitude"):
         DPMeans(lam=1e9, metric="haversine", memory=3_000_000, engine="dask").fit(da.from_array(places, chunks=3000))
+
+
+def test_levels_on_workers_have_the_bits_of_memory(client, tmp_path, rng):
+    """Clusters of clusters: the finest level comes from passes on workers, the others from its clusters."""
+    groups = 60.0 * rng.normal(size=(3, 3))
+    centres = np.repeat(groups, 3, axis=0) + 9.0 * rng.normal(size=(9, 3))
+    points = centres[rng.integers(9, size=N_ROWS)] + rng.normal(size=(N_ROWS, 3))
+    for number, part in enumerate(np.split(points, [1, 4000])):
+        np.save(tmp_path / f"{number}.npy", part)
+    settings = {"levels": (3, 9), "memory": MEMORY, "random_state": 0}
+    expected = NestedDPMeans(**settings).fit(points)
+    for there in (open_rows(tmp_path), da.from_array(points, chunks=(3000, 3))):
+        model = NestedDPMeans(engine="dask", **settings).fit(there)
+        assert (model.levels_, model.cost_, model.engine_) == ((3, 9), expected.cost_, "dask, streamed")
+        np.testing.assert_array_equal(model.tree_.centres, expected.tree_.centres)
+        np.testing.assert_array_equal(model.tree_.parents, expected.tree_.parents)
+        for level in range(2):
+            np.testing.assert_array_equal(np.asarray(model.predict(there, level=level)), expected.level_labels_[level])
 
 
 def test_arrays_get_lazy_labels_with_their_chunks(client, tmp_path):
