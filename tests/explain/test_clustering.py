@@ -39,7 +39,7 @@ def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
     assert clustering.certainty == "4 clusters, clear"
     n_missing = int(table.isna().sum().sum())
     assert clustering.remarks == [
-        "left out: 'country (constant: NZ)'",
+        "left out: 'country' (constant: NZ)",
         f"took {n_missing} missing values of {int(table.isna().any(axis=1).sum())} rows from the nearest rows",
     ]
     labels = np.asarray(clustering.labels)
@@ -113,7 +113,7 @@ def test_the_page_tells_the_same(clustering, table, tmp_path):
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
     assert data["certainty"] == "4 clusters, clear"
     assert data["names"] == {"1": "Families"}
-    assert data["remarks"][0] == "left out: 'country (constant: NZ)'"
+    assert data["remarks"][0] == "left out: 'country' (constant: NZ)"
     assert any(remark.startswith("age: (age − ") for remark in data["remarks"])
     own = next(step for step in data["steps"] if step["own"])
     for told, sentence, cluster in zip(own["sentences"], named.sentences(), own["clusters"], strict=True):
@@ -227,3 +227,15 @@ def test_how_sure_in_words(rng):
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_the_name_of_a_row_is_not_taken_for_a_file(clustering):
+    with pytest.raises(ValueError, match="row='c0003' is not allowed; give the number of a row, values by column"):
+        clustering.explain("c0003")
+
+
+def test_of_many_columns_that_are_left_out_the_first_are_named(rng):
+    frame = numbers(rng)[0].assign(**{f"same{j}": "x" for j in range(10)})
+    (said,) = (remark for remark in kfree.cluster(frame).remarks if remark.startswith("left out"))
+    assert said.startswith("left out: 'same0' (constant: x), 'same1' (constant: x), ")
+    assert said.endswith("'same7' (constant: x) and 2 more")

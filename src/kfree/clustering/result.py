@@ -293,6 +293,8 @@ class Clustering:
             require(len(place) == 1, "row", row, allowed)
             X = self._rows[place]
         else:
+            is_name = isinstance(row, str) and not os.path.exists(row)
+            require(not is_name, "row", row, "the number of a row, values by column, or a table of one row")
             X = self._encoded(row)
         require(X.shape[0] == 1, "row", row, "one row")
         return X.toarray() if sp.issparse(X) else X
