@@ -37,7 +37,7 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     assert len(set(zip(labels, messy.tolist(), strict=True))) == len(set(labels))  # no cluster has both kinds
     said = " ".join(facts["remarks"])
     assert "left out 2 column(s) of text, or of names of rows: 'name', 'note'" in said
-    assert "left out: 'constant (constant: x)'" in said
+    assert "left out: 'constant' (constant: x)" in said
     assert "'zip' hold whole numbers with leading zeros" in said
     assert "took 1 missing values of 1 rows from the nearest rows" in said
     encoders = {encoder.name: encoder for encoder in kfree.load("m.kfree").encoder.encoders_}

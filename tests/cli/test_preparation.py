@@ -236,3 +236,10 @@ def test_a_folder_is_one_table(blobs_csv, capsys, here):
     assert (here / "parts.clusters.csv").read_text() == (here / "data.clusters.csv").read_text()
     assert outcome(["cluster", "parts/*.csv", "--lam", "60", "--quiet"], capsys)[0] == 2
     assert outcome(["cluster", "parts/*.csv", "--lam", "60", "--quiet", "-o", "out.parquet"], capsys)[0] == 0
+
+
+def test_too_little_memory_is_called_by_the_number_that_was_given(here, rng):
+    X = rng.normal(size=(3000, 3))
+    np.savetxt("small.csv", X, delimiter=",", header="x,y,z", comments="")
+    with pytest.raises(ValueError, match=r"memory=100000 bytes is not enough for 3 columns; give at least \d+ bytes"):
+        kfree.cluster("small.csv", prepare="none", memory="100KB")

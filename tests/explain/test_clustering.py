@@ -39,7 +39,7 @@ def test_a_table_is_clustered_and_told_in_its_units(clustering, table):
     assert clustering.certainty == "4 clusters, clear"
     n_missing = int(table.isna().sum().sum())
     assert clustering.remarks == [
-        "left out: 'country (constant: NZ)'",
+        "left out: 'country' (constant: NZ)",
         f"took {n_missing} missing values of {int(table.isna().any(axis=1).sum())} rows from the nearest rows",
     ]
     labels = np.asarray(clustering.labels)
@@ -113,7 +113,7 @@ def test_the_page_tells_the_same(clustering, table, tmp_path):
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
     assert data["certainty"] == "4 clusters, clear"
     assert data["names"] == {"1": "Families"}
-    assert data["remarks"][0] == "left out: 'country (constant: NZ)'"
+    assert data["remarks"][0] == "left out: 'country' (constant: NZ)"
     assert any(remark.startswith("age: (age − ") for remark in data["remarks"])
     own = next(step for step in data["steps"] if step["own"])
     for told, sentence, cluster in zip(own["sentences"], named.sentences(), own["clusters"], strict=True):
@@ -227,3 +227,50 @@ def test_how_sure_in_words(rng):
 )
 def test_phrases(feature, text):
     assert phrase(feature) == text
+
+
+def test_the_name_of_a_row_is_not_taken_for_a_file(clustering):
+    with pytest.raises(ValueError, match="row='c0003' is not allowed; give the number of a row, values by column"):
+        clustering.explain("c0003")
+
+
+def test_of_many_columns_that_are_left_out_the_first_are_named(rng):
+    frame = numbers(rng)[0].assign(**{f"same{j}": "x" for j in range(10)})
+    (said,) = (remark for remark in kfree.cluster(frame).remarks if remark.startswith("left out"))
+    assert said.startswith("left out: 'same0' (constant: x), 'same1' (constant: x), ")
+    assert said.endswith("'same7' (constant: x) and 2 more")
+
+
+@pytest.mark.parametrize("given", [None, {"a": [1, 2, 3]}, 5])
+def test_what_is_no_table(given):
+    with pytest.raises(TypeError, match="is no table; give a data frame, an array or the path of a file"):
+        kfree.cluster(given)
+
+
+@pytest.mark.parametrize("k", [0, "3", 2.0])
+def test_a_number_that_is_not_allowed_is_called_k(k, rng):
+    with pytest.raises(ValueError, match=f"^k={k!r} is not allowed"):
+        kfree.cluster(numbers(rng)[0], k=k)
+
+
+def test_rows_that_all_have_gaps_cannot_be_dropped(rng):
+    with pytest.raises(ValueError, match="the table has no row without missing values, which are in 1 column"):
+        kfree.cluster(numbers(rng)[0].assign(gone=np.nan), missing="drop")
+
+
+def test_columns_of_one_name_are_counted_once(rng):
+    with pytest.raises(ValueError, match=r"the table has 1 name\(s\) that several columns share: 'x' \(columns 0, 1\)"):
+        kfree.cluster(numbers(rng)[0].set_axis(["x", "x"], axis=1))
+
+
+@pytest.mark.parametrize("names", [{0: None}, {0: ""}, ["a", "b"], {99: "a"}])
+def test_names_that_are_not_allowed(clustering, names):
+    with pytest.raises(ValueError, match="give a dict with labels from 0 to 3 and a text for each"):
+        clustering.rename(names)
+
+
+def test_two_opposite_rows_are_one_cluster():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataAdvice)
+        found = kfree.cluster(pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]}))
+    assert found.labels.tolist() == [0, 0]

@@ -128,7 +128,7 @@ def with_encoder(
     except ValueError as error:
         raise ValueError(f"{table.title}: {error}") from error
     if encoder.left_out_:
-        say(f"left out: {quoted([f'{name} ({why})' for name, why in encoder.left_out_.items()])}")
+        say(f"left out: {_with_reasons(encoder.left_out_)}")
         plan, frame = _without(list(encoder.left_out_), plan, encoder, frame)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataAdvice)  # said by the first fit
@@ -173,3 +173,9 @@ def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:
         told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
         which = "the column" if len(found) == 1 else "the columns"
         raise ValueError(f"{table.title}, {told}. Correct such cells, or leave {which} out with drop={list(found)}.")
+
+
+def _with_reasons(left_out: dict[str, str], most: int = 8) -> str:
+    """Columns and why they are left out, only the first few of many."""
+    shown = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:most])
+    return shown if len(left_out) <= most else f"{shown} and {len(left_out) - most} more"

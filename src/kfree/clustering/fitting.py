@@ -25,7 +25,7 @@ from kfree.explain.certainty import in_words, in_words_of_path
 from kfree.explain.summary import Summary, summarize
 from kfree.explain.units import SHARE
 from kfree.files.rows import open_rows
-from kfree.validation.parameters import require_choice
+from kfree.validation.parameters import require_choice, require_count
 
 MODELS = ["auto", "round"]
 
@@ -44,6 +44,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         require_choice("model", self.model, MODELS)
+        require_count("k", self.k, or_none=True)
         if self.k is not None and self.lam is not None:
             raise ValueError("k and lam both set the number of clusters; give one of them.")
 

@@ -125,7 +125,10 @@ def cluster(
     remarks: list[str] = []
     if _is_array(table):
         _require_no_columns(named, prepare)
-        rows = TableRows.of_array(table if sp.issparse(table) else np.asarray(table))
+        X = table if sp.issparse(table) else np.asarray(table)
+        if X.ndim == 0:
+            raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
+        rows = TableRows.of_array(X)
     else:
         rows = prepared(opened(table, text), named, remarks.append, weight=weight, memory=memory)
     made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)

@@ -100,6 +100,11 @@ class Preparation:
         holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
         shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
         row = first_row + int(kept.argmin()) + 1
+        if self.missing == "drop":
+            raise ValueError(
+                f"{title} has no row without missing values, which are in {len(holes)} column(s): {shown}. Leave "
+                "columns out with drop=[…], or give another missing than 'drop'."
+            )
         raise ValueError(
             f"{title} has missing values in {len(holes)} column(s): {shown}; the first is in row {row}. Use "
             "missing='drop' to leave such rows out, missing='mean' to fill in means, missing='nearest' (with "

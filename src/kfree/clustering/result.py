@@ -116,9 +116,10 @@ class Clustering:
         self : Clustering
         """
         known = range(self.n_clusters)
-        wrong = [label for label in names if label not in known]
-        require(not wrong, "names", names, f"labels from 0 to {self.n_clusters - 1} and names")
-        given = self.names | {int(label): str(name) for label, name in names.items()}
+        is_known = isinstance(names, Mapping) and all(label in known for label in names)
+        is_text = is_known and all(isinstance(name, str) and name for name in names.values())
+        require(is_text, "names", names, f"a dict with labels from 0 to {self.n_clusters - 1} and a text for each")
+        given = self.names | {int(label): name for label, name in names.items()}
         require(len(set(given.values())) == len(given), "names", names, "another name for each cluster")
         self._names = {str(label): name for label, name in sorted(given.items())}
         return self
@@ -293,6 +294,8 @@ class Clustering:
             require(len(place) == 1, "row", row, allowed)
             X = self._rows[place]
         else:
+            is_name = isinstance(row, str) and not os.path.exists(row)
+            require(not is_name, "row", row, "the number of a row, values by column, or a table of one row")
             X = self._encoded(row)
         require(X.shape[0] == 1, "row", row, "one row")
         return X.toarray() if sp.issparse(X) else X

@@ -18,6 +18,7 @@ from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType
 from kfree.files.rows import rows_of
 from kfree.files.table import column_name, mistake_in, open_table, require_same_columns
+from kfree.validation.frames import require_distinct_names
 
 _BATCH_ROWS = 65536
 
@@ -45,6 +46,7 @@ class FrameTable:
     reading: Reading | None = None
 
     def __init__(self, frame: Any):
+        require_distinct_names(frame, self.title)
         self._frame = with_texts(frame)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
 

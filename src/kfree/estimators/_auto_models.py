@@ -143,10 +143,19 @@ def fit_on_all(
         model = DPMeans(random_state=0, n_threads=n_threads)
     else:
         centres = means(ready[judged], labels)
+        centres = _with_directions(centres, ready[judged], labels) if unit else centres
         metric = "cosine" if unit else "euclidean"
         model = KMeans(len(centres), init=centres, metric=metric, n_threads=n_threads, label_order="size")
     model.fit(ready, sample_weight=weight)
     return Fitted(model, prepare, np.asarray(model.labels_))
+
+
+def _with_directions(centres: NDArray[Any], rows: Any, labels: Index) -> NDArray[Any]:
+    """The same centres, with a row of the cluster where opposite rows cancel and their mean has no direction."""
+    for label in np.flatnonzero(~centres.any(axis=1)):
+        row = rows[[int(np.argmax(labels == label))]]
+        centres[label] = (row.toarray() if sp.issparse(row) else row)[0]
+    return centres
 
 
 def _vote(ready: Floats, judged: Index, labels: Index, prepare: Any) -> Fitted:

@@ -113,13 +113,17 @@ class FileRows:
     def memory_beside(self, memory: int, least: int) -> int:
         """What is left of a limit of memory beside the readers of the files; an error if that is less than ``least``.
 
+        A limit below ``least`` is returned as it is.
+
         Readers take little, unless a file has large row groups, or packs many rows together. A small share of the limit
         is not counted, so that results are those of other formats.
         """
         file = max(self.files, key=self._reading_bytes)
         needed = self._reading_bytes(file)
         left = memory if needed <= max(_READING_SHARE * memory, _READING_BYTES) else memory - needed
-        if left < least <= memory:
+        if memory < least:
+            return memory  # too little without any reader, which the plan of the fit says of the number that was given
+        if left < least:
             raise ValueError(
                 f"memory={memory} bytes is not enough for {printable(file.path)}: to read its row groups or record "
                 f"batches takes {needed} bytes, and the fit {least}. Give at least {needed + least} bytes, or write "
