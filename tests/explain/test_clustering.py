@@ -274,3 +274,9 @@ def test_two_opposite_rows_are_one_cluster():
         warnings.simplefilter("ignore", DataAdvice)
         found = kfree.cluster(pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 4.0]}))
     assert found.labels.tolist() == [0, 0]
+
+
+def test_the_name_of_a_column_does_not_break_the_lines_of_the_summary(rng):
+    found = kfree.cluster(numbers(rng)[0].rename(columns={"height": "the\nheight"}), k=3)
+    assert len(str(found.summary()).splitlines()) == 6  # title, header, three clusters, notes
+    assert "the\\nheight" in str(found.summary())

@@ -20,7 +20,8 @@ _LEAST = 0.005
 
 def as_text(summary: Summary) -> str:
     """A table in plain text, columns aligned."""
-    table = [_header(summary), *_cells(summary)]
+    # A line of the table stays one line, whatever the names of columns and rows hold.
+    table = [[printable(cell) for cell in row] for row in [_header(summary), *_cells(summary)]]
     widths = [max(len(row[j]) for row in table) for j in range(len(table[0]))]
     # Numbers stand to the right, text to the left.
     lines = [
