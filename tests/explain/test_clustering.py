@@ -280,3 +280,12 @@ def test_the_name_of_a_column_does_not_break_the_lines_of_the_summary(rng):
     found = kfree.cluster(numbers(rng)[0].rename(columns={"height": "the\nheight"}), k=3)
     assert len(str(found.summary()).splitlines()) == 6  # title, header, three clusters, notes
     assert "the\\nheight" in str(found.summary())
+
+
+def test_two_groups_in_one_column_are_clear():
+    rng = np.random.default_rng(0)
+    rng.normal(size=200)
+    x = np.vstack([rng.normal(size=(100, 2)), 8 + rng.normal(size=(100, 2))])[:, 0]
+    made = kfree.cluster(pd.DataFrame({"x": x}))
+    assert made.n_clusters == 2
+    assert made.certainty == "2 clusters, clear"

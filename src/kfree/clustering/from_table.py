@@ -57,7 +57,8 @@ def cluster(
     model : {"auto", "round"}, default="auto"
         ``"auto"`` fits :class:`kfree.AutoCluster`, which chooses the number of clusters and their shape. ``"round"``
         fits :class:`kfree.DPMeans`. So does ``"auto"`` with ``k``, ``lam`` or ``geo``, where rows do not fit in
-        ``memory``, and where the table has columns of levels, whose classes it finds more often.
+        ``memory``, where the table has columns of levels, whose classes it finds more often, and where there is one
+        column, in which clusters have no shape.
     k : int or None, default=None
         The number of clusters. ``certainty`` says what the data suggest.
     lam : float or None, default=None
