@@ -3,10 +3,12 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles.bayes import partitions
 
+import kfree
 from kfree import DPMeans, KMeans, lambda_path, load, open_rows
 
 R = 6371.0088
@@ -219,3 +221,13 @@ def test_an_automatic_penalty_of_a_file_is_in_km2(rng, tmp_path):
     assert (haversine(CITIES, model.cluster_centers_).min(axis=1) < 5).all()
     assert model.score(X) == pytest.approx(-model.cost_)
     assert 1e4 < model.lam_ < 1e11
+
+
+@pytest.mark.parametrize("names", [("Longitude", "Latitude"), ("lng", "lat"), (" lon", "lat_deg")])
+def test_columns_that_are_named_the_other_way_round_are_refused(names):
+    X = pd.DataFrame({names[0]: [13.4, 13.5, 2.3], names[1]: [52.5, 52.4, 48.9]})
+    with pytest.raises(ValueError, match=f"latitude and longitude, in this order. Give {names[1]!r} first"):
+        DPMeans(metric="haversine").fit(X)
+    with pytest.raises(ValueError, match="in this order"):
+        kfree.cluster(X, geo=names)
+    DPMeans(metric="haversine", lam=100.0).fit(X[list(names[::-1])])

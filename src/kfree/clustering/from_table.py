@@ -14,6 +14,7 @@ from kfree.clustering.frames import is_frame
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import opened
+from kfree.core.sphere import require_latitude_first
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require
 
@@ -140,6 +141,7 @@ def cluster(
 def _places(geo: Sequence[str], columns: Any, prepare: str | None, metric: str) -> tuple[list[str], str, str]:
     """Two columns of degrees are all that is clustered."""
     require(not isinstance(geo, str) and len(geo) == 2, "geo", geo, "two columns, latitude and longitude")
+    require_latitude_first(geo)
     given = {"columns": columns, "prepare": prepare, "metric": None if metric == "euclidean" else metric}
     for name, value in given.items():
         require(value is None, name, value, "none with geo, which uses its two columns as they are")

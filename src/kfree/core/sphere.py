@@ -6,6 +6,7 @@ are reported as arcs R·θ, which are longer: by 1 % at about 3,100 km.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,18 @@ def require_degrees(X: Any, name: str = "X", first_row: int = 0) -> None:
                 "takes latitude from −90 to 90 and longitude from −180 to 360 degrees, in this order. Check the order "
                 "of the columns, and that angles are in degrees."
             )
+
+
+def require_latitude_first(names: Sequence[Any] | None) -> None:
+    """Raise if two columns are named longitude and latitude, in this order; degrees of both may fit either."""
+    if names is None or len(names) != 2:
+        return
+    first, second = (str(name).strip().casefold() for name in names)
+    if first.startswith(("lon", "lng")) and second.startswith("lat"):
+        raise ValueError(
+            f"the columns are {names[0]!r} and {names[1]!r}, and places are given as latitude and longitude, in this "
+            f"order. Give {names[1]!r} first."
+        )
 
 
 def unit_vectors(degrees: Any) -> Floats:

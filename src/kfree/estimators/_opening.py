@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from kfree.core.divergences import DIVERGENCES, require_domain
-from kfree.core.sphere import require_degrees, unit_vectors
+from kfree.core.sphere import require_degrees, require_latitude_first, unit_vectors
 from kfree.engines.dask.cluster import current_client
 from kfree.engines.dask.collections import CollectionRows, is_collection
 from kfree.engines.files.engine import open_stream
@@ -20,6 +20,7 @@ from kfree.estimators._places import journal_of, place_of, source_as_compared
 from kfree.files.rows import FileRows, loaded
 from kfree.native.implementations import implementation
 from kfree.search.summary.plan import Plan, bytes_to_search, least_memory
+from kfree.validation.frames import column_names
 from kfree.validation.parameters import check, memory_limit, require
 from kfree.validation.rows import validated_centres, validated_rows, validated_weights
 from kfree.validation.tensors import in_memory
@@ -52,6 +53,8 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     ``streamable`` are the constraints of a search on a summary. ``summarise_large`` says that a large array is searched
     by a summary without being asked, since this takes less time.
     """
+    if estimator.metric == "haversine":
+        require_latitude_first(X.feature_names if isinstance(X, FileRows) else column_names(X))
     data, unit = _given(estimator, X, sample_weight), is_direction(estimator.metric)
     n_columns = 2 if estimator.metric == "haversine" else data.source.n_features
     data = replace(data, n_columns=n_columns, unit=unit)

@@ -84,9 +84,11 @@ def _report(options, console, clustering):
 def _use_places(options):
     """Two columns of degrees are all that is clustered."""
     from kfree.cli.errors import UsageError
+    from kfree.core.sphere import require_latitude_first
 
     if len(options.geo) != 2:
         raise UsageError(f"--geo takes two columns, latitude and longitude, such as lat,lon; {len(options.geo)} given")
+    require_latitude_first(options.geo)
     others = {
         "--columns": options.columns,
         "--standardize": options.standardize,
