@@ -154,7 +154,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self._fitted_rows(as_table(X))
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """The same as ``fit`` and then ``transform``, in about half the time.
 
         Parameters
