@@ -6,7 +6,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from kfree import DPMeans, lambda_path, load
 from kfree.search.judge.for_path import JudgedSteps, judged_steps
-from kfree.search.path import lam_path
 
 
 def test_the_suggested_number_stays_if_it_is_about_as_good():
@@ -20,11 +19,11 @@ def test_many_topics_are_counted_and_none_are_not():
     y = rng.integers(30, size=500)
     rows = rng.normal(size=(30, 50))[y] + 0.7 * rng.normal(size=(500, 50))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    assert 26 <= judged_steps(rows, True, True, rng).best() <= 34
+    assert 26 <= judged_steps(rows, True, rng).best() <= 34
     alone = rng.normal(size=(300, 50))
     alone /= np.linalg.norm(alone, axis=1, keepdims=True)
-    assert judged_steps(alone, True, False, rng).best() == 1
-    assert judged_steps(alone[:10], True, False, rng).score == {}
+    assert judged_steps(alone, False, rng).best() == 1
+    assert judged_steps(alone[:10], False, rng).score == {}
 
 
 def test_a_number_between_two_tested_ones_has_the_better_score():
@@ -83,26 +82,3 @@ def test_skewed_factors_are_no_topics():
     path = lambda_path(rows, metric="cosine")
     assert np.nanmax(path.evidence) > 3.5  # density dips alone would see clusters
     assert path.suggest().k == path.judged_k == 1
-
-
-def test_a_table_of_many_columns_gets_more_clusters_but_not_fewer(monkeypatch):
-    asked = []
-
-    def steps(rows, unit, is_sure, rng):
-        asked.append((rows.shape, unit, is_sure))
-        return JudgedSteps({2: 0.1, 6: 0.5})
-
-    monkeypatch.setattr(lam_path, "judged_steps", steps)
-    rng = np.random.default_rng(0)
-    alone = rng.normal(size=(200, 30))
-    assert lambda_path(alone).suggest().k == 6
-    assert lambda_path(alone[:, :29]).suggest().k == 1
-    clear = alone + 20 * np.eye(30)[rng.integers(3, size=200)]
-    assert lambda_path(clear).suggest().k == 3  # density dips are sure
-    assert asked == [((200, 30), False, False)]
-    monkeypatch.setattr(lam_path, "judged_steps", lambda *_: JudgedSteps({2: 0.5}))
-    rng = np.random.default_rng(0)
-    close = rng.normal(size=(600, 30)) + 4.2 / np.sqrt(2) * np.eye(30)[rng.integers(5, size=600)]
-    path = lambda_path(close)
-    assert not path.is_sure
-    assert path.suggest().k == 5

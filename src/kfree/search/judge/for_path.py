@@ -50,21 +50,20 @@ class JudgedSteps(NamedTuple):
         return max(self.score[tested] for tested in (*about, nearest))
 
 
-def judged_steps(rows: Floats, unit: bool, is_sure: bool, rng: np.random.Generator) -> JudgedSteps:
-    """Scores of k-means with 2 to n / 8 clusters against surrogates; rows are a sample of at most some thousands.
+def judged_steps(rows: Floats, is_sure: bool, rng: np.random.Generator) -> JudgedSteps:
+    """Scores of k-means with 2 to n / 8 clusters against surrogates; unit rows are a sample of at most some thousands.
 
-    Rows are unit rows if ``unit``. Rows whose neighbour graph has no more clusters than those of surrogates have no
-    scores. Unit rows are compared with rows of independent factors as well, unless density dips are sure: skewed
-    factors have some dips.
+    Rows whose neighbour graph has no more clusters than those of surrogates have no scores. They are compared with rows
+    of independent factors as well, unless density dips are sure: skewed factors have some dips.
     """
     if len(rows) < FEWEST_ROWS:
         return JudgedSteps({})
     # One surrogate and one split: at 2,000 rows, three and two give the same numbers in twice the time.
-    judge = Judge(rows, unit, rng, n_surrogates=1, n_splits=1, whiten=False)
+    judge = Judge(rows, True, rng, n_surrogates=1, n_splits=1)
     graph, partitions, curves = judge.best_graph()
     if graph.score < judge.gate:
         return JudgedSteps({})
-    if unit and not is_sure:
+    if not is_sure:
         beyond_factors = judge.against_factors(partitions).score
         if beyond_factors < judge.gate:
             return JudgedSteps({1: beyond_factors})

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from kfree.core.spaces import EUCLIDEAN
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
@@ -56,13 +55,11 @@ def lam_path(
     Without ``max_k`` it is made long enough for the widest step of a greedy merging not to be near its end. If some
     rows are far from all others, a second staircase is computed without these. ``_replaces`` says whether it is used.
     Directions are judged by comparison with surrogates as well, which sees more clusters than steps that are tested.
-    So are tables of many columns where dips are not sure.
     """
     tell("micro-clusters", 0.0)
     sample = sample_of(engine, objective, rng)
     found = _tested(engine, sample, objective, rng, max_k, tell)
-    is_wide = objective.space is EUCLIDEAN and FEWEST_COLUMNS <= engine.n_features <= MOST_COLUMNS
-    if not is_wide or (found.staircase.is_sure and not objective.of_directions):
+    if not objective.of_directions or not FEWEST_COLUMNS <= engine.n_features <= MOST_COLUMNS:
         return found
     tell("comparison with surrogates", 0.9)
     kept = sample if found.kept is None else found.kept
@@ -79,13 +76,11 @@ def _compared(
 ) -> Staircase:
     """The path with the number of clusters by which rows differ most from surrogates, made longer if need be."""
     rows, suggested = sample.rows(np.arange(min(sample.n_rows, MOST_ROWS))), path.suggest().k
-    unit, seeded = objective.of_directions, np.random.default_rng(rng.randint(2**31))
+    seeded = np.random.default_rng(rng.randint(2**31))
     # One thread for matrix products, so that no sum depends on the number of threads.
     with threadpool_limits(1, user_api="blas"):
-        steps = judged_steps(rows, unit, path.is_sure, seeded).up_to(max_k)
+        steps = judged_steps(rows, path.is_sure, seeded).up_to(max_k)
     k = steps.choose(suggested)
-    if not unit and k <= suggested:  # dips that are seen in a table count; the comparison may find more clusters
-        return path
     if k > len(path):
         path = staircase_to(engine, objective, rng, k)
     return path.with_judged(k, steps.near(k)) if steps.score and k <= len(path) else path
