@@ -59,7 +59,7 @@ def _purity(case):
 def _encoded(case):
     encoder, X = TableEncoder(), case.X()
     rows = encoder.fit_transform(X)
-    assert np.isfinite(rows).all(), "an encoded table has NaN or infinity"
+    assert np.isfinite(np.asarray(rows)).all(), "an encoded table has NaN or infinity"
     assert np.array_equal(encoder.transform(case.X()), rows), "transform differs from fit_transform"
     assert len(encoder.inverse_transform(rows)) == case.n_rows, "a decoded table has other rows"
     assert encoder.describe(), "no description"
