@@ -34,10 +34,10 @@ class Masses:
             self._levels.append(pairs[0::2] + pairs[1::2])
 
     @classmethod
-    def of(cls, mass: Floats, block: int, add_up: BlockSums | None = None) -> Masses:
+    def of(cls, mass: Floats, block: int, add_up: BlockSums = block_sums) -> Masses:
         """The masses ``mass`` (n,) in memory."""
         of_blocks = np.empty(-(-len(mass) // block))
-        (add_up or block_sums)(mass, block, of_blocks)
+        add_up(mass, block, of_blocks)
         return cls(of_blocks, lambda b: mass[b * block : (b + 1) * block], block)
 
     @property

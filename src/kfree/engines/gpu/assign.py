@@ -32,14 +32,15 @@ def nearest(
     """
     n_items, k = rows.n_rows if listed is None else len(listed), len(centres)
     labels, at_least = out or (torch.empty(n_items, dtype=t, device=rows.device) for t in (torch.int32, torch.float32))
-    if n_items and k > 1 and rows.is_narrow and rows.rankable:
+    is_open = n_items > 0 and k > 1
+    if is_open and rows.is_narrow and rows.rankable:
         _rank_narrow(rows, centres, listed, own, labels, at_least, sq_dist)
         return labels, at_least
     labels.zero_(), at_least.zero_()
-    if n_items and k > 1 and (k * rows.n_features <= FEW_PRODUCTS or not rows.rankable):
+    if is_open and (k * rows.n_features <= FEW_PRODUCTS or not rows.rankable):
         unknown = torch.full((n_items,), torch.inf, dtype=torch.float64, device=rows.device)
         join_nearer(rows, centres, labels, unknown, listed=listed, own=own)
-    elif n_items and k > 1:
+    elif is_open:
         Ranking(rows, centres, listed, own).run(labels, at_least)
     if sq_dist is not None:
         distances_to_own(rows, listed, labels, centres, out=sq_dist)

@@ -63,8 +63,8 @@ def join_nearer(
     """In place: items join the site that is strictly nearer than what they have; all canonical, all sites.
 
     With ``items`` only the first ``n_items`` of these are compared, which have no site yet; ``sq_dist`` is written
-    where it is given. ``own`` are
-    excluded sites, and a site may only be joined by rows that are visited after ``born_after``.
+    where it is given. ``own`` are excluded sites, and a site may only be joined by rows that are visited after
+    ``born_after``.
     """
     if n_items is None:
         n_items = torch.full((1,), len(labels), device=rows.device)

@@ -57,6 +57,21 @@ def nearest_of_listed(
         tl.store(label + item, winner, mask=mask)
 
 
+@triton.jit
+def _sq_dist_tile(
+    X, row, site, centres_by_column, anchor, shift, length, mask, k, d, row_stride, column_stride,
+    UNIT: tl.constexpr, BLOCK_ROWS: tl.constexpr, BLOCK_SITES: tl.constexpr,
+):  # fmt: skip
+    """Σ_t (z_t − c_t)² of a tile of rows and sites, t in order."""
+    total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
+    for t in range(0, d):
+        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
+        c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
+        gap = z[:, None] - c[None, :]
+        total += gap * gap
+    return total
+
+
 @triton.jit(do_not_specialize=["first_row", "n_rows", "k"])
 def distances_to_all(
     X, centres_by_column, sq_dist, anchor, shift, lengths, first_row, n_rows, k, d, row_stride, column_stride,
@@ -67,12 +82,10 @@ def distances_to_all(
     mask, row = place < n_rows, first_row + place
     length = tl.load(lengths + row, mask=mask, other=1.0) if UNIT else tl.zeros([BLOCK_ROWS], tl.float64)
     site = tl.program_id(1) * BLOCK_SITES + tl.arange(0, BLOCK_SITES)
-    total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
-    for t in range(0, d):
-        z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
-        c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
-        gap = z[:, None] - c[None, :]
-        total += gap * gap
+    total = _sq_dist_tile(
+        X, row, site, centres_by_column, anchor, shift, length, mask, k, d, row_stride, column_stride, UNIT,
+        BLOCK_ROWS, BLOCK_SITES,
+    )  # fmt: skip
     tl.store(sq_dist + place[:, None] * k + site[None, :], total, mask=mask[:, None] & (site < k)[None, :])
 
 
@@ -104,12 +117,10 @@ def nearest_of_all(
             winner = tl.load(label + item, mask=mask, other=0)
         for first in range(0, k, BLOCK_SITES):
             site = first + tl.arange(0, BLOCK_SITES)
-            total = tl.zeros([BLOCK_ROWS, BLOCK_SITES], tl.float64)
-            for t in range(0, d):
-                z = coordinate(X, row, t, mask, anchor, shift, length, row_stride, column_stride, UNIT)
-                c = tl.load(centres_by_column + t * k + site, mask=site < k, other=0.0)
-                gap = z[:, None] - c[None, :]
-                total += gap * gap
+            total = _sq_dist_tile(
+                X, row, site, centres_by_column, anchor, shift, length, mask, k, d, row_stride, column_stride, UNIT,
+                BLOCK_ROWS, BLOCK_SITES,
+            )  # fmt: skip
             allowed = mask[:, None] & (site < k)[None, :]
             if EXCLUDE:
                 allowed = allowed & (tl.load(own + item, mask=mask, other=-1)[:, None] != site[None, :])
