@@ -311,7 +311,7 @@ def test_places_are_clustered_on_the_globe(here, capsys):
     for wrong, said in (
         (["--geo", "lat"], "--geo takes two columns"),
         (["--geo", "lat,lon", "--standardize"], "leave --standardize out"),
-        (["--geo", "lon,lat"], "is no latitude"),
+        (["--geo", "lon,lat"], "Give 'lat' first"),
     ):
         status, _, err = outcome(["cluster", "places.csv", *wrong], capsys)
         assert status != 0
