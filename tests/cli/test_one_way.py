@@ -196,6 +196,14 @@ def test_places_are_clustered_on_the_globe(here):
     made = kfree.cluster(table, geo=("lat", "lon"))
     assert made.n_clusters == 3
     np.testing.assert_array_equal(made.labels, kfree.DPMeans(metric="haversine").fit(X).labels_)
+    label = made.labels[1]  # near the date line
+    radius = np.quantile(made.model.transform(X[made.labels == label])[:, label], 0.9)
+    latitude, longitude = made.model.cluster_centers_[label]
+    where = f"around {-latitude:.1f}° S, {longitude:.1f}° E, nine of ten within {radius:.1f} km"
+    assert made.sentences()[label] == f"Cluster {label}: 30 rows (33 %); {where}."
+    assert where in str(made.summary())
+    made.save("c.kfree")
+    assert kfree.load("c.kfree").sentences() == made.sentences()
     np.testing.assert_array_equal(made.predict(table), made.labels)
     with pytest.raises(ValueError, match="geo='lat' is not allowed; give two columns"):
         kfree.cluster(table, geo="lat")
