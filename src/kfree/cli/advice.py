@@ -8,7 +8,7 @@ from kfree.explain.advice import with_column_names
 _LESS = "Leave such columns out with --drop, or give them less weight with --weights"
 # What a warning recommends in Python: what does the same on the command line.
 _OPTIONS = {
-    "for example with kfree.TableEncoder()": "for example with --standardize",
+    "for example with kfree.TableEncoder()": "for example with --encode",
     "Encode such columns with kfree.TableEncoder()": "Encode such columns with --encode",
     "Leave such columns out, or give them less weight": _LESS,
     "give lam or target_k, or more rows": "give --lam or --k, or more rows",
@@ -41,7 +41,7 @@ _LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?
 _WEIGHTS = re.compile(r"\bweights=")
 
 
-# The same where --encode was given.
+# The same where columns were encoded.
 _AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": _LESS}
 
 

@@ -19,7 +19,7 @@ class Console:
         self.remarks = []
         # Where labels go to standard output, the summary does not.
         self.output_is_data = False
-        # Names of the columns that an estimator knows by number, and whether --encode made them.
+        # Names of the columns that an estimator knows by number, and whether they were encoded.
         self.columns, self.encoded = [], False
         # A line about the progress, on a terminal.
         self.progress = None

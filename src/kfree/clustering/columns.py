@@ -83,6 +83,14 @@ class ColumnOptions:
         table.require(self.others, "id, weight or another column that is not clustered")
 
 
+def prepare_of(asked: str | None, table: Any, metric: str) -> str:
+    """What is done with columns: what is asked for, else they are encoded.
+
+    Columns without names, those of an array, are used as they are. So are directions, which encoded columns would turn.
+    """
+    return asked or ("none" if table.is_array or metric == "cosine" else "encode")
+
+
 def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
     names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others}]
@@ -145,14 +153,14 @@ def _without(names: list[str], plan: Preparation, encoder: TableEncoder, frame: 
     return replace(plan, columns=rest), selected(frame, rest)
 
 
-def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> None:
+def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], is_encoded: bool, say: Say) -> None:
     """Name columns of whole numbers that differ in every row or have leading zeros."""
     place = {name: j for j, name in enumerate(plan.get_feature_names_out())}
     known = [name for name in plan.columns if name in place]
     codes = sorted(table.codes.intersection(known))
     if codes:
         few = [name for name in codes if len(np.unique(X[:, place[name]])) <= _MOST_LEVELS]
-        encode = "" if plan.missing == "nearest" else "prepare='encode' and "
+        encode = "" if is_encoded else "prepare='encode' and "
         say(
             f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
             f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")

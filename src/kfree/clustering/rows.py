@@ -88,7 +88,7 @@ def prepared(
     else:
         found = _in_memory(table, plan, options, say)
     assert found.preparation is not None
-    tell_of_codes(table, found.preparation, found.X, say)
+    tell_of_codes(table, found.preparation, found.X, options.prepare == "encode", say)
     return found
 
 

@@ -44,6 +44,7 @@ class FrameTable:
     codes: frozenset[str] = frozenset()
     # How text was read, which frames do not hold.
     reading: Reading | None = None
+    is_array = False
 
     def __init__(self, frame: Any):
         require_distinct_names(frame, self.title)

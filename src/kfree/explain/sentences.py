@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kfree.explain.certainty import counted
-from kfree.explain.summary import ClusterSummary, Feature, Summary
+from kfree.explain.features import Feature, one_per_column
+from kfree.explain.summary import ClusterSummary, Summary
 from kfree.explain.units import DATE, SHARE, TIME
 
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
@@ -22,6 +23,8 @@ def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[
 def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]) -> str:
     """The sentence about one cluster."""
     head = f"{name_of(cluster.label, names)}: {counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    if cluster.place is not None:
+        return f"{head}; {cluster.place}."
     told = [phrase(feature) for feature in distinct(cluster.features)]
     if not told:
         alike = len(summary.clusters) > 1 and len(cluster.features) > 0
@@ -56,11 +59,5 @@ def _compared(feature: Feature) -> str:
 
 
 def distinct(features: tuple[Feature, ...]) -> list[Feature]:
-    """The features that are told: large effects, and of a column of levels the level that is most frequent here."""
-    by_column: dict[str, Feature] = {}
-    for feature in features:
-        column = feature.name.partition("=")[0] if feature.unit.kind == SHARE else feature.name
-        known = by_column.get(column)
-        if abs(feature.effect) >= _LEAST and (known is None or feature.mean > known.mean):
-            by_column[column] = feature  # at the place of the column's largest effect
-    return list(by_column.values())[:_MOST]
+    """The features that are told: large effects, and one level of a column."""
+    return one_per_column(features, _LEAST)[:_MOST]
