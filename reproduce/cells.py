@@ -87,6 +87,12 @@ def _code(function, callables, settings):
     return code_of(partial(function, *callables, **dict(settings)))
 
 
+def provenance_of(table):
+    """For each kept cell of a table: code, commit, date and machine, by name."""
+    with (FOLDER / f"{table}.csv").open(newline="", encoding="utf-8") as file:
+        return [{name: row[name] for name in HEAD} for row in csv.DictReader(file)]
+
+
 def several(made, wanted, unit):
     """The cells that were made, and a note if some are missing or stale; the paper has ``wanted`` of a ``unit``."""
     there = [one for one in made if one is not None]

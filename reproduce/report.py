@@ -3,7 +3,7 @@
 import os
 import re
 
-from reproduce.cells import EARLIER
+from reproduce.cells import EARLIER, provenance_of
 from reproduce.code import UNKNOWN, code_of
 from reproduce.experiments import EXPERIMENTS
 from reproduce.result import kept
@@ -29,10 +29,11 @@ one of size. "part" is a full run that was limited in time: lines with fewer rep
 and those without any say "not run". *Verdicts.* "WORSE" means worse than the paper's number at its digits; "worse,
 within chance" that Welch's t-test finds no difference at the level 0.05 (a number that is printed without ± is
 taken as exact); "worse, not tested" that there is one repetition only. What ± means is said under each table.
-*Code.* Every kept number carries a hash of the code that made it (`reproduce/code.py`): kfree's modules, the C++
-sources, and the experiment. The line under a table says when, at which commit and on which machine it was made, and
-whether that code has changed since. "by earlier code" in a note means that cells were kept from another version of
-the code. *Seconds* of a paper were measured on another machine.
+*Code.* A kept number carries a hash of the code that made it (`reproduce/code.py`): kfree's modules, the C++ sources,
+and the experiment. Numbers from before there were hashes carry the commit alone. The line under a table says when, at
+which commit and on which machine it was made, and whether that code had changed when this page was written. Long
+tables are put together from cells, which are kept one by one; "by earlier code" in a note means that cells are of
+another version of the code than the table. *Seconds* of a paper were measured on another machine.
 
 That both samplers draw from their posteriors is shown in [Baselines](baselines.md), what the papers print wrong in
 [Errata](theory/errata.md), and where each equation is computed in [the map](theory/map.md). The data come from
@@ -94,35 +95,56 @@ def _section(name, folder, path):
 
 def _spread(rows):
     """What ± means in a table."""
-    kinds = {row.get("spread_is", UNKNOWN) for row in rows if row["spread"]}
+    kinds = {row.get("spread_is", UNKNOWN) for row in rows if _is_shown(row["spread"])}
     return "".join(f"± is {SPREADS[kind]}. " for kind in sorted(kinds))
 
 
 def _made(found, experiment):
-    """When and where a table was made, and by which code; a table of stale cells was only put together then."""
-    made, stale = found.made, any(EARLIER in row["note"] for row in found.rows)
-    where = [f"on {made['machine']}"] if made.get("machine", UNKNOWN) != UNKNOWN else []
-    when = [f"on {made['date']}", f"at commit {made['commit']}"] if "date" in made else []
+    """When and where a table was made, and by which code; one of cells was only put together then."""
+    made = found.made
     if made["code"] == UNKNOWN:
         code = "before numbers carried a hash of their code"
     elif made["code"] == code_of(experiment.run):
-        code = f"by code {made['code']}, which is the present one"
+        code = f"by code {made['code']}, which had not changed when this page was written"
     else:
         code = f"by code {made['code']}, which has changed since"
-    if stale:
-        return f"Put together {', '.join([*when, *where])}, from kept cells, of which some are of {EARLIER}."
-    return f"Made {', '.join([*when, *where, code])}."
+    if not experiment.cells:
+        return f"Made {', '.join([*_when(made), _where(made), code])}."
+    cells = provenance_of(experiment.cells)
+    source = f"the {len(cells):,} kept cells of {experiment.cells}.csv, made {_cells_made(cells)}"
+    return f"Put together {', '.join([*_when(made), code])}, from {source}."
+
+
+def _when(made):
+    return [f"on {made['date']}", f"at commit {made['commit']}"] if "date" in made else []
+
+
+def _where(made):
+    known = made.get("machine", UNKNOWN) != UNKNOWN
+    return f"on {made['machine']}" if known else "on a machine that was not noted"
+
+
+def _cells_made(cells):
+    """When, where and by how many versions of the code kept cells were made."""
+    dates = sorted({cell["date"] for cell in cells})
+    commits = list(dict.fromkeys(cell["commit"] for cell in sorted(cells, key=lambda cell: cell["date"])))
+    when = f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}"
+    at = f"at commit {commits[0]}" if len(commits) == 1 else f"at commits {', '.join(commits)}"
+    where = ", or ".join(sorted({_where(cell) for cell in cells}))
+    unhashed = sum(cell["code"] == UNKNOWN for cell in cells)
+    without = f"; {unhashed:,} of them carry no hash of their code" if unhashed else ""
+    return f"{when}, {at}, {where}{without}"
 
 
 def _how_many_missing(rows):
-    """Lines without a number, and lines with numbers of other code or fewer repetitions than the paper's."""
+    """Lines without a number, and lines with numbers of other code or with part of their repetitions."""
     missing = sum(row["ours"] == "" for row in rows)
     notes = [row["note"] for row in rows if row["ours"] != ""]
     few = sum(bool(re.search(r"\b\d+ of \d+ (data sets|splits|orders|fits)\b", note)) for note in notes)
     stale = sum(EARLIER in note for note in notes)
     counted = {
         "have no number yet": missing,
-        "have fewer repetitions than the paper": few,
+        "have only part of their repetitions": few,
         f"have cells of {EARLIER}": stale,
     }
     said = [f"{number} {what}" for what, number in counted.items() if number]
@@ -163,4 +185,9 @@ def _cells(row):
 def _number(value, spread):
     if not value:
         return ""
-    return f"{float(value):.5g}" + (f" ± {float(spread):.2g}" if spread and float(spread) > 1e-9 else "")
+    return f"{float(value):.5g}" + (f" ± {float(spread):.2g}" if _is_shown(spread) else "")
+
+
+def _is_shown(spread):
+    """Whether a number is printed with ±."""
+    return spread != "" and float(spread) > 1e-9

@@ -16,7 +16,8 @@ SIZES = ("quick", "part", "full")
 class Experiment:
     """``run(quick)`` returns a Result; ``explanation`` says why ours is worse where it is, or not comparable.
 
-    ``data`` are the names of the public sets that it needs, and ``stand_in`` says what is not the paper's data.
+    ``data`` are the names of the public sets that it needs, ``stand_in`` says what is not the paper's data, and
+    ``cells`` is the table of kept cells that it is put together from, if there is one.
     """
 
     about: str
@@ -24,6 +25,7 @@ class Experiment:
     explanation: str = ""
     data: tuple[str, ...] = ()
     stand_in: str = ""
+    cells: str = ""
 
 
 @dataclass(frozen=True)

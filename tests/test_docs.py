@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import kfree
+from kfree.saving.records import fields_of
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [
@@ -30,6 +31,27 @@ def test_docstring_examples(name):
 @pytest.mark.parametrize("name", [name for name in kfree.__all__ if callable(getattr(kfree, name))])
 def test_public_names_have_an_example(name):
     assert ">>> " in getattr(kfree, name).__doc__
+
+
+# Fields of the base class that not every fit sets.
+OF_ALL = {"preparation_", "feature_names_in_"}
+
+
+@pytest.mark.parametrize("name", [name for name in kfree.__all__ if hasattr(getattr(kfree, name), "get_params")])
+def test_fitted_attributes_are_described(name):
+    estimator = getattr(kfree, name)
+    listed = estimator.__doc__.partition("Attributes\n")[2]
+    described = ", ".join(re.findall(r"^    (\w+_(?:, \w+_)*)(?: :|$)", listed, flags=re.MULTILINE)).split(", ")
+    saved = {field for field in fields_of(estimator) if not field.startswith("_")}
+    assert saved - OF_ALL - set(described) == set()
+
+
+def test_files_that_developers_are_sent_to_exist():
+    files = [path.as_posix() for part in ("src", "tests", "docs", "benchmarks") for path in (ROOT / part).rglob("*.?*")]
+    pages = [ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("adding-*.md"), ROOT / "docs" / "developing.md"]
+    named = {name for page in pages for name in re.findall(r"`([\w/.-]+\.(?:py|cpp|hpp|txt|jsonl))`", page.read_text())}
+    assert len(named) > 40
+    assert {name for name in named if not any(path.endswith(f"/{name}") for path in files)} == set()
 
 
 def test_no_block_escapes_the_tests():

@@ -45,7 +45,7 @@ def figure3(quick):
         plot.clusters(X, model, ax).set_title(f"τ = {tau:g}: {model.n_clusters_} clusters")
         above = free_energy_of(model, X, y) - model.free_energy_
         note = f"free energy of the ten Gaussians {above:.3g} above what was found"
-        lines.append(Line(f"τ={tau:g}", "BKM", "clusters of ten", paper, model.n_clusters_, goal=10.0, note=note))
+        lines.append(Line(f"τ={tau:g}", "BKM", "clusters of ten", paper, model.n_clusters_, goal=10.0, note=note, n=1))
     return Result(lines, figure)
 
 

@@ -84,12 +84,13 @@ def result(quick):
 
 
 def lines_of(case, mean, least_gain, few):
+    few = f"; {few}" if few else ""
     note = f"least {least_gain:.3g}; d_small is {mean['share']:.2g} of the median distance to the nearest neighbour"
     what = "free energy of the ten Gaussians above what was found"
     gain = mean["truth"] - mean["found"]
-    yield Line(case, "Eq. 21 as printed", what, None, gain, goal=None, note=note + (f"; {few}" if few else ""))
+    yield Line(case, "Eq. 21 as printed", what, None, gain, goal=None, note=note + few)
     for method in REMEDIES:
-        note = f"NMI {mean[f'NMI, {method}']:.2f}"
+        note = f"NMI {mean[f'NMI, {method}']:.2f}{few}"
         yield Line(case, method, "clusters", None, mean[f"k, {method}"], goal=None, note=note)
 
 

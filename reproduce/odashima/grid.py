@@ -84,6 +84,12 @@ def read():
     return json.loads(KEPT.read_text()) if KEPT.exists() else {"fits": {}}
 
 
+def about():
+    """Where and when the grid was made."""
+    kept = read()
+    return f"on {kept['machine']}, until {kept['date']}, with scikit-learn {kept['scikit-learn']}"
+
+
 def best(kept, name, lam, middle):
     """The lowest cost, its k, and the seconds of the twelve fits; None if some of these are missing.
 

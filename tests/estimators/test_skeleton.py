@@ -8,6 +8,8 @@ import pytest
 from common import blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import kfree
+
 PAGE = Path(__file__).parents[2] / "docs" / "adding-an-estimator.md"
 
 
@@ -35,6 +37,16 @@ def test_what_every_estimator_can_do(rng):
     assert (model.confidence(X) <= 1).all()
     assert model.outlier_score([[1e3, 0.0, 0.0]])[0] > 1
     assert "cluster" in str(model.summary(X))
+
+
+def test_it_is_saved_once_kfree_has_it(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(kfree, "FarthestFirst", FarthestFirst, raising=False)
+    monkeypatch.setattr(kfree, "__all__", [*kfree.__all__, "FarthestFirst"])
+    X, _ = blobs(rng)
+    model = FarthestFirst(5).fit(X).save(tmp_path / "m.kfree")
+    loaded = kfree.load(tmp_path / "m.kfree")
+    np.testing.assert_array_equal(loaded.predict(X), model.labels_)
+    assert loaded.cost_ == model.cost_
 
 
 def test_parameters_are_named(rng):

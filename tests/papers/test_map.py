@@ -1,6 +1,7 @@
 """The map of the texts: every name exists, every experiment is on it, and the page is up to date."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -36,11 +37,13 @@ def test_the_page_is_up_to_date():
     assert texts_map.PAGE.read_text() == texts_map.page(), "run: python -m reproduce map"
 
 
-def test_errata_name_tests_that_exist():
-    named = re.findall(r"`((?:test_\w+\.py::)?test_\w+)`", ERRATA.read_text())
-    assert len(named) >= 18
-    for name in named:
-        texts_map.file_of_test(name)
+def test_errata_lead_to_tests_that_exist():
+    page = ERRATA.read_text()
+    linked = re.findall(r"\[`(test_\w+)`\]\(\.\./\.\./(tests/[^)]+)\)", page)
+    assert len(linked) == len(re.findall(r"`test_\w+`", page)) >= 25
+    for name, path in linked:
+        found = texts_map.file_of_test(f"{Path(path).name}::{name}")
+        assert found.as_posix() == path
 
 
 @pytest.mark.parametrize("name", ["kfree.DPMeanz", "kfree.baselines.nothing", "NoSuchClass", "DPMeansObjective.lie"])

@@ -143,14 +143,27 @@ def test_the_page_says_by_which_code_a_table_was_made_and_whether_that_changed(t
         return (tmp_path / "page.md").read_text()
 
     run_main(tmp_path, "odashima/table9")
-    assert "which is the present one." in page()
+    assert "which had not changed when this page was written." in page()
     path = tmp_path / "odashima-table9.full.json"
     made = json.loads(path.read_text())
     assert made.keys() == {"code", "commit", "date", "machine"}
     path.write_text(json.dumps(made | {"code": "0" * 12}))
     assert "by code 000000000000, which has changed since." in page()
     path.unlink()
-    assert "Made before numbers carried a hash of their code." in page()
+    assert "Made on a machine that was not noted, before numbers carried a hash of their code." in page()
+
+
+def test_the_page_says_when_and_where_cells_were_made(tmp_path, monkeypatch, made_up_experiments):
+    monkeypatch.setattr("reproduce.cells.FOLDER", tmp_path)
+    kept = ["code,commit,date,machine,seed", "abc,c1,2026-01-02,A,0", "unknown,c0,2026-01-01,unknown,1"]
+    (tmp_path / "table.csv").write_text("\n".join(kept))
+    made_up = Experiment("made up", lambda quick: Result([Line("a", "fast", "cost", 1.0, 1.0)]), cells="table")
+    monkeypatch.setitem(EXPERIMENTS, "odashima/table9", made_up)
+    run_main(tmp_path, "odashima/table9")
+    run_main(tmp_path, "report")
+    said = "from the 2 kept cells of table.csv, made from 2026-01-01 to 2026-01-02, at commits c0, c1, on A, or on a "
+    said += "machine that was not noted; 1 of them carry no hash of their code."
+    assert said in (tmp_path / "page.md").read_text()
 
 
 @pytest.mark.parametrize("arguments", [[], ["list"]])
@@ -203,5 +216,5 @@ def test_the_page_counts_lines_that_are_missing_or_stale(tmp_path, monkeypatch, 
     monkeypatch.setitem(EXPERIMENTS, "odashima/table9", Experiment("made up", run, stand_in=", rows made up"))
     run_main(tmp_path, "odashima/table9")
     run_main(tmp_path, "report")
-    said = "1 have no number yet, 1 have fewer repetitions than the paper, 1 have cells of earlier code."
+    said = "1 have no number yet, 1 have only part of their repetitions, 1 have cells of earlier code."
     assert f"Size: full, rows made up. 3 lines, of which {said}" in (tmp_path / "page.md").read_text()

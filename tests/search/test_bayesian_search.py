@@ -37,6 +37,7 @@ def labelled(problem, labels):
 
 
 def test_criteria_are_those_of_the_appendix(problem, rng):
+    """J_split of Eq. 47, with f of Eq. 48, and J_merge of Eq. 50, with P of Eq. 51 (Kurihara & Welling 2009)."""
     engine, objective, X = problem
     state = labelled(problem, rng.integers(3, size=400))
     post, weights = objective.model.posterior(state.stats), objective.mixture.weights(state.stats.n)
