@@ -246,10 +246,10 @@ def test_predict_refuses_a_model_that_was_cut_or_is_none(blobs_csv, capsys, here
     assert (status, "missing.kfree does not exist" in err) == (1, True)
 
 
-def test_ten_thousand_columns_are_clustered(here, capsys, rng):
-    X = rng.normal(size=(30, 10_000)) + 40.0 * (np.arange(30) % 2)[:, None]
+def test_thousands_of_columns_are_clustered(here, capsys, rng):
+    X = rng.normal(size=(30, 2_000)) + 40.0 * (np.arange(30) % 2)[:, None]
     with open("wide.csv", "w") as file:
-        file.write(",".join(f"c{j}" for j in range(10_000)) + "\n")
+        file.write(",".join(f"c{j}" for j in range(2_000)) + "\n")
         file.writelines(",".join(f"{value:.3f}" for value in row) + "\n" for row in X)
     facts = told(["cluster", "wide.csv", "--k", "2"], capsys)
     assert [cluster["size"] for cluster in facts["clusters"]] == [15, 15]
