@@ -184,10 +184,13 @@ def test_what_the_system_refuses_is_told(line, place, blobs_csv, capsys, monkeyp
 
 def test_a_directory_without_files_and_a_file_that_is_not_there(here, capsys):
     (here / "folder").mkdir()
-    for name in ("folder", "nothing.csv"):
+    for name, said in (
+        ("folder", "the folder 'folder' has no files"),
+        ("nothing.csv", "no file matches 'nothing.csv'"),
+    ):
         status, _, err = outcome(["cluster", name], capsys)
         assert status == 1
-        assert f"no file matches '{name}'" in err
+        assert said in err
 
 
 def test_a_command_that_fails_ends_without_an_abort(blobs_csv, here, capsys):

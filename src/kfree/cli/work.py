@@ -25,7 +25,7 @@ class Work:
         console.begins("reading")
         self.table = input_table(options)
         console.begins("preparing")
-        named = _column_options(options, self.table, group, [self.weight, self.id])
+        named = _column_options(options, self.table, group)
         memory = getattr(options, "memory", None)
         self.rows = prepared(self.table, named, console.say, weight=self.weight, memory=memory)
         console.begins("clustering")
@@ -142,9 +142,10 @@ def _require_compatible(options, prepare):
         raise UsageError("--drop-text, --categories and --fold-levels need columns that are encoded; use --encode")
 
 
-def _column_options(options, table, group, others):
+def _column_options(options, table, group):
     """What the command line says about columns, as parameters of :func:`kfree.cluster`."""
-    others = [name for name in (group, getattr(options, "names", None), *others) if name]
+    parameters = ("group", "names", "weight", "id")
+    others = {parameter: name for parameter in parameters if (name := getattr(options, parameter, None))}
     prepare = prepare_of(options.prepare, table, getattr(options, "metric", "euclidean"))
     _require_compatible(options, prepare)
     return ColumnOptions(
@@ -158,4 +159,5 @@ def _column_options(options, table, group, others):
         weights=options.weights,
         fold=options.fold_levels,
         missing=options.missing,
+        are_places=getattr(options, "geo", None) is not None,
     )

@@ -118,13 +118,15 @@ def cluster(
     if geo is not None:
         columns, prepare, metric = _places(geo, columns, prepare, metric)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
-    others = [name for name in (id, weight) if name is not None]
+    others = {parameter: name for parameter, name in (("id", id), ("weight", weight)) if name is not None}
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
     remarks: list[str] = []
     if _is_array(table):
-        _require_no_columns([*(columns or []), *_listed(drop), *others, *(categories or []), *(weights or {})], prepare)
+        _require_no_columns(
+            [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})], prepare
+        )
         X = table if sp.issparse(table) else np.asarray(table)
         if X.ndim == 0:
             raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
@@ -142,6 +144,7 @@ def cluster(
             weights,
             fold,
             missing,
+            geo is not None,
         )
         rows = prepared(found, named, remarks.append, weight=weight, memory=memory)
     made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfree.core.printing import isolated
 from kfree.explain.certainty import counted
 from kfree.explain.features import Feature, one_per_column
 from kfree.explain.summary import ClusterSummary, Summary
@@ -22,7 +23,8 @@ def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[
 
 def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]) -> str:
     """The sentence about one cluster."""
-    head = f"{name_of(cluster.label, names)}: {counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    size = f"{counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    head = f"{isolated(name_of(cluster.label, names))}: {size}"
     if cluster.place is not None:
         return f"{head}; {cluster.place}."
     told = [phrase(feature) for feature in distinct(cluster.features)]
@@ -39,14 +41,15 @@ def name_of(label: int, names: Mapping[int, str]) -> str:
 
 def phrase(feature: Feature) -> str:
     """What a column says about a cluster: "income 8,980 (others 1,159)"."""
+    name = isolated(feature.column)
     here, there = feature.unit.text(feature.mean), feature.unit.text(feature.others)
     if feature.unit.kind == SHARE:
-        column, _, level = feature.name.partition("=")
-        what = f"{column} is {level}" if level else feature.name
+        _, _, level = feature.name.partition("=")
+        what = f"{name} is {isolated(level)}" if level else name
         return f"{what} in {here} (others {there})"
     if feature.unit.kind in (DATE, TIME):
-        return f"{feature.name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
-    return f"{_compared(feature)} {feature.name}: {here} (others {there})"
+        return f"{name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
+    return f"{_compared(feature)} {name}: {here} (others {there})"
 
 
 def _compared(feature: Feature) -> str:
