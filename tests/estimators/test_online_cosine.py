@@ -118,6 +118,8 @@ def test_a_summary_without_rows_is_that_of_the_rows_seen(metric, rng):
         np.testing.assert_allclose([f.effect for f in short.features], [f.effect for f in full.features])
     assert found.n_rows == 3000
     assert "by a sample of 3000" in str(found)
+    assert ("exemplars" in str(found), "exemplars" in str(known)) == (False, True)
+    assert "exemplars" not in found.to_frame()
 
 
 def test_a_summary_without_rows_counts_all_rows_and_forgets(rng):

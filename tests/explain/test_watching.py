@@ -5,13 +5,25 @@ import signal
 import sys
 import threading
 import types
+from contextlib import nullcontext
 from html import escape
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import BayesianKMeans, DPMeans, GraphDPMeans, HardHDP, KernelDPMeans, KMeans, choose_k, lambda_path
+from kfree import (
+    AutoCluster,
+    BayesianKMeans,
+    DPMeans,
+    GraphDPMeans,
+    HardHDP,
+    KernelDPMeans,
+    KMeans,
+    choose_k,
+    lambda_path,
+)
+from kfree.core.progress import heard_by, tell
 from kfree.engines.registry import open_engine
 from kfree.estimators import _monitoring
 from kfree.objectives.dp_means import DPMeansObjective
@@ -122,6 +134,26 @@ def test_progress_is_shown(data, capsys):
     assert f"{model.n_clusters_} clusters" in shown
     DPMeans(lam=2.0).fit(data["rows"])
     assert capsys.readouterr().out == ""
+
+
+def test_auto_cluster_tells_how_far_it_is(data, capsys, monkeypatch):
+    pytest.importorskip("rich")
+    heard = []
+    with heard_by(lambda step, share: heard.append((step, share))):
+        AutoCluster(verbose=1).fit(data["rows"])
+    shares = [share for _, share in heard]
+    assert {step for step, _ in heard} == {"clustering"}  # not the steps of models that are tried
+    assert shares == sorted(shares)
+    assert len(shares) > 8
+    assert shares[-1] == pytest.approx(1.0)
+    assert "AutoCluster: all rows, 100 %" in capsys.readouterr().out
+    told, now = [], iter([0.0, 30.0])
+    monkeypatch.setattr(_monitoring, "progress_line", lambda name: nullcontext(lambda *of: told.append(of)))
+    with _monitoring.judging(AutoCluster(verbose=1), {"a": 0.5, "b": 0.5}, clock=lambda: next(now)):
+        tell("b", 0.5)
+    assert told == [("b, 75 %, about 10 s left", 0.75)]
+    with pytest.raises(ValueError, match="verbose=2 is not allowed"):
+        AutoCluster(verbose=2).fit(data["rows"])
 
 
 def test_without_rich_the_error_names_the_command(data, monkeypatch):

@@ -3,6 +3,8 @@
 import threading
 import time
 
+from kfree.core.progress import time_left
+
 # Steps of a command in order, with what they take of the time: as measured for a table of customers, 50,000 × 17. It
 # starts with imports.
 STEPS = {
@@ -16,8 +18,6 @@ STEPS = {
 }
 # Seconds until the line is shown first, and between two drawings.
 DELAY, INTERVAL = 1.0, 0.25
-# Less than this is too little to estimate the time left.
-_LEAST = 0.03
 
 
 class Progress:
@@ -65,8 +65,7 @@ class Progress:
     def line(self):
         """The line."""
         done, seconds = self.share, self._clock() - self._begun
-        left = f", about {_duration(seconds * (1 - done) / done)} left" if done >= _LEAST else ""
-        return f"kfree: {self._step}, {100 * done:.0f} %{left}"
+        return f"kfree: {self._step}, {100 * done:.0f} %{time_left(done, seconds)}"
 
     def clear(self):
         """Remove the line, before something else is printed."""
@@ -84,9 +83,3 @@ class Progress:
                 self._stream.flush()
                 self._drawn = True
             wait = INTERVAL
-
-
-def _duration(seconds):
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from kfree.clustering.columns import Say
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
-from kfree.core.progress import heard_by
 from kfree.core.warning import warn
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
@@ -95,9 +93,7 @@ def clustered(
 
 def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> None:
     """Fit, with warnings that know columns by their names."""
-    # AutoCluster fits many models, whose progress is not its own.
-    listening = nullcontext() if isinstance(estimator, DPMeans) else heard_by(None)
-    with warnings.catch_warnings(record=True) as told, listening:
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
             estimator.fit(rows.rows, sample_weight=sample_weight)

@@ -5,14 +5,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from html import escape
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
-from kfree.core.progress import is_heard, tell
+from kfree.core.progress import heard_by, is_heard, listener, tell, time_left
 from kfree.search.monitor import Listener, Monitor, n_clusters_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -35,7 +35,7 @@ def with_callbacks(method: Method) -> Method:
 # What the lam path takes of a fit, and seconds between two drawings in a notebook.
 _PATH_SHARE, _NOTEBOOK_INTERVAL = 0.7, 0.2
 
-__all__ = ["CallbackSupportMixin", "monitored", "progress_line", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "judging", "monitored", "progress_line", "with_callbacks"]
 
 
 @contextmanager
@@ -53,6 +53,29 @@ def monitored(estimator):
         if estimator.on_interrupt == "keep" and threading.current_thread() is threading.main_thread():
             stack.enter_context(_kept(monitor))
         yield monitor
+
+
+@contextmanager
+def judging(estimator, steps, clock=time.monotonic):
+    """Progress of an estimator that fits many models: ``steps`` have their share of the whole, in order.
+
+    What these models tell of their own progress is heard by nobody else.
+    """
+    with progress_line(type(estimator).__name__) if estimator.verbose else nullcontext(None) as show:
+        begun, ends = clock(), dict(zip(steps, np.cumsum(list(steps.values())).tolist(), strict=True))
+
+        def hear(step, share):
+            if step not in steps:
+                return
+            done = ends[step] - (1 - share) * steps[step]
+            if outer is not None:
+                outer("clustering", done)
+            if show is not None:
+                show(f"{step}, {100 * done:.0f} %{time_left(done, clock() - begun)}", done)
+
+        outer = listener()
+        with heard_by(hear):
+            yield
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from kfree.core.fields import Count, NumberOfClusters, PerCluster, RowLabels
 from kfree.core.frame import Frame
 from kfree.core.marks import OneOf, require
 from kfree.core.one_hot import one_hot_groups
+from kfree.core.progress import tell
 from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.estimators._auto_models import (
@@ -29,6 +30,7 @@ from kfree.estimators._auto_models import (
 )
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, report, require_rows
 from kfree.estimators._keywords import keyword_only
+from kfree.estimators._monitoring import judging
 from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
@@ -38,7 +40,15 @@ from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
 from kfree.search.path.lattice import circles_in
 from kfree.search.span import coordinates, first_of_equal
-from kfree.validation.parameters import check, choice, is_positive_number, random_generator, require_share, threads
+from kfree.validation.parameters import (
+    VERBOSE,
+    check,
+    choice,
+    is_positive_number,
+    random_generator,
+    require_share,
+    threads,
+)
 from kfree.validation.parameters import require as require_parameter
 from kfree.validation.rows import validated_rows, validated_weights
 
@@ -49,6 +59,7 @@ CONSTRAINTS = (
         e.time_budget is None or is_positive_number(e.time_budget), "time_budget", e.time_budget, "seconds > 0 or None"
     ),
     threads,
+    VERBOSE,
 )
 
 # Rows that are judged: of tables and sparse rows, of unit rows. If there are more, they are a random sample.
@@ -68,6 +79,10 @@ _CLOSE = 0.9
 _UNDECIDED = 2.0
 # Processor seconds that a judgement takes about: for each row, and for each value.
 _SECONDS_PER_ROW, _SECONDS_PER_VALUE = 2.5e-3, 1e-5
+
+
+# What a fit does, and which share of the time that takes.
+_STEPS = {"surrogates": 0.4, "graph": 0.2, "halves": 0.3, "all rows": 0.1}
 
 
 class AutoCluster(ClusterEstimator):
@@ -94,6 +109,8 @@ class AutoCluster(ClusterEstimator):
         Threads of the models that are fitted on all rows. The result is the same for any number.
     random_state : int, RandomState or None, default=0
         Seed for the sample, the surrogates and the halves.
+    verbose : {0, 1}, default=0
+        1 shows progress, the percentage and the time left, which needs rich: ``pip install "kfree[progress]"``.
 
     Attributes
     ----------
@@ -150,12 +167,15 @@ class AutoCluster(ClusterEstimator):
     _prepare_: Annotated[Any, OneOf(PREPARATIONS)]
 
     @keyword_only
-    def __init__(self, *, metric="auto", scale="deviation", time_budget=None, n_threads=None, random_state=0) -> None:
+    def __init__(
+        self, *, metric="auto", scale="deviation", time_budget=None, n_threads=None, random_state=0, verbose=0
+    ) -> None:
         self.metric = metric
         self.scale = scale
         self.time_budget = time_budget
         self.n_threads = n_threads
         self.random_state = random_state
+        self.verbose = verbose
 
     report = report
 
@@ -184,13 +204,15 @@ class AutoCluster(ClusterEstimator):
         framed = frame(rows)
         rng = np.random.default_rng(random_generator(self.random_state).randint(2**31))
         # One thread for matrix products, so that no sum depends on the number of threads.
-        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings(), judging(self, _STEPS):
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
             whiten = self.scale != "none"
             choice = chosen_for(framed[judged], rows[judged], frame.unit, whiten, rng, self.n_threads)
             settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
+            tell("all rows", 0.0)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
+            tell("all rows", 1.0)
         publish(self, X, published(frame, choice, fitted, judged))
         if len(judged) < FEWEST_ROWS:
             warn(

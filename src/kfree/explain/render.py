@@ -44,7 +44,7 @@ def as_frame(summary: Summary) -> Any:
         pandas = import_module("pandas")
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas") from error
-    names = ["size", "share", "spread", "nearest", "nearest_distance", "exemplars"]
+    names = ["size", "share", "spread", "nearest", "nearest_distance"] + ["exemplars"] * _has_exemplars(summary)
     last = "place" if _are_places(summary) else "set_apart_by"
     rows = [
         {name: getattr(cluster, name) for name in names} | {last: _features(cluster)} for cluster in summary.clusters
@@ -69,13 +69,19 @@ def _notes(summary: Summary) -> str:
     return f"{told}; set apart by: {apart}{levels}"
 
 
+def _has_exemplars(summary: Summary) -> bool:
+    """Whether rows are known by numbers or names: those that a stream remembers are not."""
+    return any(cluster.exemplars for cluster in summary.clusters)
+
+
 def _are_places(summary: Summary) -> bool:
     return any(cluster.place is not None for cluster in summary.clusters)
 
 
 def _header(summary: Summary) -> list[str]:
     last = "place" if _are_places(summary) else "set apart by"
-    return ["cluster", f"{summary.word}s", "share", "spread", "nearest", "exemplars", last]
+    exemplars = ["exemplars"] * _has_exemplars(summary)
+    return ["cluster", f"{summary.word}s", "share", "spread", "nearest", *exemplars, last]
 
 
 def _cells(summary: Summary) -> list[list[str]]:
@@ -86,7 +92,7 @@ def _cells(summary: Summary) -> list[list[str]]:
             f"{100 * cluster.share:.1f} %",
             short(cluster.spread),
             "none" if cluster.nearest < 0 else f"{cluster.nearest} ({short(cluster.nearest_distance)})",
-            ", ".join(summary.row_name(row) for row in cluster.exemplars),
+            *[", ".join(summary.row_name(row) for row in cluster.exemplars)] * _has_exemplars(summary),
             _features(cluster),
         ]
         for cluster in summary.clusters

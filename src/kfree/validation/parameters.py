@@ -128,7 +128,8 @@ def is_noise(noise: Any) -> bool:
 
 NOISE = rule("noise", lambda e: is_noise(e.noise), "the share of rows to leave out, at least 0 and below 1")
 ON_INTERRUPT = choice("on_interrupt", ["raise", "keep"])
-WATCHING = (rule("verbose", lambda e: e.verbose in (0, 1), "0 or 1"), ON_INTERRUPT)
+VERBOSE = rule("verbose", lambda e: e.verbose in (0, 1), "0 or 1")
+WATCHING = (VERBOSE, ON_INTERRUPT)
 
 
 def memory_limit(memory: Any) -> int:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.excess import HeldOut
 from kfree.search.judge.k_means import KMeansByMerging
@@ -149,8 +150,11 @@ class Judge:
 
     def _graph_null(self, view: int, curves: Sequence[Measured]) -> Null:
         """What surrogates show and, where it is more, how clear the pieces of curves are."""
-        some = null_numbers(self.numbers)
-        null = Null.of([one.in_graph(view, some, self.rng) for one in self.surrogates])
+        some, found = null_numbers(self.numbers), []
+        for done, one in enumerate(self.surrogates):
+            tell("surrogates", (view + done / len(self.surrogates)) / len(self.views.rows))
+            found.append(one.in_graph(view, some, self.rng))
+        null = Null.of(found)
         for pieces in curves:
             null = null.with_silhouette_of(pieces)
         return null
@@ -184,6 +188,7 @@ class Judge:
         """The partition of a neighbour graph with the highest score, all partitions of this graph, and all scores."""
         found, curves = [], {}
         for view, null in enumerate(self.nulls):
+            tell("graph", view / len(self.nulls))
             if self.unit:  # k-means says how many
                 measured = self.views.in_graph(view, self.numbers, self.rng)
                 scores = Scores.of(measured, null, _FEWEST_PER_CLUSTER)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.choose import SHAPES, Candidate, Judge
 
@@ -28,7 +29,8 @@ class Refit(NamedTuple):
 def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int) -> list[Refit]:
     """Each half of ``n_splits`` random splits, clustered by the chosen model with the k that its own score chooses."""
     found = []
-    for _ in range(n_splits):
+    for number in range(n_splits):
+        tell("halves", number / n_splits)
         for half in np.array_split(judge.rng.permutation(judge.n_rows), 2):
             rows = np.sort(half)
             measured, scores = judge.on_part(rows, chosen.view)
