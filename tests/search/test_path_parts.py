@@ -419,3 +419,31 @@ def test_points_of_no_length_have_a_column():
     coordinates, basis = _in_basis(np.array([[1.0, 0.0]]), DUAL)
     assert coordinates.tolist() == [[0.0]]
     assert basis.shape == (1, 2)
+
+
+def sq_errors(X, labels, k):
+    return sum(((X[labels == j] - X[labels == j].mean(axis=0)) ** 2).sum() for j in range(k) if (labels == j).any())
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+def test_no_row_of_few_can_move_with_a_gain(rng, name):
+    X = rng.normal(size=(25, 2))
+    best = BestByK(open_local(name, X, weight=np.ones(len(X))), DPMeansObjective(0.0), by_rows=True)
+    best.climb(6)
+    for k in range(2, 7):
+        labels = ((X[:, None] - best.centres(k)) ** 2).sum(axis=2).argmin(axis=1)
+        cost = sq_errors(X, labels, k)
+        assert len(set(labels)) == k
+        for row, there in np.ndindex(len(X), k):
+            moved = np.where(np.arange(len(X)) == row, there, labels)
+            assert sq_errors(X, moved, k) >= (1 - 1e-9) * cost
+
+
+@pytest.mark.parametrize("seed", [7])
+def test_penalties_of_few_rows_give_their_numbers(seed):
+    X = np.random.default_rng(seed).normal(size=(40, 2))
+    path = lambda_path(X)
+    steps = [path.at(k=k) for k in range(1, 11)]
+    wide = [step for step in steps if step.has_penalty]
+    assert [DPMeans(lam=step.lam).fit(X).n_clusters_ for step in wide] == [step.k for step in wide]
+    assert len(wide) > 5

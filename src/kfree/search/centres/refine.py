@@ -16,7 +16,7 @@ from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
-from kfree.search.centres.state import SplitMergeObjective, State, occupied, recentred, state_of
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, recentred, state_of
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
@@ -48,6 +48,22 @@ class Exchange:
             return state
         sites = state.sites.moved(centres)
         return occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+
+
+def exchanged(state: State, engine: MemoryRows, objective: Objective) -> State:
+    """The same with all rows compared with all clusters, which takes few passes: for few rows.
+
+    There are several clusters, and none is empty.
+    """
+    rows, centres = engine.counting(), objective.centres(state.stats, previous=state.sites.centres)
+    others = np.full(len(rows), -1, dtype=np.int32)
+    gain = LEAST_GAIN * state.cost
+    labels = engine.exchange_listed(rows, others, state.assignment.labels, centres, state.stats, gain)
+    if labels is not None:
+        stats = engine.sums(engine.assignment(labels, len(centres)))
+        centres = objective.centres(stats, previous=centres)
+    sites = state.sites.moved(centres)
+    return state_of(sites, engine.nearest(sites), objective)
 
 
 @dataclass(frozen=True)

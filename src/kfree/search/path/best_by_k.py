@@ -13,12 +13,15 @@ from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
 from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.refine import exchanged
 from kfree.search.centres.state import State, one_cluster, state_of
 from kfree.search.loop import Descent, descend, go_on, require_finite
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
 
 _MAX_LLOYD = 20
+# Up to so many rows, all clusterings of a path take about as long as a search.
+FEW_ROWS = 128
 # Clusters up to which centres are added one by one; beyond, that never came out below merging where it was tried.
 _MOST_ADDED = 120
 # Rows considered for a new centre: those with the largest weighted squared distance to their own.
@@ -33,11 +36,13 @@ class BestByK:
     """One clustering per number of clusters, each the best one found while k rises and falls.
 
     Up, the row that saves most becomes a centre (after the fast global k-means of Likas, Vlassis & Verbeek 2003); down,
-    the two clusters that are cheapest to merge become one. Both are followed by k-means.
+    the two clusters that are cheapest to merge become one. Both are followed by k-means. With ``by_rows``, the merging
+    of all rows is a start for every k, and single rows move in place of k-means (Hartigan 1975), which ends in fewer
+    local minima: for few rows.
     """
 
-    def __init__(self, engine: LocalRows, objective: PathObjective):
-        self._engine, self._objective = engine, objective
+    def __init__(self, engine: LocalRows, objective: PathObjective, by_rows: bool = False):
+        self._engine, self._objective, self._by_rows = engine, objective, by_rows
         self._alone = single_rows(engine)
         if products_overflow(self._alone):
             raise ValueError(
@@ -52,7 +57,8 @@ class BestByK:
         """Fill the rungs up to ``k_max``, or as many as there are rows."""
         k_max = min(k_max, self._engine.n_rows)
         self._try(one_cluster(self._engine, self._objective))
-        self._try(Sites.of(self._after_merging(k_max)))
+        for k in range(2 if self._by_rows else k_max, k_max + 1):
+            self._try(Sites.of(self._after_merging(k)))
         for k in range(1, min(k_max, _MOST_ADDED)):
             self._try(self._with_one_more(self._best[k]))
         for k in range(k_max, 1, -1):
@@ -93,12 +99,21 @@ class BestByK:
         return self._engine.frame.outward(self._after_merging(k))
 
     def _try(self, sites: Sites) -> None:
-        """Keep the clustering that k-means finds from these sites if it is the best with so many."""
-        k, state = len(sites.uids), self._refined(sites)
+        """Keep the clustering that is found from these sites if it is the best with so many."""
+        k, state = len(sites.uids), self._by_single_rows(sites) if self._by_rows else None
+        if state is None:
+            state = self._by_k_means(sites)
         if k not in self._best or state.cost < self._best[k].cost:
             self._best[k] = state
 
-    def _refined(self, sites: Sites) -> State:
+    def _by_single_rows(self, sites: Sites) -> State | None:
+        """Where moves of single rows end; None where they cannot begin, at one cluster or at one without rows."""
+        start = Lloyd().start(sites, self._engine, self._objective)
+        if len(sites.uids) == 1 or not (start.stats.n > 0).all():
+            return None
+        return exchanged(start, self._engine, self._objective)
+
+    def _by_k_means(self, sites: Sites) -> State:
         """Where k-means ends. Means are found in one call, up to a pass that leaves a cluster without rows."""
         engine, objective, lloyd = self._engine, self._objective, Lloyd()
         if objective.of_directions:
@@ -151,11 +166,19 @@ class BestByK:
 
 
 def best_by_k(
-    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, rng: np.random.RandomState, max_k: int
+    engine: MemoryRows,
+    sample: MemoryRows,
+    objective: PathObjective,
+    rng: np.random.RandomState,
+    max_k: int,
+    is_published: bool = True,
 ) -> tuple[BestByK, MicroClusters]:
-    """The best clusterings of micro-clusters, fine enough for ``max_k`` clusters, and the micro-clusters."""
+    """The best clusterings of micro-clusters, fine enough for ``max_k`` clusters, and the micro-clusters.
+
+    Where costs are published, a fit at a penalty of the path should not find clusterings that cost less.
+    """
     micro = make_micro_clusters(engine, sample, objective, max(_FINENESS * max_k, _FEWEST_MICRO), rng)
-    return BestByK(micro.engine, micro.objective), micro
+    return BestByK(micro.engine, micro.objective, by_rows=is_published and engine.n_counting <= FEW_ROWS), micro
 
 
 def single_rows(engine: MemoryRows) -> Stats:

@@ -13,13 +13,10 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.centres.split_merge import Budget, no_gain, split_merge
 from kfree.search.centres.state import SplitMergeObjective, State, state_of
 from kfree.search.loop import Descent
-from kfree.search.path.best_by_k import BestByK, single_rows
+from kfree.search.path.best_by_k import FEW_ROWS, BestByK, single_rows
 from kfree.search.path.gram_merges import products_overflow
 from kfree.search.path.lam_path import LEAST_REACH, ROWS_PER_CLUSTER
 from kfree.search.path.micro_clusters import PathObjective, make_micro_clusters, sample_of
-
-# Up to so many rows, all clusterings of a path take about as long as a search.
-FEW_ROWS = 128
 
 
 class PenalisedPathObjective(PathObjective, SplitMergeObjective, Protocol):
@@ -73,7 +70,7 @@ def _sites_of_path(engine: MemoryRows, objective: PenalisedPathObjective) -> Sit
     rng, plain = np.random.RandomState(0), replace(objective, lam=0.0)
     # More micro-clusters than rows: every row is one.
     micro = make_micro_clusters(engine, sample_of(engine, plain, rng), plain, 2 * FEW_ROWS, rng)
-    best_by_k = BestByK(micro.engine, micro.objective)
+    best_by_k = BestByK(micro.engine, micro.objective, by_rows=True)
     reach = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     cost = best_by_k.costs(reach + reach // 3)
     with np.errstate(over="ignore"):  # an infinite cost is not the lowest

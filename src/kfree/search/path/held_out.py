@@ -83,7 +83,7 @@ class _Split:
         parts = [whole.among(half) for half in stratified_halves(whole, strata)]
         if min(part.n_rows for part in parts) == 0:
             return cls(parts, [], [])
-        clustered = [best_by_k(part, part, objective, rng, max(candidates)) for part in parts]
+        clustered = [best_by_k(part, part, objective, rng, max(candidates), is_published=False) for part in parts]
         for best, _ in clustered:
             best.climb(max(candidates) + max(candidates) // 3)
             best.keep(candidates)
