@@ -49,7 +49,7 @@ def compared(case, n_rows, directory):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         n_bytes = pool.submit(table, path, n_rows).result()
     contestants = {
-        "kfree": [sys.executable, "-m", "kfree.cli", "cluster", str(path)],
+        "kfree": [sys.executable, "-m", "kfree.cli", "cluster", str(path), "--no-encode", "--model", "round"],
         "pandas + fit": [sys.executable, "-c", PEER.format(path=str(path))],
     }
     _, imports = measured([sys.executable, "-c", IMPORTS])

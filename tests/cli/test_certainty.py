@@ -46,12 +46,11 @@ def test_a_number_that_is_asked_for_is_compared_with_the_data(named_csv, capsys)
 
 
 def test_the_model_can_be_chosen(named_csv, capsys):
-    out = outcome(["cluster", "people.csv", "--model", "auto", "--save", "m.kfree"], capsys)[1]
-    assert "model: round" in out
+    line = ["cluster", "people.csv", "--id", "who", "--save", "m.kfree"]
+    assert "model: round" in outcome(line, capsys)[1]
     assert type(kfree.load("m.kfree").model) is kfree.AutoCluster
-    status, _, err = outcome(["cluster", "people.csv", "--model", "auto", "--k", "3"], capsys)
-    assert status == 2
-    assert "--model auto finds the number of clusters; leave --lam and --k out" in err
+    assert "penalty of a cluster: lam = " in outcome([*line, "--model", "round"], capsys)[1]
+    assert type(kfree.load("m.kfree").model) is kfree.DPMeans
 
 
 def test_a_clustering_of_python_labels_further_files_with_its_names(named_csv, capsys):
@@ -65,13 +64,13 @@ def test_a_clustering_of_python_labels_further_files_with_its_names(named_csv, c
 
 
 def test_the_path_prints_evidence(named_csv, capsys):
-    out = outcome(["path", "people.csv"], capsys)[1]
+    out = outcome(["path", "people.csv", "--no-encode"], capsys)[1]
     path = kfree.lambda_path(named_csv[["height", "width"]].to_numpy())
     suggested = next(line for line in out.splitlines() if line.endswith("suggested"))
     assert f"{path.evidence[2]:.1f}" in suggested.split()
     assert f"{path.weakest[2]:.1f}" in suggested.split()
     assert "100%" in suggested.split()
     assert "3 clusters, clear" in out
-    facts = told(["path", "people.csv"], capsys)
+    facts = told(["path", "people.csv", "--no-encode"], capsys)
     assert facts["steps"]["evidence"][2] == path.evidence[2]
     assert facts["certainty"] == "3 clusters, clear"

@@ -65,7 +65,9 @@ def test_encode_is_the_table_encoder_of_python(customers, capsys, here):
     np.testing.assert_array_equal(clustering.model.cluster_centers_, expected.cluster_centers_)
 
 
-@pytest.mark.parametrize("options", ["--missing nearest", "--encode --standardize"])
+@pytest.mark.parametrize(
+    "options", ["--no-encode --missing nearest", "--encode --standardize", "--no-encode --fold-levels"]
+)
 def test_choices_that_do_not_go_together(options, customers, capsys):
     assert outcome(["cluster", "t.csv", *options.split()], capsys)[0] == 2
 
@@ -102,7 +104,7 @@ def test_advice_fits_a_table_that_is_encoded(here, rng, capsys):
     err = outcome(["cluster", "t.csv", "--encode", "--drop", "id"], capsys)[2]
     assert "Leave such columns out with --drop, or give them less weight with --weights, or use" in err
     assert "with --encode" not in err
-    err = outcome(["cluster", "t.csv"], capsys)[2]
+    err = outcome(["cluster", "t.csv", "--no-encode"], capsys)[2]
     assert err.count("whole number in") == 1  # not once more by the estimator
     assert "--drop id" in err
 

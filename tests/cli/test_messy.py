@@ -55,7 +55,8 @@ def test_look_alike_levels_are_named_with_the_option(messy, capsys):
 
 def test_columns_that_are_categories_and_weights(blobs_csv, here, capsys):
     X, _ = blobs_csv
-    facts = told(["cluster", "data.csv", "--lam", "60", "--weights", "a=3,b=.5", "--save", "m.kfree"], capsys)
+    line = ["cluster", "data.csv", "--no-encode", "--lam", "60", "--weights", "a=3,b=.5", "--save", "m.kfree"]
+    facts = told(line, capsys)
     expected = kfree.DPMeans(lam=60.0).fit(X * [3, 0.5, 1])
     np.testing.assert_array_equal(kfree.load("m.kfree").labels, expected.labels_)
     # Means are those of the file.
@@ -64,21 +65,21 @@ def test_columns_that_are_categories_and_weights(blobs_csv, here, capsys):
     assert outcome(["cluster", "data.csv", "--weights", "a=0"], capsys)[0] == 2
     assert outcome(["cluster", "data.csv", "--weights", "a"], capsys)[0] == 2
     assert "no column 'z'" in outcome(["cluster", "data.csv", "--weights", "z=2"], capsys)[2]
-    assert outcome(["cluster", "data.csv", "--fold-levels"], capsys)[0] == 2
+    assert outcome(["cluster", "data.csv", "--standardize", "--fold-levels"], capsys)[0] == 2
 
 
 def test_a_column_says_how_often_a_row_counts(here, rng, capsys):
     X, weight = rng.normal(size=(60, 2)), rng.integers(1, 5, 60)
     lines = [f"{a},{b},{w}" for (a, b), w in zip(X, weight, strict=True)]
     (here / "t.csv").write_text("\n".join(["a,b,count", *lines]) + "\n")
-    facts = told(["cluster", "t.csv", "--lam", "9", "--weight", "count"], capsys)
+    facts = told(["cluster", "t.csv", "--no-encode", "--lam", "9", "--weight", "count"], capsys)
     assert facts["columns"] == ["a", "b"]
     assert facts["cost"] == kfree.DPMeans(lam=9.0).fit(X, sample_weight=weight).cost_
 
 
 def test_scores_are_written_by_cluster_and_predict(blobs_csv, capsys):
     X, _ = blobs_csv
-    told(["cluster", "data.csv", "--lam", "60", "--scores", "--save", "m.kfree"], capsys)
+    told(["cluster", "data.csv", "--no-encode", "--lam", "60", "--scores", "--save", "m.kfree"], capsys)
     model, rows = kfree.DPMeans(lam=60.0).fit(X), rows_of("data.clusters.csv")
     np.testing.assert_allclose([float(row["confidence"]) for row in rows], model.confidence(X))
     np.testing.assert_allclose([float(row["outlier_score"]) for row in rows], model.outlier_score(X))

@@ -38,24 +38,25 @@ def people(here):
 READING = {"thousands": ",", "na": ["?"]}
 OPTIONS = ["--thousands", ",", "--na", "?"]
 WAYS = {
-    "encoded": ("--encode --id who", {"id": "who", "model": "round"}),
-    "without text": ("--encode --drop-text", {"drop_text": True, "model": "round"}),
-    "k": ("--encode --id who --k 2", {"id": "who", "k": 2}),
-    "lam": ("--encode --id who --lam 40", {"id": "who", "lam": 40.0}),
+    "by default": ("--id who", {"id": "who"}),
+    "numbers by default": ("--columns age,income,since", {"columns": ["age", "income", "since"]}),
+    "without text": ("--encode --drop-text --model round", {"drop_text": True, "model": "round"}),
+    "k": ("--id who --k 2", {"id": "who", "k": 2}),
+    "lam": ("--id who --lam 40", {"id": "who", "lam": 40.0}),
     "judged": (
-        "--model auto --standardize --columns age,income --missing mean",
+        "--standardize --columns age,income --missing mean",
         {"prepare": "standardize", "columns": ["age", "income"], "missing": "mean"},
     ),
     "numbers": (
-        "--columns age,times --missing drop --lam 300",
+        "--no-encode --columns age,times --missing drop --lam 300",
         {"prepare": "none", "columns": ["age", "times"], "missing": "drop", "lam": 300.0},
     ),
     "weights": (
-        "--encode --id who --weight times --weights age=2,plan=.5 --lam 90",
+        "--id who --weight times --weights age=2,plan=.5 --lam 90",
         {"id": "who", "weight": "times", "weights": {"age": 2.0, "plan": 0.5}, "lam": 90.0},
     ),
     "dropped": (
-        "--encode --columns age,plan --categories plan --fold-levels --k 3",
+        "--columns age,plan --categories plan --fold-levels --k 3",
         {"columns": ["age", "plan"], "categories": ["plan"], "fold": True, "k": 3},
     ),
 }
@@ -133,6 +134,18 @@ def test_rows_with_missing_values_that_are_left_out_have_no_cluster(people):
     np.testing.assert_array_equal(kfree.load("c.kfree").labels, made.labels)
 
 
+def test_arrays_and_directions_are_clustered_as_they_are(here, rng, capsys):
+    X = rng.normal(size=(60, 2)) + 20.0 * (np.arange(60) % 2)[:, None]
+    np.save("x.npy", X)
+    pd.DataFrame(X, columns=["a", "b"]).to_csv("x.csv", index=False)
+    for given in ("x.npy", X):
+        assert kfree.cluster(given, lam=100.0).model.cost_ == kfree.DPMeans(lam=100.0).fit(X).cost_
+    assert told(["cluster", "x.npy", "--lam", "100"], capsys)["cost"] == kfree.DPMeans(lam=100.0).fit(X).cost_
+    cost = kfree.DPMeans(lam=0.5, metric="cosine").fit(X).cost_
+    assert kfree.cluster("x.csv", lam=0.5, metric="cosine").model.cost_ == cost
+    assert told(["cluster", "x.csv", "--lam", ".5", "--metric", "cosine"], capsys)["cost"] == cost
+
+
 def test_a_folder_a_pattern_and_a_list_are_one_table(people, here):
     lines = (here / "people.csv").read_text().splitlines(keepends=True)
     (here / "parts").mkdir()
@@ -158,7 +171,7 @@ def test_rows_that_do_not_fit_in_memory_are_streamed(here, rng):
     expected = kfree.DPMeans(lam=400_000.0, memory="4MB").fit(rows)
     np.testing.assert_array_equal(made.labels, expected.predict(rows))
     assert [cluster.size for cluster in made.summary().clusters] == np.bincount(made.labels).tolist()
-    assert made.remarks == ["summary, page and picture are those of 60000 of 60000 rows, spread evenly over the table"]
+    assert made.remarks == []  # they are those of all rows
     np.testing.assert_allclose(made.scores()["confidence"], expected.confidence(table[["x", "y"]]))
     made.report("r.html").save("c.kfree")
     loaded = kfree.load("c.kfree")
@@ -183,6 +196,14 @@ def test_places_are_clustered_on_the_globe(here):
     made = kfree.cluster(table, geo=("lat", "lon"))
     assert made.n_clusters == 3
     np.testing.assert_array_equal(made.labels, kfree.DPMeans(metric="haversine").fit(X).labels_)
+    label = made.labels[1]  # near the date line
+    radius = np.quantile(made.model.transform(X[made.labels == label])[:, label], 0.9)
+    latitude, longitude = made.model.cluster_centers_[label]
+    where = f"around {-latitude:.1f}° S, {longitude:.1f}° E, nine of ten within {radius:.1f} km"
+    assert made.sentences()[label] == f"Cluster {label}: 30 rows (33 %); {where}."
+    assert where in str(made.summary())
+    made.save("c.kfree")
+    assert kfree.load("c.kfree").sentences() == made.sentences()
     np.testing.assert_array_equal(made.predict(table), made.labels)
     with pytest.raises(ValueError, match="geo='lat' is not allowed; give two columns"):
         kfree.cluster(table, geo="lat")
@@ -207,7 +228,7 @@ def test_frames_are_clustered_as_numbers_too(kind, rng):
     np.testing.assert_array_equal(made.predict(frame), made.labels)
     with pytest.raises(ValueError, match=r"missing values in 1 column\(s\): 'a' \(1\); the first is in row 4"):
         kfree.cluster(frame, prepare="none")
-    with pytest.raises(ValueError, match="column 'note' of columns holds no numbers, not numbers"):
+    with pytest.raises(ValueError, match="column 'note' of columns holds other values, not numbers"):
         kfree.cluster(frame, prepare="none", columns=["note"])
 
 

@@ -49,24 +49,24 @@ def test_other_inputs_give_csv(labelled, here, capsys):
 def test_records_stay_as_they_were_written(here, capsys):
     text = 'a;note;b\r\n01,50;"x; ""y""\nz";2\r\n\r\n1,5;;7,25\r\n'
     (here / "t.csv").write_bytes(text.encode("cp1252"))
-    assert outcome(["cluster", "t.csv", "--lam", "1", "--quiet"], capsys)[0] == 0
+    assert outcome(["cluster", "t.csv", "--no-encode", "--lam", "1", "--quiet"], capsys)[0] == 0
     found = (here / "t.clusters.csv").read_bytes().decode("cp1252")
     assert found == 'a;note;b;cluster\r\n01,50;"x; ""y""\nz";2;0\r\n1,5;;7,25;1\r\n'
 
 
 def test_an_input_without_names_gets_none(here, capsys):
     (here / "t.tsv").write_text("1\t2\n30\t40\n")
-    assert outcome(["cluster", "t.tsv", "--lam", "1", "--quiet"], capsys)[0] == 0
+    assert outcome(["cluster", "t.tsv", "--no-encode", "--lam", "1", "--quiet"], capsys)[0] == 0
     assert (here / "t.clusters.tsv").read_text() == "1\t2\t0\n30\t40\t1\n"
 
 
 def test_rows_that_were_left_out_have_no_label(here, capsys):
     (here / "t.csv").write_text("a,b\n1,2\n,5\n30,40\n")
-    status, _, err = outcome(["cluster", "t.csv", "--lam", "1", "--missing", "drop"], capsys)
+    status, _, err = outcome(["cluster", "t.csv", "--no-encode", "--lam", "1", "--missing", "drop"], capsys)
     assert status == 0
     assert "left out 1 of 3 rows" in err
     assert [row["cluster"] for row in rows_of("t.clusters.csv")] == ["0", "", "1"]
-    outcome(["cluster", "t.csv", "--lam", "1", "--missing", "drop", "-o", "t.jsonl"], capsys)
+    outcome(["cluster", "t.csv", "--no-encode", "--lam", "1", "--missing", "drop", "-o", "t.jsonl"], capsys)
     assert [json.loads(line)["cluster"] for line in (here / "t.jsonl").read_text().splitlines()] == [0, None, 1]
 
 

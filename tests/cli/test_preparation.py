@@ -56,14 +56,14 @@ def fault(line, capsys):
 
 def test_text_among_given_columns_is_an_error(table, capsys):
     table(a=[1.5, 2.5], city=["x", "y"])
-    err = fault("cluster t.csv --columns a,city", capsys)
+    err = fault("cluster t.csv --no-encode --columns a,city", capsys)
     assert "column 'city' of --columns holds text" in err
     assert "--encode" in err
 
 
 def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table, capsys):
     columns = table(a=["1", "2", "1O", "4"], b=[1.0, 2.0, 3.0, 4.0])
-    err = fault("cluster t.csv", capsys)
+    err = fault("cluster t.csv --no-encode", capsys)
     assert (
         "t.csv, column 'a', row 3: '1O' is not a number (1 such value(s) in a column of numbers; give --na '1O'" in err
     )
@@ -77,32 +77,34 @@ def test_a_column_may_have_a_decimal_mark_of_its_own_and_a_cell_may_not(here, ca
         (chunk,) = kfree.open_rows("t.csv").chunks(0, 2, 2)
     assert chunk.X.tolist() == [[1.5, 2.5], [300.0, 4.0]]
     (here / "t.csv").write_text('a,b\n"1,25",2.5\n"0,5",4\n')
-    facts = told(["cluster", "t.csv", "--lam", "1"], capsys)
+    facts = told(["cluster", "t.csv", "--no-encode", "--lam", "1"], capsys)
     assert any("column 'a' is read with the decimal mark ','" in remark for remark in facts["remarks"])
     assert {feature["mean"] for feature in facts["clusters"][0]["features"]} <= {1.25, 0.5, 2.5, 4.0}
     (here / "t.csv").write_text("a;b\n1.234;2,5\n5.678;4\n")
-    err = outcome(["cluster", "t.csv", "--lam", "1"], capsys)[2]
+    err = outcome(["cluster", "t.csv", "--no-encode", "--lam", "1"], capsys)[2]
     assert "no value decides whether '.' is the decimal mark or stands between thousands; it is read as text" in err
     assert "Give --thousands '.' if so" in err
     (here / "t.csv").write_text("a;b\n1.5;2,5\n2,5;3\n")
-    assert "row 1: '1.5' is not a number, and the decimal mark of this file is ','" in fault("cluster t.csv", capsys)
+    assert "row 1: '1.5' is not a number, and the decimal mark of this file is ','" in fault(
+        "cluster t.csv --no-encode", capsys
+    )
 
 
 def test_columns_that_do_not_exist_are_named(table, capsys):
     table(a=[1.0])
-    assert "no column 'x' (--columns or --drop); it has 'a'" in fault("cluster t.csv --drop x", capsys)
+    assert "no column 'x' (--drop); it has 'a'" in fault("cluster t.csv --drop x", capsys)
 
 
 def test_no_numbers_at_all_is_an_error(table, capsys):
     table(city=["x", "y"])
-    assert "no column of numbers" in fault("cluster t.csv", capsys)
+    assert "no column of numbers" in fault("cluster t.csv --no-encode", capsys)
 
 
 def test_identifiers_are_warned_about_and_measurements_are_not(table, rng, capsys):
     n = 50
     measured, codes = rng.normal(size=n).tolist(), [f"c{i}" for i in range(n)]
     table(id=list(range(n)), x=measured, few=[1, 2] * 25, code=codes)
-    err = outcome(["cluster", "t.csv", "--lam", "9"], capsys)[2]
+    err = outcome(["cluster", "t.csv", "--no-encode", "--lam", "9"], capsys)[2]
     warnings = [line for line in err.splitlines() if "warning" in line]
     assert len(warnings) == 1
     assert "'id'" in warnings[0]
@@ -110,13 +112,13 @@ def test_identifiers_are_warned_about_and_measurements_are_not(table, rng, capsy
     assert "'x'" not in warnings[0]
     numbers = [*range(1000, 1197), 1005, 1006]  # two come again
     table(id=numbers, x=rng.normal(size=199).tolist(), sold=rng.poisson(900, 199).tolist())
-    err = outcome(["cluster", "t.csv", "--lam", "9"], capsys)[2]
+    err = outcome(["cluster", "t.csv", "--no-encode", "--lam", "9"], capsys)[2]
     assert "column(s) 'id' hold a different whole number in nearly every row, like identifiers" in err
 
 
 def test_missing_values_are_an_error_that_names_columns_and_options(table, capsys):
     table(a=[1.0, 2.0, 3.0], b=[1.0, NAN, NAN])
-    err = fault("cluster t.csv", capsys)
+    err = fault("cluster t.csv --no-encode", capsys)
     assert "'b' (2); the first is in row 2" in err
     assert all(option in err for option in ("--missing drop", "--missing mean", "--drop"))
 
@@ -137,7 +139,7 @@ def test_missing_values_are_dropped_or_filled(table, capsys):
 
 def test_infinite_values_are_an_error_that_names_the_row(table, capsys):
     table(a=[1.0, 2.0], b=[1.0, np.inf])
-    assert "row 1 holds inf in column 'b' (rows are counted from 0)" in fault("cluster t.csv", capsys)
+    assert "row 1 holds inf in column 'b' (rows are counted from 0)" in fault("cluster t.csv --no-encode", capsys)
 
 
 @pytest.mark.parametrize("missing", ["error", "drop", "mean"])
@@ -183,7 +185,7 @@ def large(here, rng):
 def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
     import pyarrow.parquet
 
-    line = "cluster large.parquet --lam 200000 --columns x,y --memory 4MB --report r.html --save m.kfree"
+    line = "cluster large.parquet --no-encode --lam 200000 --columns x,y --memory 4MB --report r.html --save m.kfree"
     facts = told(line.split(), capsys)
     assert sum(cluster["size"] for cluster in facts["clusters"]) == facts["n_rows"] == 60_000
     table = pyarrow.parquet.read_table("large.clusters.parquet")
@@ -192,7 +194,7 @@ def test_more_rows_than_memory_are_streamed_and_all_are_labelled(large, capsys):
     labels = table["cluster"].to_numpy()
     np.testing.assert_array_equal(labels, expected.predict(kfree.open_rows("large.parquet", ["x", "y"])))
     assert [cluster["size"] for cluster in facts["clusters"]] == np.bincount(labels).tolist()
-    assert any("60000 of 60000 rows" in remark for remark in facts["remarks"])
+    assert not any("60000 rows" in remark for remark in facts["remarks"])
     told(["predict", "m.kfree", "large.parquet", "-o", "again.parquet"], capsys)
     np.testing.assert_array_equal(pyarrow.parquet.read_table("again.parquet")["cluster"].to_numpy(), labels)
     assert os.path.getsize("r.html") > 10_000

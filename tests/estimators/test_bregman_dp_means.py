@@ -31,11 +31,11 @@ def cost_of(metric, X, w, labels, lam):
     return total
 
 
-@pytest.mark.parametrize("lam", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("lam", [0.3, 3.0])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_partition_of_few_rows_costs_less(metric, weighted, lam, rng):
-    for _ in range(4):
+    for _ in range(2):
         X = rows(metric, rng)
         w = rng.uniform(0.5, 2.0, size=7) if weighted else np.ones(7)
         model = DPMeans(lam=lam, metric=metric).fit(X, sample_weight=w if weighted else None)

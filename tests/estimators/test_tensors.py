@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from kfree import DPMeans, HardHDP, KMeans
+from kfree import DPMeans, HardHDP, KMeans, NestedDPMeans
 from kfree.estimators import _opening
 
 torch = pytest.importorskip("torch")
@@ -60,6 +60,16 @@ def test_labels_are_where_the_rows_are(X):
     np.testing.assert_array_equal(at_centres.diagonal().cpu(), 0.0)
     with pytest.raises(TypeError, match='X is on a GPU.*engine="gpu", or copy X to memory'):
         DPMeans(lam=20.0).fit(tensor)
+
+
+@needs_gpu
+def test_levels_are_where_the_rows_are(X):
+    tensor = torch.from_numpy(X).cuda()
+    model, other = NestedDPMeans((3, 6), engine="gpu").fit(tensor), NestedDPMeans((3, 6)).fit(X)
+    for level, labels in enumerate(other.level_labels_):
+        for found in (model.level_labels_[level], model.predict(tensor, level=level)):
+            assert found.is_cuda
+            np.testing.assert_array_equal(found.cpu(), labels)
 
 
 @needs_gpu

@@ -149,7 +149,7 @@ def test_what_is_wrong_is_told(clustering, table):
     with pytest.raises(ValueError, match="column 'customer'"):
         kfree.cluster(table)  # as good as text
     assert "customer" in kfree.cluster(table, drop_text=True).remarks[0]
-    with pytest.raises(ValueError, match=r"the table has no column 'incom' \(columns or drop\); it has 'age'"):
+    with pytest.raises(ValueError, match=r"the table has no column 'incom' \(columns\); it has 'age'"):
         kfree.cluster(table, columns=["incom"])
     with pytest.raises(ValueError, match="model='rund' is not allowed.*did you mean 'round'"):
         kfree.cluster(table, model="rund")

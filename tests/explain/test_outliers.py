@@ -234,7 +234,7 @@ def test_scores_depend_on_spreads_and_not_on_the_penalty(make, rng):
     assert (low.predict(X, allow_new=True) == -1).mean() < 0.02
 
 
-@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("n", [300, 10_000])
 @pytest.mark.parametrize("make", [OnlineDPMeans, lambda: OnlineDPMeans(half_life=200)], ids=["all", "forgetting"])
 def test_a_far_row_is_new_to_a_stream_of_any_length(make, n, rng):
     """The penalty of a stream grows with its weight, and a row 100 deviations away scored below 1 by it."""

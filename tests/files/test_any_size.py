@@ -155,8 +155,8 @@ def test_more_distinct_rows_than_micro_clusters(memory, rng):
 
 def test_many_clusters_of_a_summary():
     X, _ = rows_with_weights(N_ROWS)
-    with pytest.warns(UserWarning, match="no penalty makes target_k=400"):
-        assert DPMeans(target_k=400, memory="5MB").fit(X).n_clusters_ == 400
+    with pytest.warns(UserWarning, match="no penalty makes target_k=150"):
+        assert DPMeans(target_k=150, memory=MEMORY).fit(X).n_clusters_ == 150
     with pytest.raises(ValueError, match=r"target_k=15000 is more than the \d+ that are found on a sample"):
         DPMeans(target_k=15_000, memory=MEMORY).fit(X)
 

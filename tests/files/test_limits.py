@@ -9,8 +9,7 @@ from tests.limits import measured
 
 # Two columns, and files of twice the limit; text is a third of that as numbers.
 MEMORY, ROWS, ROWS_OF_TEXT = 26_000_000, 3_300_000, 1_000_000
-SAMPLE = ["npy", "csv", "parquet 1e3", "parquet 1e5", "parquet all", "parquet levels all"]
-SAMPLE += ["arrow 1e5", "arrow all", "arrow lz4 1e5", "arrow lz4 all"]
+SAMPLE = ["npy", "csv", "parquet 1e3", "parquet 1e5", "parquet all", "arrow all", "arrow lz4 all"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

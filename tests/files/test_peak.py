@@ -32,14 +32,13 @@ print(json.dumps([status("VmHWM") - before, model.n_passes_]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_regions_of_wide_rows_take_no_more_than_the_memory(tmp_path, rng, dtype):
+def test_regions_of_wide_rows_take_no_more_than_the_memory(tmp_path, rng):
     memory, n_columns = 32_000_000, 100
     centres = 4.0 * rng.normal(size=(20, n_columns))
-    for name, n_rows in (("all", 45_000), ("few", 20_000)):
+    for name, n_rows in (("all", 45_000), ("few", 2_000)):
         (tmp_path / name).mkdir()
         rows = centres[rng.integers(20, size=n_rows)] + rng.normal(size=(n_rows, n_columns))
-        np.save(tmp_path / name / "0.npy", rows.astype(dtype))
+        np.save(tmp_path / name / "0.npy", rows.astype(np.float32))
     command = [sys.executable, "-c", MEASURED, tmp_path / "all", str(memory), "75000", tmp_path / "few"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     peak, n_passes = json.loads(done.stdout)

@@ -61,8 +61,12 @@ ESTIMATORS = {
     "HardHDP": Subject(lambda case: HardHDP(lam_local=case.penalty, lam_global=case.penalty)),
     "HardHDP, sweep": Subject(lambda case: HardHDP(lam_local=case.penalty, lam_global=case.penalty, search="sweep")),
     "HardHDP, kernel": Subject(lambda case: HardHDP(lam_local=0.5, lam_global=0.5, kernel="rbf")),
+    "HardHDP, polynomial": Subject(
+        lambda case: HardHDP(lam_local=case.penalty, lam_global=case.penalty, kernel="polynomial", degree=2)
+    ),
     "KernelDPMeans": Subject(lambda case: KernelDPMeans(lam=10.0 ** (case.log_penalty / 6))),
     "KernelDPMeans, linear": Subject(lambda case: KernelDPMeans(lam=case.penalty, kernel="linear")),
+    "KernelDPMeans, polynomial": Subject(lambda case: KernelDPMeans(lam=case.penalty, kernel="polynomial", degree=2)),
     # New rows are placed by a formula that rounds; two rows at once may be a tie.
     "SpectralDPMeans": Subject(lambda case: SpectralDPMeans(), False, predicts_labels=False, all_used=False),
     "SpectralDPMeans, neighbours": Subject(
@@ -117,8 +121,10 @@ DEAR = {
     "GraphDPMeans, ratio",
     "HardHDP",
     "HardHDP, kernel",
+    "HardHDP, polynomial",
     "KernelDPMeans",
     "KernelDPMeans, linear",
+    "KernelDPMeans, polynomial",
     "NestedDPMeans",
     "NestedDPMeans, levels",
     "OnlineDPMeans",

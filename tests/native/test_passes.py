@@ -128,7 +128,7 @@ def test_nearest_labels(case):
 
 
 @pytest.mark.parametrize(("order", "room"), [("random", 1000), ("given", 3)])
-@cases(16)
+@cases(8)
 def test_found_and_adopt(case, order, room, rng):
     order = rng.permutation(N_ROWS) if order == "random" else None
     lam, k = 0.4 if len(case.twin.lengths) else 1.5, 4

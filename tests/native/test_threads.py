@@ -91,7 +91,7 @@ def test_no_control_groups(tmp_path):
 @pytest.mark.parametrize(("quota", "expected"), [(None, 8), (2.5, 3), (0.1, 1), (100.0, 8)])
 def test_a_quota_limits_the_affinity(monkeypatch, quota, expected):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
-    monkeypatch.setattr(processor, "cgroup_quota", lambda: quota)
+    monkeypatch.setattr(processor, "_own_quota", lambda process: quota)
     assert available_cpus() == expected
 
 

@@ -48,7 +48,8 @@ def test_what_a_module_imports_is_followed_to_where_names_are_defined():
 
 def hashed(folder):
     program = "from reproduce.code import code_of; from kfree import BayesianKMeans; print(code_of(BayesianKMeans))"
-    environment = {"PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder}", "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = f"{folder / 'src'}{os.pathsep}{folder}"
+    environment = {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
     return subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, check=True
     ).stdout

@@ -9,7 +9,7 @@ from tests.saving.cases import CASES
 from tests.saving.damage import damaged
 from tests.saving.golden.expected import path_of
 
-N_CASES = 8 * len(CASES)
+N_CASES = 4 * len(CASES)
 # Cases that once led to another error than may be.
 FOUND = [433, 516, 1260, 2313, 3649, 4256, 4546, 5130, 6266, 6570]
 

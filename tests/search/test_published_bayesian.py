@@ -111,11 +111,11 @@ def test_the_search_is_the_box(n, d, k, tau, seed):
 def test_the_default_search_ends_no_higher_on_most_data():
     """It is not a theorem: both are greedy."""
     lower = 0
-    for seed in range(12):
+    for seed in range(6):
         X, _ = make_gaussians(150, 2, 6, separation=0.7, random_state=seed, placement="closest-pair", narrowest=0.5)
         ours, published = (BayesianKMeans(search=search).fit(X).free_energy_ for search in ("auto", "published"))
         lower += ours <= published + 1e-9
-    assert lower >= 10
+    assert lower >= 5
 
 
 def test_the_published_search_takes_counts_limits_and_equal_rows(rng):

@@ -16,7 +16,7 @@ from kfree.cli.errors import CommandError, UsageError
 COMMANDS = ["cluster", "levels", "path", "predict", "stream", "hdp", "graph", "tree", "demo"]
 _EXAMPLES = """examples:
   kfree cluster data.csv                          find clusters, write data.clusters.csv, print a summary
-  kfree cluster data.csv --standardize --report report.html --save model.kfree
+  kfree cluster data.csv --report report.html --save model.kfree
   kfree predict model.kfree new.csv               the clusters of further rows
   kfree path data.csv --plot path.png             how many clusters are best for every penalty
 

@@ -8,12 +8,14 @@ from kfree.explain.advice import with_column_names
 _LESS = "Leave such columns out with --drop, or give them less weight with --weights"
 # What a warning recommends in Python: what does the same on the command line.
 _OPTIONS = {
-    "for example with kfree.TableEncoder()": "for example with --standardize",
+    "for example with kfree.TableEncoder()": "for example with --encode",
     "Encode such columns with kfree.TableEncoder()": "Encode such columns with --encode",
     "Leave such columns out, or give them less weight": _LESS,
     "give lam or target_k, or more rows": "give --lam or --k, or more rows",
     "Give lam or target_k to set": "Give --lam or --k to set",
+    "or KMeans if you know": "or --k if you know",
     "; path_ shows all": "; kfree path shows all",
+    "Use metric='haversine' with latitude and longitude alone": "Use --geo with both columns",
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",
     "Give thousands=": "Give --thousands ",
@@ -27,21 +29,26 @@ _ERRORS = {
     "prepare='encode'": "--encode",
     "drop_text=True": "--drop-text",
     "drop=[…]": "--drop",
-    "(columns or drop)": "(--columns or --drop)",
-    "(categories or weights)": "(--categories or --weights)",
-    "(id, weight or another column that is not clustered)": "(--group, --names, --weight or --id)",
     " of columns holds": " of --columns holds",
+    " of weight holds": " of --weight holds",
+    "or lam as a number": "or --lam",
     "or give the right delimiter": "or give the right --delimiter",
     "give more memory, or another missing": "give more --memory, or another --missing",
     "; without k: ": "; without --k: ",
     "For a practical division give k.": "For a practical division give --k.",
 }
+# Who named a column that is not there; numbers of clusters.
+_NAMED = re.compile(r"\((columns|drop|categories|weights|geo|id|weight|group|names)\); it has")
+_NUMBERS = re.compile(r"\b(target_k|n_clusters|k|max_k)=(\d+)\b")
+_LEVELS = re.compile(r"\blevels=\(([\d, ]+)\)")
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
 _LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
+_MAX_K = re.compile(r"kfree\.lambda_path\(X, max_k=(\d+)\)(\.suggest\(\)\.lam)?")
+_ALONE = re.compile(r"Fit X\[:, (\[[\d, ]+\])\] alone")
 _WEIGHTS = re.compile(r"\bweights=")
 
 
-# The same where --encode was given.
+# The same where columns were encoded.
 _AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": _LESS}
 
 
@@ -50,6 +57,9 @@ def in_options(message):
     for python, option in _ERRORS.items():
         message = message.replace(python, option)
     message = _LISTS.sub(_listed, message)
+    message = _NAMED.sub(r"(--\1); it has", message)
+    message = _NUMBERS.sub(lambda found: f"--{'max-k' if found[1] == 'max_k' else 'k'} {found[2]}", message)
+    message = _LEVELS.sub(lambda found: "--levels " + found[1].replace(" ", "").strip(","), message)
     return _WEIGHTS.sub("--weights: ", _VALUES.sub(r"--\1 \2", message))
 
 
@@ -63,4 +73,11 @@ def in_terms_of_the_table(message, columns, encoded=False):
     """The text of a warning, for a table whose ``columns`` the estimator knows by number."""
     for python, option in (_OPTIONS | (_AFTER_ENCODING if encoded else {})).items():
         message = message.replace(python, option)
+    message = _MAX_K.sub(r"kfree path --max-k \1", message)
+    message = _ALONE.sub(lambda found: f"Use --columns {','.join(_names(found[1], columns))} alone", message)
     return with_column_names(message, columns)
+
+
+def _names(numbers, columns):
+    """Names of columns by their numbers."""
+    return [columns[j] if j < len(columns) else f"x{j}" for j in literal_eval(numbers)]

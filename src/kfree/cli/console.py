@@ -4,7 +4,7 @@ import json
 import math
 import sys
 
-from kfree.core.printing import printable
+from kfree.core.printing import ISOLATES, printable
 
 # What an estimator says of columns that the preparation names already.
 _IDENTIFIERS, _LIKE_IDENTIFIERS = "another whole number in every row", "a different whole number in nearly every row"
@@ -19,7 +19,7 @@ class Console:
         self.remarks = []
         # Where labels go to standard output, the summary does not.
         self.output_is_data = False
-        # Names of the columns that an estimator knows by number, and whether --encode made them.
+        # Names of the columns that an estimator knows by number, and whether they were encoded.
         self.columns, self.encoded = [], False
         # A line about the progress, on a terminal.
         self.progress = None
@@ -28,7 +28,7 @@ class Console:
 
     def clean(self, text):
         """A text without control characters and hidden folders."""
-        return printable(text if self.hidden is None else text.replace(f"{self.hidden}/", ""), keep="\n")
+        return printable(text if self.hidden is None else text.replace(f"{self.hidden}/", ""), keep=f"\n{ISOLATES}")
 
     def say(self, text):
         """A remark or a warning."""
@@ -67,7 +67,7 @@ class Console:
         if self._json:
             facts = finite(facts | {"remarks": self.remarks})
             text = json.dumps(facts, ensure_ascii=False, indent=2)
-            is_safe = printable(text, keep="\n") == text
+            is_safe = printable(text, keep=f"\n{ISOLATES}") == text
             print(text if is_safe else json.dumps(facts, indent=2), file=stream)
         elif not self._quiet:
             print(self.clean(text), file=stream)

@@ -64,19 +64,44 @@ def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .xlsx, .npy, a 
 def add_columns(parser):
     """Which columns are used, and how."""
     columns = parser.add_argument_group("columns")
-    columns.add_argument("--columns", type=names, metavar="A,B", help="use only these columns (default: all numbers)")
+    columns.add_argument("--columns", type=names, metavar="A,B", help="use only these columns (default: all)")
     columns.add_argument("--drop", type=names, default=[], metavar="A,B", help="leave these columns out")
-    columns.add_argument("--standardize", action="store_true", help="scale every column to mean 0 and deviation 1")
-    columns.add_argument("--encode", action="store_true", help="encode columns of text as numbers")
-    columns.add_argument("--drop-text", action="store_true", help="with --encode: leave out text and names of rows")
-    columns.add_argument("--categories", type=names, metavar="A,B", help="with --encode: columns that are categories")
-    columns.add_argument("--fold-levels", action="store_true", help="with --encode: App, app and 'App ' are one level")
+    _add_prepare(columns.add_mutually_exclusive_group())
+    columns.add_argument("--drop-text", action="store_true", help="leave out text and names of rows")
+    columns.add_argument("--categories", type=names, metavar="A,B", help="columns whose values are categories")
+    columns.add_argument("--fold-levels", action="store_true", help="App, app and 'App ' are one level")
     columns.add_argument("--weights", type=weights, default={}, metavar="A=2,B=.5", help="how much columns count")
     columns.add_argument(
         "--missing",
         choices=["error", "drop", "mean", "nearest"],
-        help="missing values: an error, leave the rows out, fill in means, or (with --encode) take them from the "
-        "nearest row (default: error, nearest with --encode)",
+        help="missing values: an error, leave the rows out, fill in means, or take them from the nearest row (default: "
+        "nearest where columns are encoded, else error)",
+    )
+
+
+def _add_prepare(group):
+    """What is done with columns: the parameter ``prepare`` of :func:`kfree.cluster`, None if nothing is asked for."""
+    group.add_argument(
+        "--encode",
+        dest="prepare",
+        action="store_const",
+        const="encode",
+        help="make numbers, dates, categories and missing values comparable (the default, but for .npy files, "
+        "directions and places)",
+    )
+    group.add_argument(
+        "--standardize",
+        dest="prepare",
+        action="store_const",
+        const="standardize",
+        help="scale columns of numbers to mean 0 and deviation 1, and leave others out",
+    )
+    group.add_argument(
+        "--no-encode",
+        dest="prepare",
+        action="store_const",
+        const="none",
+        help="use columns of numbers as they are, and leave others out",
     )
 
 

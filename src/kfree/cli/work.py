@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from kfree.cli.errors import CommandError, UsageError
 from kfree.cli.output import output_of, reported, save_model, scores_of, with_gaps, write_beside
 from kfree.cli.tables import files_of, input_table, require_apart
-from kfree.clustering.columns import ColumnOptions
+from kfree.clustering.columns import ColumnOptions, prepare_of
 from kfree.clustering.rows import prepared
 
 
@@ -17,7 +17,6 @@ class Work:
 
     def __init__(self, options, console, group=None):
         self.options, self.console, self._faults = options, console, []
-        _require_compatible(options)
         self.output, self.format = output_of(options.input, options.output, options.format)
         console.output_is_data = self.output == "-"
         outputs = {f"--{name}": getattr(options, name, None) for name in ("save", "report", "plot")}
@@ -26,11 +25,11 @@ class Work:
         console.begins("reading")
         self.table = input_table(options)
         console.begins("preparing")
-        named = _column_options(options, group, [self.weight, self.id])
+        named = _column_options(options, self.table, group)
         memory = getattr(options, "memory", None)
         self.rows = prepared(self.table, named, console.say, weight=self.weight, memory=memory)
         console.begins("clustering")
-        console.columns, console.encoded = self.feature_names, options.encode
+        console.columns, console.encoded = self.feature_names, named.prepare == "encode"
 
     @property
     def X(self):
@@ -134,20 +133,23 @@ class Work:
         return "\n".join(f"{words[name]}: {path}" for name, path in wanted if path)
 
 
-def _require_compatible(options):
-    if options.missing == "nearest" and not options.encode:
-        raise UsageError("--missing nearest needs --encode")
-    if options.encode and options.standardize:
-        raise UsageError("--encode scales columns itself; leave --standardize out")
-    if not options.encode and (options.drop_text or options.categories or options.fold_levels):
-        raise UsageError("--drop-text, --categories and --fold-levels need --encode")
+def _require_compatible(options, prepare):
+    if prepare == "encode":
+        return
+    if options.missing == "nearest":
+        raise UsageError("--missing nearest needs columns that are encoded; use --encode, or another --missing")
+    if options.drop_text or options.categories or options.fold_levels:
+        raise UsageError("--drop-text, --categories and --fold-levels need columns that are encoded; use --encode")
 
 
-def _column_options(options, group, others):
+def _column_options(options, table, group):
     """What the command line says about columns, as parameters of :func:`kfree.cluster`."""
-    others = [name for name in (group, getattr(options, "names", None), *others) if name]
+    parameters = ("group", "names", "weight", "id")
+    others = {parameter: name for parameter in parameters if (name := getattr(options, parameter, None))}
+    prepare = prepare_of(options.prepare, table, getattr(options, "metric", "euclidean"))
+    _require_compatible(options, prepare)
     return ColumnOptions(
-        prepare="encode" if options.encode else "standardize" if options.standardize else "none",
+        prepare=prepare,
         columns=options.columns,
         drop=options.drop,
         others=others,
@@ -157,4 +159,5 @@ def _column_options(options, group, others):
         weights=options.weights,
         fold=options.fold_levels,
         missing=options.missing,
+        are_places=getattr(options, "geo", None) is not None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,18 +36,23 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """The parameters of :func:`kfree.cluster` about columns; ``others`` are not clustered, ``group`` names groups."""
+    """The parameters of :func:`kfree.cluster` about columns.
+
+    ``others`` are columns that are not clustered, by the parameter that names them; ``group`` names groups.
+    ``columns`` are named by ``geo`` where these are degrees of places.
+    """
 
     prepare: str = "encode"
     columns: Sequence[str] | None = None
     drop: Sequence[str] = ()
-    others: Sequence[str] = ()
+    others: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     drop_text: bool = False
     categories: Sequence[str] | None = None
     weights: Mapping[str, float] | None = None
     fold: bool = False
     missing: str | None = None
+    are_places: bool = False
 
     def __post_init__(self) -> None:
         require_choice("prepare", self.prepare, PREPARE)
@@ -78,14 +83,23 @@ class ColumnOptions:
 
     def require_in(self, table: Any) -> None:
         """Raise unless the table has the columns that are named."""
-        table.require([*(self.columns or []), *self.drop], "columns or drop")
-        table.require([*(self.categories or []), *(self.weights or {})], "categories or weights")
-        table.require(self.others, "id, weight or another column that is not clustered")
+        named = {"geo" if self.are_places else "columns": self.columns, "drop": self.drop}
+        named |= {"categories": self.categories, "weights": list(self.weights or {})}
+        for parameter, names in (named | {parameter: [name] for parameter, name in self.others.items()}).items():
+            table.require(names or [], parameter)
+
+
+def prepare_of(asked: str | None, table: Any, metric: str) -> str:
+    """What is done with columns: what is asked for, else they are encoded.
+
+    Columns without names, those of an array, are used as they are. So are directions, which encoded columns would turn.
+    """
+    return asked or ("none" if table.is_array or metric == "cosine" else "encode")
 
 
 def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     """The columns to use: the given ones, or all that are numbers (or encoded); remarks name those left out."""
-    names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others}]
+    names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others.values()}]
     text = [name for name in names if not table.is_number(name)]
     if options.prepare == "encode":
         _require_no_mistakes(table, [name for name in text if name not in (options.categories or ())], _FEW_MISTAKES)
@@ -145,14 +159,14 @@ def _without(names: list[str], plan: Preparation, encoder: TableEncoder, frame: 
     return replace(plan, columns=rest), selected(frame, rest)
 
 
-def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], say: Say) -> None:
+def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], is_encoded: bool, say: Say) -> None:
     """Name columns of whole numbers that differ in every row or have leading zeros."""
     place = {name: j for j, name in enumerate(plan.get_feature_names_out())}
     known = [name for name in plan.columns if name in place]
     codes = sorted(table.codes.intersection(known))
     if codes:
         few = [name for name in codes if len(np.unique(X[:, place[name]])) <= _MOST_LEVELS]
-        encode = "" if plan.missing == "nearest" else "prepare='encode' and "
+        encode = "" if is_encoded else "prepare='encode' and "
         say(
             f"warning: column(s) {quoted(codes)} hold whole numbers with leading zeros, like codes, and are compared "
             f"by size; leave them out with drop={codes}" + (f", or give {encode}categories={few}" if few else "")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kfree.core.printing import isolated
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -31,8 +33,11 @@ class Explanation:
     features: tuple[tuple[str, str, str, str], ...]
 
     def __str__(self) -> str:
-        head = f"{self.name}, confidence {self.confidence:.2f}"
-        head += "" if self.next is None else f"; next is {self.next}"
+        head = f"{isolated(self.name)}, confidence {self.confidence:.2f}"
+        head += "" if self.next is None else f"; next is {isolated(self.next)}"
         head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
-        told = [f"  {name}: {value} (cluster {mean}, others {others})" for name, value, mean, others in self.features]
+        told = [
+            f"  {isolated(name)}: {value} (cluster {mean}, others {others})"
+            for name, value, mean, others in self.features
+        ]
         return "\n".join([head, *told])

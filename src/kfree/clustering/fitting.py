@@ -99,7 +99,10 @@ def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> No
     listening = nullcontext() if isinstance(estimator, DPMeans) else heard_by(None)
     with warnings.catch_warnings(record=True) as told, listening:
         warnings.simplefilter("always")
-        estimator.fit(rows.rows, sample_weight=sample_weight)
+        try:
+            estimator.fit(rows.rows, sample_weight=sample_weight)
+        except ValueError as error:
+            raise ValueError(str(error).replace("target_k=", "k=")) from error
     # The preparation has them; with them, the estimator would warn about arrays, which have none.
     vars(estimator).pop("feature_names_in_", None)
     for warning in told:

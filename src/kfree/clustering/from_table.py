@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from kfree.clustering.columns import ColumnOptions
+from kfree.clustering.columns import ColumnOptions, prepare_of
 from kfree.clustering.fitting import FitOptions, clustered
 from kfree.clustering.frames import is_frame
 from kfree.clustering.result import Clustering
@@ -53,8 +53,8 @@ def cluster(
     Parameters
     ----------
     table : data frame of pandas or polars, table of pyarrow, array, sparse matrix, or path
-        Columns with names are prepared by :class:`kfree.TableEncoder`. An array is taken as it is. A path is that of a
-        file or folder, or a pattern such as ``"trips/*.parquet"``; several are given as a list.
+        Columns with names are prepared by :class:`kfree.TableEncoder`. Arrays and .npy files are taken as they are. A
+        path is that of a file or folder, or a pattern such as ``"trips/*.parquet"``; several are given as a list.
     model : {"auto", "round"}, default="auto"
         ``"auto"`` fits :class:`kfree.AutoCluster`, which chooses the number of clusters and their shape. ``"round"``
         fits :class:`kfree.DPMeans`. So does ``"auto"`` with ``k``, ``lam`` or ``geo``, where rows do not fit in
@@ -76,8 +76,9 @@ def cluster(
     weight : str or None, default=None
         The column that says how many times a row counts. It is not clustered.
     prepare : {"encode", "standardize", "none"} or None, default=None
-        ``"encode"``, for which None stands: all columns, by :class:`kfree.TableEncoder`. ``"standardize"``: columns of
-        numbers, scaled to mean 0 and deviation 1. ``"none"``: columns of numbers as they are.
+        ``"encode"``: all columns, by :class:`kfree.TableEncoder`. ``"standardize"``: columns of numbers, scaled to mean
+        0 and deviation 1. ``"none"``: columns of numbers as they are. None is ``"none"`` for columns without names,
+        those of an array or .npy file, and with ``metric="cosine"``, else ``"encode"``.
     drop_text : bool, default=False
         Whether to leave out columns of text, and of names of rows, which are an error otherwise.
     categories, fold, weights
@@ -117,22 +118,35 @@ def cluster(
     if geo is not None:
         columns, prepare, metric = _places(geo, columns, prepare, metric)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
-    others = [name for name in (id, weight) if name is not None]
-    named = ColumnOptions(
-        prepare or "encode", columns, _listed(drop), others, None, drop_text, categories, weights, fold, missing
-    )
+    others = {parameter: name for parameter, name in (("id", id), ("weight", weight)) if name is not None}
     text = TextOptions.of(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
     remarks: list[str] = []
     if _is_array(table):
-        _require_no_columns(named, prepare)
+        _require_no_columns(
+            [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})], prepare
+        )
         X = table if sp.issparse(table) else np.asarray(table)
         if X.ndim == 0:
             raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
         rows = TableRows.of_array(X)
     else:
-        rows = prepared(opened(table, text), named, remarks.append, weight=weight, memory=memory)
+        found = opened(table, text)
+        named = ColumnOptions(
+            prepare_of(prepare, found, metric),
+            columns,
+            _listed(drop),
+            others,
+            None,
+            drop_text,
+            categories,
+            weights,
+            fold,
+            missing,
+            geo is not None,
+        )
+        rows = prepared(found, named, remarks.append, weight=weight, memory=memory)
     made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)
     made.remarks = remarks
     return made
@@ -159,9 +173,7 @@ def _is_array(table: Any) -> bool:
     return not is_path and not is_paths and not is_frame(table)
 
 
-def _require_no_columns(options: ColumnOptions, prepare: str | None) -> None:
+def _require_no_columns(named: list[str], prepare: str | None) -> None:
     """Raise if parameters about columns are given with an array."""
-    named = [*(options.columns or []), *options.drop, *options.others, *(options.categories or [])]
-    named += list(options.weights or {})
     require(not named, "columns", named, "none for an array, which has no names of columns")
     require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")

@@ -13,16 +13,17 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from kfree import saving
-from kfree.clustering.assigning import assigned, scores_of, with_gaps
+from kfree.clustering.assigning import accepting, assigned, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import opened
 from kfree.core.marks import OneOf, Shape
+from kfree.core.printing import quoted
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import Summary, summarize
 from kfree.explain.units import SHARE
 from kfree.files.dialect import TextOptions
-from kfree.validation.parameters import require
+from kfree.validation.parameters import require, require_choice
 
 # The estimators of a clustering, by the names that files have for them.
 ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "kfree.estimators.dp_means:DPMeans"}
@@ -195,19 +196,22 @@ class Clustering:
         rows = self._of_fit(table)
         return scores_of(self.model, self._fitted if table is None else rows)
 
-    def explain(self, row: Any) -> Explanation:
+    def explain(self, row: Any, unseen: str = "error") -> Explanation:
         """Why a row is in its cluster.
 
         Parameters
         ----------
         row : int, dict or a table of one row
             The number of a row of the table that was clustered, values by column, or a table.
+        unseen : {"error", "missing"}, default="error"
+            Levels that the rows of the fit did not have: an error, or as if missing.
 
         Returns
         -------
         explanation : Explanation
         """
-        X = self._one_row(row)
+        require_choice("unseen", unseen, ["error", "missing"])
+        X = self._one_row(row, unseen)
         view = self.model._view(X)
         label, second = int(view.labels[0]), int(view.second[0])
         in_units = X[0] if self.preparation is None else self.preparation.in_units(X)[0]
@@ -275,28 +279,34 @@ class Clustering:
         require(X is not None, "table", table, "the table that was clustered: a file does not hold it")
         return X
 
-    def _encoded(self, table: Any) -> Any:
+    def _encoded(self, table: Any, unseen: str = "error") -> Any:
         """The rows of a table as the model takes them."""
         if self.preparation is None:
             return _as_rows(table)
-        plan = self.preparation
+        plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
         found.require(plan.columns, "a column of the model")
         return plan.matrix(found.title, found.read(plan.columns))[0]
 
-    def _one_row(self, row: Any) -> Any:
-        if isinstance(row, dict):
-            return self._encoded(_frame([row]))
-        if isinstance(row, int | np.integer):
+    def _one_row(self, row: Any, unseen: str) -> Any:
+        if isinstance(row, dict) and self.preparation is not None:
+            wanted = self.preparation.columns
+            missing = [name for name in wanted if name not in row]
+            allowed = f"a value for each of {quoted(wanted, 20)}; there is none for {quoted(missing)}"
+            require(not missing, "row", row, allowed)
+            return self._encoded(_frame([row]), unseen)
+        if isinstance(row, int | np.integer) and not isinstance(row, bool):
             numbers = np.empty(0) if self._rows is None else self._row_numbers
             place = np.flatnonzero(numbers == row)
             allowed = f"a number from 0 to {numbers[-1]} of a row that was used" if len(numbers) else "values by column"
             require(len(place) == 1, "row", row, allowed)
             X = self._rows[place]
         else:
-            is_name = isinstance(row, str) and not os.path.exists(row)
-            require(not is_name, "row", row, "the number of a row, values by column, or a table of one row")
-            X = self._encoded(row)
+            is_table = (
+                os.path.exists(row) if isinstance(row, str) else np.ndim(row) == 2 or isinstance(row, os.PathLike)
+            )
+            require(is_table, "row", row, "the number of a row, values by column, or a table of one row")
+            X = self._encoded(row, unseen)
         require(X.shape[0] == 1, "row", row, "one row")
         return X.toarray() if sp.issparse(X) else X
 

@@ -61,8 +61,25 @@ class TableRows:
             require(given is None, "sample_weight", "…", "the name of a column as weight, for rows that are streamed")
             return None
         if column is not None:
-            return self.other(column)
+            return self._numbers_of(column)
         return given if given is None or self.kept.all() else np.asarray(given)[self.kept]
+
+    def _numbers_of(self, column: str) -> NDArray[np.float64]:
+        """Weights that a column holds; an error names rows by their numbers from 1, as those of files do."""
+        assert self.table is not None
+        if not self.table.is_number(column):
+            raise ValueError(
+                f"{self.table.title}: column {column!r} of weight holds {self.table.word(column)}, not numbers. Name a "
+                "column that says how many times each row counts."
+            )
+        weights = np.asarray(self.table.values(column), dtype=np.float64)
+        wrong = np.flatnonzero(~((weights >= 0) & np.isfinite(weights)))
+        if len(wrong):
+            raise ValueError(
+                f"{self.table.title}, row {wrong[0] + 1}: column {column!r} of weight holds {weights[wrong[0]]:g} "
+                f"({len(wrong)} such value(s)). Weights are finite numbers ≥ 0; correct them, or leave such rows out."
+            )
+        return weights[self.kept]
 
     def other(self, column: str) -> NDArray[Any]:
         """The values of a column that is not clustered, of the rows that are."""
@@ -88,7 +105,7 @@ def prepared(
     else:
         found = _in_memory(table, plan, options, say)
     assert found.preparation is not None
-    tell_of_codes(table, found.preparation, found.X, say)
+    tell_of_codes(table, found.preparation, found.X, options.prepare == "encode", say)
     return found
 
 
@@ -128,6 +145,7 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     spread = np.flatnonzero(numbers % step_of(table) == 0)
     frame = frame.take(spread)
     X, kept = plan.matrix(table.title, {name: frame.column(name).combine_chunks() for name in plan.columns})
-    what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
-    say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
+    if len(X) < table.n_rows:
+        what = "scales, summary, page and picture are" if encoder else "summary, page and picture are"
+        say(f"{what} those of {len(X)} of {table.n_rows} rows, spread evenly over the table")
     return TableRows(table, plan, rows, X, numbers[spread][kept], None)

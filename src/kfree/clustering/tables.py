@@ -44,8 +44,12 @@ class FrameTable:
     codes: frozenset[str] = frozenset()
     # How text was read, which frames do not hold.
     reading: Reading | None = None
+    is_array = False
 
     def __init__(self, frame: Any):
+        for size, what in zip(frame.shape, ("rows", "columns"), strict=True):
+            if not size:
+                raise ValueError(f"{self.title} has no {what}; give a table with at least one.")
         require_distinct_names(frame, self.title)
         self._frame = with_texts(frame)
         self.names, self.n_rows = names_of(self._frame), int(frame.shape[0])
@@ -60,7 +64,7 @@ class FrameTable:
 
     def word(self, name: str) -> str:
         """What a column holds that is not numbers."""
-        return "no numbers"
+        return "other values"
 
     def mistake(self, name: str, share: float) -> str:
         """What is no number in a column where at most a share is none: frames have types, so nothing."""

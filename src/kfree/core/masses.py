@@ -52,6 +52,6 @@ class Masses:
             left, right = float(masses[index]), float(masses[index + 1]) if index + 1 < len(masses) else 0.0
             if not (target < left or not right > 0):
                 target, index = target - left, index + 1
-        cumulated = np.cumsum(self._of_rows(index))
-        last_with_mass = int(np.searchsorted(cumulated, cumulated[-1]))
-        return index * self._block + min(int(np.searchsorted(cumulated, target, side="right")), last_with_mass)
+        cumulated = self._of_rows(index).cumsum()
+        last_with_mass = int(cumulated.searchsorted(cumulated[-1]))
+        return index * self._block + min(int(cumulated.searchsorted(target, side="right")), last_with_mass)

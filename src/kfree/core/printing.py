@@ -8,6 +8,8 @@ from html import escape
 
 # Control characters, marks that change the direction of text, surrogates, and separators of lines and paragraphs.
 _UNSAFE = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
+# Around text whose direction is its own (first strong isolate, pop directional isolate).
+ISOLATES = "\u2068\u2069"
 # No characters, and not allowed in XML.
 _NONCHARACTERS = "\ufffe\uffff"
 
@@ -27,6 +29,20 @@ def printable(text: object, keep: str = "") -> str:
     unsafe = {sign for sign in set(text) if sign not in keep and unicodedata.category(sign) in _UNSAFE}
     unsafe |= set(text) & set(_NONCHARACTERS)
     return "".join(sign.encode("unicode_escape").decode() if sign in unsafe else sign for sign in text)
+
+
+def isolated(text: object) -> str:
+    """A printable name for a sentence: one with letters from right to left does not turn what stands around it.
+
+    Examples
+    --------
+    >>> from kfree.core.printing import isolated
+    >>> isolated("plan\\n"), isolated("\u05d2\u05d9\u05dc")
+    ('plan\\\\n', '\\u2068\u05d2\u05d9\u05dc\\u2069')
+    """
+    name = printable(text)
+    turns = not name.isascii() and any(unicodedata.bidirectional(sign) in ("R", "AL", "AN") for sign in name)
+    return f"{ISOLATES[0]}{name}{ISOLATES[1]}" if turns else name
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Protocol
 
 import numpy as np
@@ -131,10 +133,9 @@ class SecondNearest:
 
     def neighbours(self) -> sp.csr_array:
         arrays, k = self._passes.arrays, len(self._centres)
-        counts = sp.csr_array((k, k), dtype=np.int32)
-        for block in row_blocks(len(self._rows), arrays.rows_at_once):
-            counts = counts + arrays.counts_of_pairs(self._labels[block], self._second[block], k)
-        return counts
+        blocks = row_blocks(len(self._rows), arrays.rows_at_once)
+        counts = (arrays.counts_of_pairs(self._labels[block], self._second[block], k) for block in blocks)
+        return reduce(add, counts)
 
 
 class Seeding:
@@ -157,7 +158,7 @@ class Seeding:
         masses = self._passes.masses(self._saving()) if self._has_sites else self._weights()
         if not masses.total > 0:  # every row is at a site, so draws repeat rows
             masses = self._weights()
-        return np.array([self._point(masses.row_at(u * masses.total)) for u in uniform.tolist()])
+        return self._points([masses.row_at(u * masses.total) for u in uniform.tolist()])
 
     def best(self, candidates: Floats) -> int:
         """The candidate that would leave the smallest Σ weight·squared distance; the first one on ties."""
@@ -167,11 +168,10 @@ class Seeding:
         """The largest weight·squared distance and the first row (d,) that has it."""
         saving = self._saving()
         row = self._passes.arrays.argmax(saving)
-        return float(saving[row]), self._point(row)
+        return float(saving[row]), self._points([row])[0]
 
-    def _point(self, row: int) -> Floats:
-        point: Floats = self._passes.points(self._passes.arrays.of(np.array([row])))[0]
-        return point
+    def _points(self, rows: list[int]) -> Floats:
+        return self._passes.points(self._passes.arrays.of(np.array(rows)))
 
     def _weights(self) -> Masses:
         return self._passes.masses(self._passes.weights(self._passes.arrays.arange(self._passes.n_rows)))

@@ -151,6 +151,8 @@ def row_numbers(rows: Floats, named: list[str]) -> list[str]:
 
 def lattices(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     """Yes/no columns and coarse lattices that outweigh the others, and clusters that are single values of a column."""
+    if len(rows) < _FEW_ROWS:  # few rows take few values
+        return []
     steps = _steps(rows)
     scale = rows.std(axis=0)
     on_lattice = steps > 0

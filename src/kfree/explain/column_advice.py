@@ -109,7 +109,8 @@ def _smoothed(bins: NDArray[Any]) -> NDArray[Any]:
     """The histogram of each column, (windows, d), of the bins that are given by row."""
     n_columns = bins.shape[1]
     inside = (bins >= 0) & (bins < _BINS)
-    place = bins[inside].astype(np.int64) * n_columns + np.nonzero(inside)[1]
+    column = np.broadcast_to(np.arange(n_columns), bins.shape)
+    place = bins[inside].astype(np.int64) * n_columns + column[inside]
     counts = np.bincount(place, minlength=_BINS * n_columns).reshape(_BINS, n_columns)
     shifted = [counts[shift : len(counts) - _TOGETHER + 1 + shift] for shift in range(_TOGETHER)]
     return np.asarray(np.sum(shifted, axis=0))

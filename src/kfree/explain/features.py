@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sparse import ArrayOrCSR
+from kfree.explain.units import SHARE, Unit
 from kfree.explain.view import Floats
 
 # Rows per block, so that shifted copies need little memory.
@@ -20,12 +22,55 @@ _LARGEST = 1e100
 
 
 @dataclass(frozen=True)
+class Feature:
+    """A column that sets a cluster apart.
+
+    Attributes
+    ----------
+    name : str
+    effect : float
+        The difference between the means inside and outside of the cluster, in standard deviations within clusters.
+    mean, others : float
+        The means inside and outside, in the units of the column.
+    unit : Unit
+        How these are written.
+    """
+
+    name: str
+    effect: float
+    mean: float
+    others: float
+    unit: Unit
+
+    @property
+    def text(self) -> str:
+        """The mean as text."""
+        return self.unit.text(self.mean)
+
+    @property
+    def column(self) -> str:
+        """The column of the table, which may have several levels."""
+        return self.name.partition("=")[0] if self.unit.kind == SHARE else self.name
+
+
+def one_per_column(features: Iterable[Feature], least: float) -> list[Feature]:
+    """Features whose effect is at least so large; of a column of levels, the level that is most frequent here."""
+    by_column: dict[str, Feature] = {}
+    for feature in features:
+        known = by_column.get(feature.column)
+        if abs(feature.effect) >= least and (known is None or feature.mean > known.mean):
+            by_column[feature.column] = feature  # at the place of the column's largest effect
+    return list(by_column.values())
+
+
+@dataclass(frozen=True)
 class Profile:
     """Every column in every cluster, (k, d) each, and the standard deviations within clusters, (d,).
 
     ``effects`` = (``means`` − ``others``) / ``deviation``, where ``others`` are the means of the rows of all other
-    clusters and deviation² = Σ_c Σ_{i in c} (x_i − mean of c)² / (n − k). An effect is ±inf where no cluster varies and
-    means differ, and 0 where these are equal or where nothing is outside.
+    clusters and deviation² = Σ_c Σ_{i in c} (x_i − mean of c)² / (n − k). Where no cluster varies, effects are
+    divided by √(k / n) times the range of the means, as if one row of each cluster were at the other end. An effect is
+    0 where means are equal or where nothing is outside.
     """
 
     effects: Floats
@@ -64,9 +109,14 @@ def _profile(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> Prof
     within = _sum_of_squares(square, total, mean).sum(axis=0)
     deviation = np.sqrt(within / max(n.sum() - np.count_nonzero(n), 1))
     gap = np.where((n > 0)[:, None] & (n_out > 0)[:, None], mean - mean_out, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effects = np.where(gap == 0, 0.0, gap / deviation)
+    used = np.where(deviation > 0, deviation, _least_deviation(mean[n > 0], n))
+    effects = np.divide(gap, used, out=np.zeros_like(gap), where=gap != 0)
     return Profile(effects, _shifted(mean, shift), _shifted(mean_out, shift), deviation)
+
+
+def _least_deviation(means: Floats, n: Floats) -> Floats:
+    """The deviation within clusters, (d,), if one row of each cluster were at the other end of the means."""
+    return np.ptp(means, axis=0) * np.sqrt(len(means) / n.sum()) if len(means) else np.zeros(means.shape[1])
 
 
 def _shifted(mean: Floats, shift: Floats) -> Floats:

@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kfree.core.printing import html_table, printable
-from kfree.explain.units import short
+from kfree.explain.features import one_per_column
+from kfree.explain.units import SHARE, short
 
 if TYPE_CHECKING:
+    from kfree.explain.features import Feature
     from kfree.explain.summary import ClusterSummary, Summary
 
 # As many features fit on a line.
@@ -43,9 +45,9 @@ def as_frame(summary: Summary) -> Any:
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas") from error
     names = ["size", "share", "spread", "nearest", "nearest_distance", "exemplars"]
+    last = "place" if _are_places(summary) else "set_apart_by"
     rows = [
-        {name: getattr(cluster, name) for name in names} | {"set_apart_by": _features(cluster)}
-        for cluster in summary.clusters
+        {name: getattr(cluster, name) for name in names} | {last: _features(cluster)} for cluster in summary.clusters
     ]
     index = pandas.Index([cluster.label for cluster in summary.clusters], name="cluster")
     return pandas.DataFrame(rows, index=index)
@@ -58,12 +60,22 @@ def _title(summary: Summary) -> str:
 
 
 def _notes(summary: Summary) -> str:
+    told = f"spread: {summary.spread}; distance: {summary.distance}"
+    if _are_places(summary):
+        return told
     apart = "how many standard deviations within clusters from other rows (mean)"
-    return f"spread: {summary.spread}; distance: {summary.distance}; set apart by: {apart}"
+    has_levels = any(feature.unit.kind == SHARE for cluster in summary.clusters for feature in cluster.features)
+    levels = ", and of levels the share of rows (that of others)" if has_levels else ""
+    return f"{told}; set apart by: {apart}{levels}"
+
+
+def _are_places(summary: Summary) -> bool:
+    return any(cluster.place is not None for cluster in summary.clusters)
 
 
 def _header(summary: Summary) -> list[str]:
-    return ["cluster", f"{summary.word}s", "share", "spread", "nearest", "exemplars", "set apart by"]
+    last = "place" if _are_places(summary) else "set apart by"
+    return ["cluster", f"{summary.word}s", "share", "spread", "nearest", "exemplars", last]
 
 
 def _cells(summary: Summary) -> list[list[str]]:
@@ -82,6 +94,13 @@ def _cells(summary: Summary) -> list[list[str]]:
 
 
 def _features(cluster: ClusterSummary) -> str:
-    """The largest effects; none where there is no other cluster, or no difference from it."""
-    shown = [feature for feature in cluster.features[:_SHOWN] if abs(feature.effect) >= _LEAST]
-    return ", ".join(f"{feature.name} {feature.effect:+.2f} ({feature.text})" for feature in shown)
+    """The largest effects, none where there is no other cluster or no difference from it; or where places are."""
+    if cluster.place is not None:
+        return str(cluster.place)
+    return ", ".join(_told(feature) for feature in one_per_column(cluster.features, _LEAST)[:_SHOWN])
+
+
+def _told(feature: Feature) -> str:
+    if feature.unit.kind == SHARE:
+        return f"{feature.name} {feature.text} (others {feature.unit.text(feature.others)})"
+    return f"{feature.name} {feature.effect:+.2f} ({feature.text})"

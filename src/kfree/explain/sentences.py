@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kfree.core.printing import isolated
 from kfree.explain.certainty import counted
-from kfree.explain.summary import ClusterSummary, Feature, Summary
+from kfree.explain.features import Feature, one_per_column
+from kfree.explain.summary import ClusterSummary, Summary
 from kfree.explain.units import DATE, SHARE, TIME
 
 # Columns in a sentence, and the least difference, in standard deviations within clusters, that is told.
@@ -21,7 +23,10 @@ def sentences(summary: Summary, names: Mapping[int, str] | None = None) -> list[
 
 def sentence(cluster: ClusterSummary, summary: Summary, names: Mapping[int, str]) -> str:
     """The sentence about one cluster."""
-    head = f"{name_of(cluster.label, names)}: {counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    size = f"{counted(cluster.size, summary.word)} ({100 * cluster.share:.0f} %)"
+    head = f"{isolated(name_of(cluster.label, names))}: {size}"
+    if cluster.place is not None:
+        return f"{head}; {cluster.place}."
     told = [phrase(feature) for feature in distinct(cluster.features)]
     if not told:
         alike = len(summary.clusters) > 1 and len(cluster.features) > 0
@@ -36,14 +41,15 @@ def name_of(label: int, names: Mapping[int, str]) -> str:
 
 def phrase(feature: Feature) -> str:
     """What a column says about a cluster: "income 8,980 (others 1,159)"."""
+    name = isolated(feature.column)
     here, there = feature.unit.text(feature.mean), feature.unit.text(feature.others)
     if feature.unit.kind == SHARE:
-        column, _, level = feature.name.partition("=")
-        what = f"{column} is {level}" if level else feature.name
+        _, _, level = feature.name.partition("=")
+        what = f"{name} is {isolated(level)}" if level else name
         return f"{what} in {here} (others {there})"
     if feature.unit.kind in (DATE, TIME):
-        return f"{feature.name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
-    return f"{_compared(feature)} {feature.name}: {here} (others {there})"
+        return f"{name} {'later' if feature.mean > feature.others else 'earlier'}: {here} (others {there})"
+    return f"{_compared(feature)} {name}: {here} (others {there})"
 
 
 def _compared(feature: Feature) -> str:
@@ -56,11 +62,5 @@ def _compared(feature: Feature) -> str:
 
 
 def distinct(features: tuple[Feature, ...]) -> list[Feature]:
-    """The features that are told: large effects, and of a column of levels the level that is most frequent here."""
-    by_column: dict[str, Feature] = {}
-    for feature in features:
-        column = feature.name.partition("=")[0] if feature.unit.kind == SHARE else feature.name
-        known = by_column.get(column)
-        if abs(feature.effect) >= _LEAST and (known is None or feature.mean > known.mean):
-            by_column[column] = feature  # at the place of the column's largest effect
-    return list(by_column.values())[:_MOST]
+    """The features that are told: large effects, and one level of a column."""
+    return one_per_column(features, _LEAST)[:_MOST]

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import gamma
+from scipy.special import gammainccinv, gammaincinv
 
 from kfree.core.arrays import NUMPY, Array, Arrays, beside, namespace_of
 from kfree.core.blocks import row_blocks
@@ -30,7 +30,7 @@ _ENOUGH_ROWS = 500
 _UPPER = 0.1
 # Candidate shapes, and the ratio of median to lower quartile for each, which falls with the shape.
 _SHAPES = np.geomspace(0.25, 200.0, 400)
-_RATIOS = gamma.ppf(0.5, _SHAPES) / gamma.ppf(0.25, _SHAPES)
+_RATIOS = gammaincinv(_SHAPES, 0.5) / gammaincinv(_SHAPES, 0.25)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Spreads:
     def limits(self, false_alarms: float = FALSE_ALARMS) -> Floats:
         """The distance that a share of ``false_alarms`` of the rows of each cluster exceeds, (k,)."""
         # Roots first: a product of squared distances may overflow.
-        return np.asarray(np.sqrt(self.scale) * np.sqrt(gamma.isf(false_alarms, self.shape)))
+        return np.asarray(np.sqrt(self.scale) * np.sqrt(gammainccinv(self.shape, false_alarms)))
 
 
 @dataclass(frozen=True)
@@ -229,4 +229,4 @@ def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:
     if shape is None:
         ratio = median / quartile if quartile > 0 else np.inf
         shape = float(np.interp(-ratio, -_RATIOS, _SHAPES))
-    return shape, float(median / gamma.ppf(0.5, shape))
+    return shape, float(median / gammaincinv(shape, 0.5))

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
+from kfree.core.marks import OPTIONAL
 from kfree.core.sparse import ArrayOrCSR
 from kfree.explain import render
-from kfree.explain.features import Profile, profile
+from kfree.explain.features import Feature, Profile, profile
+from kfree.explain.places import Place, places_of
 from kfree.explain.units import NUMBER, Unit
 from kfree.explain.view import Floats, Labels, View
 
@@ -18,33 +20,6 @@ N_EXEMPLARS = 3
 N_FEATURES = 10
 # Rows per block, which bounds the memory.
 _ROWS_AT_ONCE = 65536
-
-
-@dataclass(frozen=True)
-class Feature:
-    """A column that sets a cluster apart.
-
-    Attributes
-    ----------
-    name : str
-    effect : float
-        The difference between the means inside and outside of the cluster, in standard deviations within clusters.
-    mean, others : float
-        The means inside and outside, in the units of the column.
-    unit : Unit
-        How these are written.
-    """
-
-    name: str
-    effect: float
-    mean: float
-    others: float
-    unit: Unit
-
-    @property
-    def text(self) -> str:
-        """The mean as text."""
-        return self.unit.text(self.mean)
 
 
 @dataclass(frozen=True)
@@ -66,6 +41,8 @@ class ClusterSummary:
         Row numbers, the nearest to the centre first.
     features : tuple of Feature
         The columns that set the cluster apart most, at most ten: name, effect, mean, and the mean of other rows.
+    place : Place or None
+        Where the cluster is, if rows are places on the Earth.
     """
 
     label: int
@@ -76,6 +53,7 @@ class ClusterSummary:
     nearest_distance: float
     exemplars: tuple[int, ...]
     features: tuple[Feature, ...]
+    place: Annotated[Place | None, OPTIONAL] = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +139,7 @@ def summary_of(
         feature_names = encoder.get_feature_names_out()
     features = _features_of(view, _names(view, feature_names), parent, encoder)
     exemplars = exemplars_of(view)
-    spreads = spreads_of(view)
+    spreads, places = spreads_of(view), places_of(view)
     clusters = tuple(
         ClusterSummary(
             label=c,
@@ -172,6 +150,7 @@ def summary_of(
             nearest_distance=float(view.gaps[c]),
             exemplars=tuple(exemplars[c]),
             features=features[c],
+            place=places[c],
         )
         for c, size in enumerate(view.sizes)
     )

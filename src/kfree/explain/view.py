@@ -50,6 +50,8 @@ class View:
         Names of the rows, where they have any.
     word : str
         What a row is called.
+    places : (k, 2) or None
+        Latitudes and longitudes of the centres, where rows are places on the Earth.
     """
 
     labels: Labels
@@ -65,6 +67,7 @@ class View:
     spreads: Floats | None = None
     spread: str = "root mean square of the distances of its rows"
     word: str = "row"
+    places: Floats | None = None
     # Whether a distance may be infinite without an overflow, as that of a divergence.
     may_be_infinite: bool = False
 

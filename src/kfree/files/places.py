@@ -39,7 +39,9 @@ def found(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> l
             _require_open_folder(path)
         matches = _matches(path)
         if not matches:
-            raise FileNotFoundError(f"no file matches {path!r}. Give the path of a file, a list of paths or a pattern.")
+            empty = f"the folder {path!r} has no files, but for hidden ones and those of folders inside it"
+            fault = empty if os.path.isdir(path) else f"no file matches {path!r}"
+            raise FileNotFoundError(f"{fault}. Give the path of a file, a list of paths or a pattern.")
         files += matches
     if not files:
         raise FileNotFoundError("paths is empty. Give the path of a file, a list of paths or a pattern.")

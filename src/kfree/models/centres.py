@@ -186,7 +186,7 @@ class CentreModel:
         if not self._on_sphere:
             return view_by_distances(self.distances(rows, name, n_threads), labels, self.public_centres, **told)
         # Means of longitudes mislead across the date line, so that columns do not describe clusters.
-        told |= {"distance": "arc to the centre in km", "columns": None, "names": None}
+        told |= {"distance": "arc to the centre in km", "columns": None, "names": None, "places": self.public_centres}
         vectors = unit_vectors(self.public_centres)
         found = view_by_distances(self.distances(rows, name, n_threads), labels, vectors, **told)
         return replace(found, gaps=np.where(np.isinf(found.gaps), np.inf, arcs(found.gaps**2)))

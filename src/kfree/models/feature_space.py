@@ -42,8 +42,8 @@ class FeatureSpace:
         require_digits(values, rows, f"the kernel ({kernel.name!r})")
         require_positive_semidefinite(values, f"the kernel ({kernel.name!r})")
         basis, _ = spanned(values)
-        points = np.column_stack([values @ basis, np.zeros(len(values))])
-        return cls(kernel, None if kernel.precomputed else rows, basis), points
+        space = cls(kernel, None if kernel.precomputed else rows, basis)
+        return space, space._placed(values, rows)
 
     def _restored(self) -> None:
         require(self.kernel.precomputed == (self.rows is None), "rows", "are there unless the kernel is precomputed")
@@ -57,9 +57,26 @@ class FeatureSpace:
         """Coordinates of new rows; if precomputed, of rows with these kernel values, without their distance from the
         span."""
         rows = rows.toarray() if self.kernel.precomputed and sp.issparse(rows) else rows
-        within = self.kernel.between(rows, self.rows) @ self.basis
-        sq_off = self.kernel.with_itself(rows) - (within**2).sum(axis=1) if self.knows_lengths else np.zeros(len(rows))
-        return np.column_stack([within, np.sqrt(np.maximum(sq_off, 0.0))])
+        return self._placed(self.kernel.between(rows, self.rows), rows)
+
+    def _placed(self, values: Floats, rows: ArrayOrCSR) -> Floats:
+        """Coordinates of rows from their kernel ``values`` with the rows of the fit.
+
+        A distance from the span at the limit of rounding is none, so that rows of the fit have the same coordinates,
+        bit by bit, whenever they are asked for.
+        """
+        within = values @ self.basis
+        if not self.knows_lengths:
+            return np.column_stack([within, np.zeros(len(within))])
+        sq_off = self.kernel.with_itself(rows) - (within**2).sum(axis=1)
+        return np.column_stack([within, np.sqrt(np.where(sq_off > self._rounding, sq_off, 0.0))])
+
+    @property
+    def _rounding(self) -> float:
+        """Squared lengths along directions that ``spanned`` leaves out are no larger than this."""
+        n_rows, n_directions = self.basis.shape
+        sq_largest = 1 / float((self.basis**2).sum(axis=0).min()) if n_directions else 0.0
+        return float(n_rows * np.finfo(float).eps * sq_largest)
 
 
 def feature_space(estimator: Any, rows: ArrayOrCSR, weight: Floats | None) -> tuple[FeatureSpace | None, ArrayOrCSR]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 import kfree.native._core as _core
-from kfree.native.reference import agglomerate, cut, hdp, online, passes, quadratic, samplers
+from kfree.native.reference import agglomerate, cut, hdp, online, passes, path, quadratic, samplers
 
 # "auto" may change the speed, never the answer.
 IMPLEMENTATIONS = ("auto", "native", "reference")
@@ -18,6 +18,7 @@ _REFERENCE = {
     "quadratic": quadratic,
     "trees": agglomerate,
     "samplers": samplers,
+    "path": path,
 }
 
 

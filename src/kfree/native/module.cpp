@@ -25,5 +25,6 @@ NB_MODULE(_core, m) {
   kfree::binding::bind_quadratic(m);
   kfree::binding::bind_hdp(m);
   kfree::binding::bind_samplers(m);
+  kfree::binding::bind_path(m);
   m.def("give_back_free_memory", &kfree::give_back_free_memory);
 }

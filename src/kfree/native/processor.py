@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from functools import cache
 from pathlib import Path
 
 ISA_VARIABLE = "KFREE_ISA"
@@ -12,8 +13,14 @@ ISA_VARIABLE = "KFREE_ISA"
 def available_cpus() -> int:
     """Processors that this process may use: its affinity, and what its control groups grant."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cgroup_quota()
+    quota = _own_quota(os.getpid())
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+
+
+@cache
+def _own_quota(process: int) -> float | None:
+    """Of this process, which a fork may have made: its files take a millisecond to read, and every fit asks."""
+    return cgroup_quota()
 
 
 def cgroup_quota(root: str | os.PathLike[str] = "/") -> float | None:

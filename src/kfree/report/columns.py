@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kfree.explain.features import Profile
+from kfree.explain.features import Feature, Profile
 from kfree.explain.sentences import distinct, phrase
-from kfree.explain.summary import N_FEATURES, Feature, profile_in_units
+from kfree.explain.summary import N_FEATURES, profile_in_units
 
 # Means on the page, over all clusters of all steps.
 _CELLS = 200_000

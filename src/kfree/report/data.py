@@ -19,8 +19,6 @@ _AXES = 60
 _METRICS_OF_PATHS = ("euclidean", "cosine")
 # Labels of all rows are kept for every step if these are no more than this, else only for the model's own.
 _LABELS_KEPT = 2_000_000
-# Stands for an infinite effect, which JSON cannot hold.
-INFINITE = 1e6
 
 
 def report_data(model, X, feature_names=None, *, title="kfree", encoder=None, row_numbers=None):
@@ -114,7 +112,7 @@ def _step(step, own_colours, profile, path, described, drawn, shown, row_numbers
         "parents": None if step.parents is None else step.parents.tolist(),
         "colours": own_colours,
         "clusters": clusters,
-        "effects": [[number(value) for value in row] for row in np.clip(profile.effects, -INFINITE, INFINITE)],
+        "effects": [[number(value) for value in row] for row in profile.effects],
         "means": [shown.texts(row) for row in profile.means],
         "sentences": shown.sentences(step, profile),
         "points": packed(step.labels[drawn]),

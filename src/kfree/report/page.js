@@ -3,7 +3,6 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const GOLDEN_ANGLE = 0.381966;
-const INFINITE = 1e6;  // of effects, as in data.py
 const TABLE_COLUMNS = 30;
 // ``group`` is the group of the next coarser step whose clusters are shown, or null for all.
 const state = { step: data.steps.findIndex((step) => step.own), cluster: null, group: null, point: null };
@@ -326,10 +325,8 @@ function groupButton(cluster) {
   open.addEventListener("click", () => show(state.step - 1, cluster.label));
   return [open];
 }
-/* An effect with its sign; one of INFINITE, where rows within clusters do not vary, is infinite. */
 function effectText(effect, digits) {
-  const size = Math.abs(effect) >= INFINITE ? "∞" : Math.abs(effect).toFixed(digits);
-  return `${effect > 0 ? "+" : effect < 0 ? "−" : ""}${size}`;
+  return `${effect > 0 ? "+" : effect < 0 ? "−" : ""}${Math.abs(effect).toFixed(digits)}`;
 }
 function bar(name, effect, most) {
   const length = Math.min(1, Math.abs(effect) / most) * 50;

@@ -54,11 +54,11 @@ class Merges:
 
         Clusters are numbered in the order of their first members.
         """
-        keeper = np.arange(self.n_start)
+        keeper = list(range(self.n_start))
         # From the last merge back, so that the final label of the cluster that took over b is already known.
-        for a, b in self.pairs[: self.n_start - n_clusters][::-1]:
+        for a, b in self.pairs[: self.n_start - n_clusters][::-1].tolist():
             keeper[b] = keeper[a]
-        return np.unique(keeper, return_inverse=True)[1]
+        return np.unique(np.array(keeper), return_inverse=True)[1]
 
     def costs_by_k(self, start_cost: float = 0.0) -> Floats:
         """The cost with 1, 2, … clusters, when the starting clusters cost ``start_cost``."""

@@ -11,9 +11,9 @@ def add_options(parser):
     parser.add_argument("--k", type=shared.whole, help="the number of clusters, where it is known")
     parser.add_argument(
         "--model",
-        choices=["round", "auto"],
-        default="round",
-        help="round clusters, or (auto) the shape that shows clusters best, for columns of numbers (default: round)",
+        choices=["auto", "round"],
+        default="auto",
+        help="the shape that shows clusters best, for columns of numbers, or round clusters (default: auto)",
     )
     parser.add_argument("--id", metavar="COLUMN", help="the column that names rows; it is not clustered")
     parser.add_argument("--metric", choices=["euclidean", "cosine"], default="euclidean")
@@ -91,15 +91,14 @@ def _use_places(options):
     require_latitude_first(options.geo)
     others = {
         "--columns": options.columns,
-        "--standardize": options.standardize,
-        "--encode": options.encode,
+        f"--{'no-encode' if options.prepare == 'none' else options.prepare}": options.prepare,
         "--weights": options.weights,
         "--metric cosine": options.metric != "euclidean",
     }
     given = [name for name, value in others.items() if value]
     if given:
         raise UsageError(f"--geo uses its two columns as they are; leave {' and '.join(given)} out")
-    options.columns, options.metric = options.geo, "haversine"
+    options.columns, options.prepare, options.metric = options.geo, "none", "haversine"
 
 
 def _require_consistent(options):
@@ -108,10 +107,6 @@ def _require_consistent(options):
 
     if options.lam is not None and options.k is not None:
         raise UsageError("--lam and --k both set the number of clusters; give one of them")
-    if options.model == "auto" and (options.lam is not None or options.k is not None):
-        raise UsageError("--model auto finds the number of clusters; leave --lam and --k out")
-    if options.model == "auto" and options.geo is not None:
-        raise UsageError("--model auto does not know places on the Earth; leave --model or --geo out")
 
 
 def _fitted(options, model):

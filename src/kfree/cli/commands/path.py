@@ -1,5 +1,7 @@
 """Show how many clusters are best for every penalty of a cluster, and which number the data support best."""
 
+import math
+
 from kfree.cli import options as shared
 
 HELP = "show the number of clusters for every penalty"
@@ -38,7 +40,7 @@ def run(options, console):
 
         draw_path(path, options.plot)
     best = path.suggest()
-    certainty = in_words_of_path(path, best.k)
+    certainty = in_words_of_path(path, best.k).replace("give k.", "use kfree cluster --k.")
     if options.report:
         from kfree import DPMeans
 
@@ -59,6 +61,7 @@ def _table(path, best, most=12):
     for j in shown:
         mark = "  suggested" if path.k[j] == best.k else ""
         steps = f"{path.k[j]:6d}  {path.lam_low[j]:12.5g}  {path.lam_high[j]:12.5g}  {path.score[j]:8.3g}"
+        steps = steps.replace("inf", "  ∞")
         tested = f"{_known(path.evidence[j]):>8}  {_share(path.density_dips[j]):>5}  {_known(path.weakest[j]):>7}"
         lines.append(f"{steps}  {tested}{mark}")
     meaning = "evidence, weakest: standard deviations from no gap; gaps: share of neighbours with a gap between them"
@@ -67,8 +70,8 @@ def _table(path, best, most=12):
 
 
 def _known(value):
-    """A number, or a dash where a step was not tested."""
-    return f"{value:.1f}" if value == value else "–"
+    """A number, or a dash where a step was not tested or a cluster has too few rows for it."""
+    return f"{value:.1f}" if math.isfinite(value) else "–"
 
 
 def _share(value):

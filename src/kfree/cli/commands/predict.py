@@ -40,7 +40,7 @@ def run(options, console):
     table = input_table(options, plan)
     plan = plan or _plan_of(model, table)
     if options.unseen != "error" and plan.encoder is None:
-        raise UsageError("--unseen needs a model of a table with --encode, which has levels")
+        raise UsageError("--unseen needs a model of a table that was encoded, which has levels")
     wanted = {"allow_new": options.allow_new, "unseen": options.unseen, "scores": options.scores}
     console.begins("clustering")
     found = assigned(model, plan, table, **wanted)

@@ -26,6 +26,8 @@ def run(options, console):
     from kfree.cli.errors import CommandError
     from kfree.cli.work import Work
 
+    if options.model != "gaussian" and options.prepare is None:
+        options.prepare = "none"  # these models take counts, or zeros and ones
     work = Work(options, console)
     if len(work.X) > _MOST_ROWS:
         raise CommandError(

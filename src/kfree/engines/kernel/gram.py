@@ -44,12 +44,20 @@ class Kernel:
         return isinstance(self.name, str) and self.name == "precomputed"
 
     def seen(self, rows: ArrayOrCSR) -> ArrayOrCSR:
-        """Rows in the coordinates of the kernel."""
-        return rows if self.frame is None else self.frame.inward(dense(rows))
+        """Rows in the coordinates of the kernel, in float64: squared distances are differences of its values."""
+        return rows.astype(np.float64, copy=False) if self.frame is None else self.frame.inward(dense(rows))
 
     def between(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
-        """κ of each row on the left with each on the right."""
-        return self.of_seen(self.seen(left), self.seen(right))
+        """κ of each row on the left with each on the right.
+
+        The same bits for equal rows at two places in memory: products of an array with itself are rounded otherwise.
+        """
+        if self.precomputed:  # the rows on the left are the values
+            return self.of_seen(left, right)
+        one, other = self.seen(left), self.seen(right)
+        if isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.may_share_memory(one, other):
+            one = one.copy()
+        return self.of_seen(one, other)
 
     def of_seen(self, left: ArrayOrCSR, right: ArrayOrCSR) -> Floats:
         """The same for rows in the coordinates of the kernel."""

@@ -119,6 +119,20 @@ class LocalRows(MemoryRows):
         self.n_distances += self.passes.nearest(self._rows, centres, uids, np.inf, self.n_threads, self._bounds, *out)
         return Pass(centres, self.assignment(labels, k), stats)
 
+    def k_means(self, sites: Sites, penalty: float, max_passes: int) -> tuple[Pass, int, bool]:
+        """Passes, each about the means of the last one, until no label changes or the cost does not fall.
+
+        ``penalty`` is part of the cost. Returns the cheapest pass, how many there were, and whether more would find no
+        lower cost; if not, there were ``max_passes``, or the last one left a cluster without weight.
+        """
+        centres, uids, k = np.array(sites.centres, order="C"), np.ascontiguousarray(sites.uids), len(sites.uids)
+        labels, sq_dist, stats = np.empty(self.n_rows, dtype=np.int32), np.empty(self.n_rows), self._totals(k)
+        limits, out = (penalty, max_passes, self.n_threads), (labels, sq_dist, stats.n, stats.sum, stats.sse)
+        found = self.passes.k_means(self._rows, centres, uids, *limits, self._bounds, *out)
+        n_passes, n_distances, converged, _ = found
+        self.n_distances += n_distances
+        return Pass(centres, self.assignment(labels, k), stats), n_passes, converged
+
     def nearest_labels(self, sites: Sites, numbers: Labels) -> Labels:
         centres, labels = _contiguous(sites.centres), np.empty(self.n_rows, dtype=np.int32)
         self.n_distances += self.passes.nearest_labels(self._rows, centres, numbers, self.n_threads, labels)

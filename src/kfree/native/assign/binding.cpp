@@ -39,6 +39,25 @@ void bind_assign(nb::module_& m) {
      "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert(),
      "far"_a.noconvert().none());
 
+  m.def("k_means", [](const HeldRows& r, Matrix<double> centres, Vector<const int64_t> uids, double penalty,
+                      int64_t max_passes, int n_threads, Bounds& bounds, Vector<int32_t> label, Vector<double> sq_dist,
+                      Vector<double> n, Matrix<double> sum, Vector<double> sse) {
+    const auto k = static_cast<int64_t>(centres.shape(0));
+    require_shape(centres, "centres", {k, r.rows->d});
+    require_shape(uids, "uids", {k});
+    require_shape(label, "label", {r.rows->n});
+    require_shape(sq_dist, "sq_dist", {r.rows->n});
+    require_shape(n, "n", {k});
+    require_shape(sum, "sum", {k, r.rows->d});
+    require_shape(sse, "sse", {k});
+    const Descent found = unlocked([&] {
+      return k_means(*r.rows, k, centres.data(), uids.data(), penalty, max_passes, n_threads, bounds, label.data(),
+                     sq_dist.data(), {k, n.data(), sum.data(), sse.data()});
+    });
+    return nb::make_tuple(found.n_passes, found.n_distances, found.converged, found.cost);
+  }, "rows"_a, "centres"_a.noconvert(), "uids"_a.noconvert(), "penalty"_a, "max_passes"_a, "n_threads"_a, "bounds"_a,
+     "label"_a.noconvert(), "sq_dist"_a.noconvert(), "n"_a.noconvert(), "sum"_a.noconvert(), "sse"_a.noconvert());
+
   m.def("nearest_labels", [](const HeldRows& r, Matrix<const double> centres, Vector<const int32_t> numbers,
                              int n_threads, Vector<int32_t> label) {
     require_columns(r, centres);

@@ -23,6 +23,17 @@ static_assert(BLOCK % PIECE == 0, "a piece lies within a block");
 int64_t nearest(const Rows& rows, const Sites& sites, const int64_t* uids, double lam, int n_threads, Bounds& bounds,
                 int32_t* label, double* sq_dist, StatsOut stats, bool* far);
 
+// Lloyd's algorithm: passes, each about the means of the last one, until no label changes or the cost Σ sse + penalty does
+// not fall; no further than `max_passes`, or than a pass that leaves a cluster without weight.
+// in uids (k,); in-out centres (k,d), bounds; out label, sq_dist (n,), stats of the cheapest pass, the last one on ties
+struct Descent {
+  int64_t n_passes = 0, n_distances = 0;
+  bool converged = false;
+  double cost = 0.0;
+};
+Descent k_means(const Rows& rows, int64_t k, double* centres, const int64_t* uids, double penalty, int64_t max_passes,
+                int n_threads, Bounds& bounds, int32_t* label, double* sq_dist, StatsOut stats);
+
 // in number (sites.k,); out label (n,): the number of the nearest site, first-born on ties
 // Returns the number of distances that were computed.
 int64_t nearest_labels(const Rows& rows, const Sites& sites, const int32_t* number, int n_threads, int32_t* label);

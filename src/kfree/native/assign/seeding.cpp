@@ -1,8 +1,10 @@
 // Passes for seeding: distances to the nearest seed, and which candidate leaves the smallest potential.
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "assign/passes.hpp"
+#include "core/pairs.hpp"
 #include "core/parallel.hpp"
 #include "rows/cluster_sums.hpp"
 #include "rows/tiles.hpp"
@@ -19,28 +21,33 @@ int64_t clear_winner(const Rows& rows, const Sites& candidates, const double* sq
   std::mutex adding;
   Blocks(n_blocks(rows.n, BLOCK)).run(n_threads, [&](Worker& worker) {
     Scratch scratch;
-    std::vector<double> sum(k, 0.0), off(k, 0.0);
+    // Candidates two by two; one that is missing is infinitely far.
+    Pair sum[PANEL / 2] = {}, off[PANEL / 2] = {};
     double gap[TILE * PANEL], gap_error[TILE];
+    std::fill_n(gap, TILE * PANEL, std::numeric_limits<double>::infinity());
     for (int64_t b; (b = worker.next()) >= 0;)
       for (int64_t begin = b * BLOCK, end = std::min(rows.n, begin + BLOCK); begin < end; begin += TILE) {
         const int m = static_cast<int>(std::min<int64_t>(TILE, end - begin));
         rows.estimate({nullptr, begin}, m, candidates, scratch, gap, gap_error);
         for (int i = 0; i < m; ++i) {
-          const double w = rows.weight(begin + i), now = sq_dist[begin + i];
-          for (int64_t j = 0; j < k; ++j) {
-            const double then = gap[i * PANEL + j];
-            sum[j] += w * std::min(now, then);
+          const double w = rows.weight(begin + i), now = sq_dist[begin + i], error = gap_error[i];
+          const Pair has = {now, now}, doubt = {w * error, w * error}, none = {};
+          PairMask is_nearer = {};
+          for (int64_t p = 0; p < (k + 1) / 2; ++p) {
+            const Pair then = pair_at(gap + i * PANEL + 2 * p);
+            sum[p] += w * lower_of(has, then);
             // A candidate that is surely farther than what the row has already contributes no error.
-            const bool is_farther = then - gap_error[i] >= now;
-            off[j] += is_farther ? 0.0 : w * gap_error[i];
-            may_gain[begin + i] |= !is_farther;
+            const PairMask is_farther = then - error >= has;
+            off[p] += is_farther ? none : doubt;
+            is_nearer |= ~is_farther;
           }
+          may_gain[begin + i] = (is_nearer[0] | is_nearer[1]) != 0;
         }
       }
     std::lock_guard lock(adding);
     for (int64_t j = 0; j < k; ++j) {
-      potential[j] += sum[j];
-      error[j] += off[j];
+      potential[j] += sum[j / 2][j % 2];
+      error[j] += off[j / 2][j % 2];
     }
   });
   const int64_t best = std::min_element(potential.begin(), potential.end()) - potential.begin();

@@ -71,5 +71,6 @@ void bind_agglomerate(nb::module_& m);
 void bind_quadratic(nb::module_& m);
 void bind_hdp(nb::module_& m);
 void bind_samplers(nb::module_& m);
+void bind_path(nb::module_& m);
 
 }  // namespace kfree::binding

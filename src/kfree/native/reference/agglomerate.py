@@ -60,16 +60,7 @@ def merge_by_gram(n, gram, directions, pairs, cost):
 
     def look(a):
         """The costs of cluster a with all others; infinite where there is none, or where they overflow."""
-        sq_sum, products = np.diagonal(gram), gram[a]
-        if directions:
-            length = np.sqrt(np.maximum(sq_sum, 0.0))
-            joined = np.sqrt(np.maximum(sq_sum + sq_sum[a] + 2 * products, 0.0))
-            costs = 2 * np.maximum(length + length[a] - joined, 0.0)
-        else:
-            inverse = 1 / np.where(n > 0, n, 1.0)
-            sq_norm, both = sq_sum * (inverse * inverse), n + n[a]
-            shared = n * n[a] / np.where(both > 0, both, 1.0)
-            costs = shared * np.maximum(sq_norm + sq_norm[a] - 2 * (products * inverse * inverse[a]), 0.0)
+        costs = _gram_costs(a, n, np.diagonal(gram), gram[a], directions)
         return np.where(alive & (np.arange(k) != a) & ~np.isnan(costs), costs, np.inf)
 
     table = np.array([look(a) for a in range(k)])
@@ -87,6 +78,32 @@ def merge_by_gram(n, gram, directions, pairs, cost):
         costs = look(a)
         table[a, a + 1 :], table[:a, a] = costs[a + 1 :], costs[:a]
         best = table.min(axis=1)
+
+
+def cheapest_pair(n, sq_sum, products, directions):
+    """The cheapest pair a < b with a < m, the first one on ties, and its cost; (0, 0) if none has a cost.
+
+    In n, sq_sum (k,): weights of clusters and inner products of their sums with themselves; products (m, k), with all.
+    """
+    best = 0, 0, np.inf
+    for a in range(min(len(products), len(n) - 1)):
+        costs = _gram_costs(a, n, sq_sum, products[a], directions)[a + 1 :]
+        b = int(np.argmin(np.where(np.isnan(costs), np.inf, costs)))
+        if costs[b] < best[2]:
+            best = a, a + 1 + b, float(costs[b])
+    return best
+
+
+def _gram_costs(a, n, sq_sum, products, directions):
+    """What merging cluster a with each one costs, from inner products of the clusters' sums."""
+    if directions:
+        length = np.sqrt(np.maximum(sq_sum, 0.0))
+        joined = np.sqrt(np.maximum(sq_sum + sq_sum[a] + 2 * products, 0.0))
+        return 2 * np.maximum(length + length[a] - joined, 0.0)
+    inverse = 1 / np.where(n > 0, n, 1.0)
+    sq_norm, both = sq_sum * (inverse * inverse), n + n[a]
+    shared = n * n[a] / np.where(both > 0, both, 1.0)
+    return shared * np.maximum(sq_norm + sq_norm[a] - 2 * (products * inverse * inverse[a]), 0.0)
 
 
 def _merge_all(clusters, energy, joined, unit, pairs, cost):

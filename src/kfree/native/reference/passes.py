@@ -7,6 +7,8 @@ the sums of each of ``rows.nodes``: what a part of the rows hands on.
 ``n_threads`` and ``isa`` are accepted because the compiled functions need them; here they have no effect.
 """
 
+import math
+
 import numpy as np
 
 from kfree.core import hashing
@@ -52,6 +54,30 @@ def nearest(rows, centres, uids, lam, n_threads, bounds, label, sq_dist, n, sum,
     if far is not None:
         far[:] = rows.weight * sq_dist > lam
     return rows.shape[0] * len(centres)
+
+
+def k_means(rows, centres, uids, penalty, max_passes, n_threads, bounds, label, sq_dist, n, sum, sse):
+    """in-out centres (k, d); out what ``nearest`` gives for the cheapest of the passes, the last one on ties.
+
+    Passes, each about the means of the last one, go on until no label changes, the cost Σ sse + penalty does not fall,
+    or a cluster has no weight. Returns the numbers of passes and distances, whether it was one of the first two, and
+    the cost.
+    """
+
+    def passed(centres):
+        state = centres, *(np.empty_like(part) for part in (label, sq_dist, n, sum, sse))
+        nearest(rows, centres, uids, np.inf, n_threads, bounds, *state[1:], None)
+        return state, math.fsum(state[-1].tolist()) + penalty
+
+    (state, cost), n_passes, converged = passed(centres.copy()), 1, False
+    while n_passes < max_passes and not converged and math.isfinite(cost) and (state[3] > 0).all():
+        new, new_cost = passed(state[4] / state[3][:, None])
+        n_passes += 1
+        converged = np.array_equal(new[1], state[1]) or not new_cost < cost
+        state, cost = (new, new_cost) if new_cost <= cost else (state, cost)
+    for out, found in zip((centres, label, sq_dist, n, sum, sse), state, strict=True):
+        out[:] = found
+    return n_passes, n_passes * rows.shape[0] * len(centres), converged, cost
 
 
 def nearest_labels(rows, centres, numbers, n_threads, label):

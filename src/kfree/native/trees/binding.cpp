@@ -108,6 +108,17 @@ void bind_agglomerate(nb::module_& m) {
         });
       },
       "n"_a.noconvert(), "gram"_a.noconvert(), "directions"_a, "pairs"_a.noconvert(), "cost"_a.noconvert());
+  m.def(
+      "cheapest_pair",
+      [](Numbers n, Numbers sq_sum, Matrix<const double> products, bool directions) {
+        const auto k = static_cast<int64_t>(n.size()), n_first = static_cast<int64_t>(products.shape(0));
+        require(n_first <= k, "products must be those of some clusters");
+        require_shape(sq_sum, "sq_sum", {k});
+        require_shape(products, "products", {n_first, k});
+        const MergePair found = cheapest_pair(n.data(), sq_sum.data(), products.data(), n_first, k, directions);
+        return nb::make_tuple(found.a, found.b, found.cost);
+      },
+      "n"_a.noconvert(), "sq_sum"_a.noconvert(), "products"_a.noconvert(), "directions"_a);
 }
 
 }  // namespace kfree::binding

@@ -123,7 +123,25 @@ void merge_all(double* n, double* gram, int64_t k, int64_t* pairs, double* cost,
   }
 }
 
+template <class Pairs>
+MergePair cheapest(const double* n, const double* sq_sum, const double* products, int64_t m, int64_t k) {
+  Pairs pairs(k);
+  for (int64_t a = 0; a < k; ++a) pairs.measure(a, n[a], sq_sum[a]);
+  MergePair best = {0, 0};
+  for (int64_t a = 0; a < m; ++a)
+    for (int64_t b = a + 1; b < k; ++b) {
+      const double cost = pairs.cost(a, b, n, products[a * k + b]);
+      if (cost < best.cost) best = {a, b, cost};
+    }
+  return best;
+}
+
 }  // namespace
+
+MergePair cheapest_pair(const double* n, const double* sq_sum, const double* products, int64_t m, int64_t k,
+                        bool directions) {
+  return (directions ? cheapest<DirectionPairs> : cheapest<MeanPairs>)(n, sq_sum, products, m, k);
+}
 
 void merge_by_gram(double* n, double* gram, int64_t k, bool directions, int64_t* pairs, double* cost,
                    const std::function<bool()>& go_on) {

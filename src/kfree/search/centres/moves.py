@@ -10,7 +10,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
 from kfree.engines.contract import MemoryRows, VisitingOrder
-from kfree.search.centres.state import Objective, State, occupied, recentred, state_of
+from kfree.search.centres.state import Objective, State, at_means, occupied, recentred, state_of
 
 O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 
@@ -47,8 +47,7 @@ class Lloyd:
 
     def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
         stats = state.stats if (state.stats.n > 0).all() else _relocated(state, engine)
-        centres = objective.centres(stats, previous=state.sites.centres)
-        return self.start(state.sites.moved(centres), engine, objective)
+        return self.start(at_means(state.sites, stats, objective), engine, objective)
 
     def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
         """The iteration from given sites."""

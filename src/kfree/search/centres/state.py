@@ -101,6 +101,21 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     )
 
 
+def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
+    """Sites at the means of their rows, in number unchanged; one without rows stays where it is.
+
+    Raises where a sum of rows overflows. The cost may be finite even so: it is about the old sites, and no row need be
+    nearest to a site at infinity.
+    """
+    centres = objective.centres(stats, previous=sites.centres)
+    if not np.isfinite(centres).all():
+        raise ValueError(
+            "sums of the rows of a cluster (times sample_weight) overflow float64. Divide X, or sample_weight, by a "
+            "constant."
+        )
+    return sites.moved(centres)
+
+
 def recentred(state: State, objective: Objective) -> Sites:
     """Sites at the means of their rows; clusters without weight are deleted."""
     moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))

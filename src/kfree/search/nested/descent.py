@@ -15,6 +15,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows
+from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.centres.moves import Lloyd
@@ -86,7 +87,7 @@ def no_gain(old: NestedState, new: NestedState) -> bool:
     return not old.cost - new.cost > 1e-12 * old.cost
 
 
-def parents_of(points: MemoryRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
+def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, start: Parents = ()) -> Parents:
     """Groups of weighted points, and the groups above these: from ``start``, or from the best groups of points."""
     first = _flat(points, objective, counts[0], start[0] if start else None)
     if objective.n_levels == 1:
@@ -101,13 +102,13 @@ def parents_of(points: MemoryRows, objective: NestedObjective, counts: Counts, s
     return points.labels(state.assignment), *state.tree.parents
 
 
-def opened_points(rows: MemoryRows, objective: NestedObjective, n: Floats, mean: Floats) -> MemoryRows:
+def opened_points(rows: MemoryRows, objective: NestedObjective, n: Floats, mean: Floats) -> LocalRows:
     """Clusters as weighted rows of the level above."""
     points, weight = objective.as_points(n, mean)
     return open_local(rows.few_rows_name, points, weight=weight, unit=objective.of_directions)
 
 
-def best_groups(points: MemoryRows, objective: NestedObjective, k: int) -> Labels:
+def best_groups(points: LocalRows, objective: NestedObjective, k: int) -> Labels:
     """The best k groups of points that rising and falling numbers of groups find."""
     flat = flat_objective(objective, 0.0)
     best = BestByK(points, flat)
@@ -122,7 +123,7 @@ def _regrouped(rows: MemoryRows, state: NestedState, objective: NestedObjective,
     return parents_of(points, objective.above, counts, state.tree.parents)
 
 
-def _flat(points: MemoryRows, objective: NestedObjective, count: int | None, start: Labels | None) -> Labels:
+def _flat(points: LocalRows, objective: NestedObjective, count: int | None, start: Labels | None) -> Labels:
     """Groups of points without the levels above: a number that stays, or as many as pay their penalty."""
     flat = flat_objective(objective, 0.0 if count else objective.lam)
     if start is None and count:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kfree.core.stats import Floats, Labels, Stats, totals
 from kfree.engines.contract import MemoryRows
+from kfree.engines.local.rows import LocalRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, sq_gaps, summed
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
 from kfree.search.nested.judge import judged
@@ -86,7 +87,7 @@ class LevelChoice:
     def _chosen(
         self,
         height: int,
-        points: MemoryRows,
+        points: LocalRows,
         objective: NestedObjective,
         evidence: list[float],
         rng: np.random.RandomState,

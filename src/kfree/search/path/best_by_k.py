@@ -11,9 +11,10 @@ from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
+from kfree.engines.local.rows import LocalRows
 from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.state import State, one_cluster
-from kfree.search.loop import descend
+from kfree.search.centres.state import State, one_cluster, state_of
+from kfree.search.loop import Descent, descend, go_on, require_finite
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
 
@@ -35,7 +36,7 @@ class BestByK:
     the two clusters that are cheapest to merge become one. Both are followed by k-means.
     """
 
-    def __init__(self, engine: MemoryRows, objective: PathObjective):
+    def __init__(self, engine: LocalRows, objective: PathObjective):
         self._engine, self._objective = engine, objective
         self._alone = single_rows(engine)
         if products_overflow(self._alone):
@@ -93,11 +94,20 @@ class BestByK:
 
     def _try(self, sites: Sites) -> None:
         """Keep the clustering that k-means finds from these sites if it is the best with so many."""
-        lloyd, k = Lloyd(), len(sites.uids)
-        start = lloyd.start(sites, self._engine, self._objective)
-        state = descend(start, [lloyd], self._engine, self._objective, _MAX_LLOYD).state
+        k, state = len(sites.uids), self._refined(sites)
         if k not in self._best or state.cost < self._best[k].cost:
             self._best[k] = state
+
+    def _refined(self, sites: Sites) -> State:
+        """Where k-means ends. Means are found in one call, up to a pass that leaves a cluster without rows."""
+        engine, objective, lloyd = self._engine, self._objective, Lloyd()
+        if objective.of_directions:
+            return descend(lloyd.start(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
+        found, n_passes, converged = engine.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
+        state = state_of(sites, found, objective)
+        require_finite(state)
+        descent = Descent(state, [state.cost], n_passes, converged)
+        return go_on(descent, [lloyd], engine, objective, _MAX_LLOYD).state
 
     def _after_merging(self, k: int) -> Floats:
         labels = self.merges.labels(k)
@@ -117,17 +127,21 @@ class BestByK:
         return state.sites.born(np.vstack([centres, new]))
 
     def _with_one_less(self, state: State) -> Sites:
-        stats = state.stats.copy()
-        a, b, cost = self._cheapest_pair(state)
-        stats.absorb(a, b, cost)
-        centres = self._objective.centres(stats, previous=state.sites.centres)
-        return state.sites.moved(centres).kept(np.arange(len(centres)) != b)
+        a, b, _ = self._cheapest_pair(state)
+        kept = np.arange(len(state.stats.n)) != b
+        stats, sites = state.stats.take(kept), state.sites.kept(kept)
+        stats.n[a] += state.stats.n[b]  # a comes before b
+        stats.sum[a] += state.stats.sum[b]
+        return sites.moved(self._objective.centres(stats, previous=sites.centres))
 
     def _cheapest_pair(self, state: State) -> tuple[int, int, float]:
         """The pair of clusters that is cheapest to merge; of many, only those with a low bound are compared."""
-        stats, sizes = state.stats, self._objective.sizes(state.stats)
-        if len(sizes) < _MANY or not (sizes > 0).all():
-            return cheapest_pair(stats, self._objective)
+        stats = state.stats
+        if len(stats.n) < _MANY:
+            return cheapest_pair(stats, self._objective, self._engine.name)
+        sizes = self._objective.sizes(stats)
+        if not (sizes > 0).all():
+            return cheapest_pair(stats, self._objective, self._engine.name)
         centres = self._objective.centres(stats, previous=state.sites.centres)
         least = self._partners.least_costs(state.sites.uids, sizes, centres)
         first = np.array([least.argmin()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,23 +25,6 @@ class Segment:
     gap: float
     foot: Floats
 
-    def along(self, sq_dist: Floats) -> tuple[Floats, Floats]:
-        """Of rows with these squared distances (k, n), the place along the line and the squared distance off it."""
-        sq_a, sq_b = sq_dist[self.a], sq_dist[self.b]
-        along = (sq_a - sq_b) / (2 * self.gap)
-        return along, (sq_a + sq_b) / 2 - self.gap**2 / 4 - along**2
-
-    def cell(self, sq_dist: Floats) -> Mask:
-        """Rows (n,) that are, for every other centre c, nearer to the point of the segment next to c than to c itself.
-
-        The cell is an intersection of half-spaces that depends on the centres alone: a density that is log-concave, or
-        unimodal along lines, is so within the cell.
-        """
-        foot, sq_a = self.foot[:, None], sq_dist[self.a]
-        nearer = sq_a + foot * (sq_dist[self.b] - sq_a) - foot * (1 - foot) * self.gap**2 <= sq_dist
-        nearer[[self.a, self.b]] = True
-        return np.asarray(nearer.all(axis=0))
-
 
 def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:
     """Each centre with its nearest ones, every pair once, given squared distances between all centres (k, k)."""
@@ -50,12 +32,14 @@ def neighbours(sq_gap: Floats, n_nearest: int = 1) -> list[Segment]:
     np.fill_diagonal(apart, np.inf)
     nearest = np.argsort(apart, axis=1, kind="stable")[:, : min(n_nearest, len(sq_gap) - 1)]
     pairs = sorted({(min(a, b), max(a, b)) for a, row in enumerate(nearest.tolist()) for b in row})
-    return [_segment(a, b, sq_gap) for a, b in pairs if sq_gap[a, b] > 0]
-
-
-def _segment(a: int, b: int, sq_gap: Floats) -> Segment:
-    foot = np.clip((sq_gap[a] - sq_gap[b] + sq_gap[a, b]) / (2 * sq_gap[a, b]), 0, 1)
-    return Segment(a, b, math.sqrt(sq_gap[a, b]), foot)
+    apart_pairs = [pair for pair in pairs if sq_gap[pair] > 0]
+    if not apart_pairs:
+        return []
+    first, second = np.array(apart_pairs).T
+    own = sq_gap[first, second]
+    feet = np.clip((sq_gap[first] - sq_gap[second] + own[:, None]) / (2 * own)[:, None], 0, 1)
+    ways = zip(apart_pairs, np.sqrt(own).tolist(), feet, strict=True)
+    return [Segment(a, b, gap, foot) for (a, b), gap, foot in ways]
 
 
 def span_of(centres: Floats, sq_gap: Floats, space: Space) -> Floats | None:

@@ -148,7 +148,7 @@ class _Lines:
         sq_dist = engine.sq_distances(self._centres)
         if self._span is not None:
             sq_dist -= off_span(sq_dist, self.sq_gap, self._span)[:, None]
-        return Rows.of(sq_dist, engine.row_weights())
+        return Rows.of(sq_dist, engine.row_weights(), engine.name)
 
 
 @dataclass

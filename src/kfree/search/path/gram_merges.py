@@ -12,8 +12,6 @@ from kfree.search.agglomerate import Merges
 
 # Clusters whose costs are computed together: so few that these stay in the processor's cache.
 AT_ONCE = 128
-# Pairs (a, b) of such a block with b ≤ a.
-_NOT_BEFORE = np.tri(AT_ONCE, dtype=bool)
 
 
 class GramObjective(Protocol):
@@ -45,17 +43,16 @@ def merge_all(stats: Stats, objective: GramObjective, engine: str) -> Merges:
     return Merges(k, pairs, costs)
 
 
-def cheapest_pair(stats: Stats, objective: GramObjective) -> tuple[int, int, float]:
-    """The pair a < b that is cheapest to merge, the first one on ties, and its cost. Needs two clusters."""
+def cheapest_pair(stats: Stats, objective: GramObjective, engine: str) -> tuple[int, int, float]:
+    """The pair a < b that is cheapest to merge, the first one on ties, and its cost; ``engine`` names the code."""
     n, sums = stats.n, stats.sum
     sq_sum, best = np.einsum("ij,ij->i", sums, sums), (0, 0, np.inf)
+    passes = implementation(engine, "trees")
     for begin in range(0, len(n), AT_ONCE):
         products = sums[begin : begin + AT_ONCE] @ sums[begin:].T
-        costs = objective.merge_costs_by_gram(n[begin:], sq_sum[begin:], products, slice(len(products)))
-        np.copyto(costs[:, : len(costs)], np.inf, where=_NOT_BEFORE[: len(costs), : len(costs)])
-        a, b = divmod(int(costs.argmin()), costs.shape[1])
-        if costs[a, b] < best[2]:
-            best = begin + a, begin + b, float(costs[a, b])
+        a, b, cost = passes.cheapest_pair(n[begin:], sq_sum[begin:], products, objective.of_directions)
+        if cost < best[2]:
+            best = begin + a, begin + b, cost
     return best
 
 

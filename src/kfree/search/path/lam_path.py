@@ -132,11 +132,13 @@ def _staircase(
     most = max(engine.n_counting // ROWS_PER_CLUSTER, LEAST_REACH)
     reach = min(DEFAULT_MAX_K, most) if max_k is None else max_k
     best, micro = best_by_k(engine, sample, objective, rng, reach)
-    while max_k is None and reach < most and _widest_step(best) > 0.9 * reach:
+    greedy = _greedy_score(best)
+    while max_k is None and reach < most and _widest_step(greedy) > 0.9 * reach:
         reach = min(2 * reach, most)
         best, micro = best_by_k(engine, sample, objective, rng, reach)
-    widest = _widest_step(best)
-    refined = reach if max_k is not None or _hint(best) else min(reach, _REFINED)
+        greedy = _greedy_score(best)
+    widest = _widest_step(greedy)
+    refined = reach if max_k is not None or _hint(greedy) else min(reach, _REFINED)
     tell(f"clusterings up to k = {refined}", 0.2)
     cost = best.costs(refined + refined // 3) + micro.offset
     n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.engine.n_rows)
@@ -170,12 +172,11 @@ def _greedy_score(best: BestByK) -> Floats:
     return greedy.score[: len(greedy) // 2]
 
 
-def _hint(best: BestByK) -> bool:
+def _hint(score: Floats) -> bool:
     """Whether the greedy merging has a wide step of many clusters."""
-    return bool((_greedy_score(best)[_REFINED:] > _HINT).any())
+    return bool((score[_REFINED:] > _HINT).any())
 
 
-def _widest_step(best: BestByK) -> int:
+def _widest_step(score: Floats) -> int:
     """The number of clusters whose step of the greedy merging has the highest score, if that is clear, else 1."""
-    score = _greedy_score(best)
     return int(np.argmax(score)) + 1 if len(score) and score.max() > _CLEAR else 1

@@ -12,6 +12,7 @@ from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, exponent_of, spanned, times_power_of_two
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
+from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import Objective, one_cluster, recentred, state_of
@@ -45,7 +46,7 @@ class MicroClusters:
     the one for such coordinates.
     """
 
-    engine: MemoryRows
+    engine: LocalRows
     objective: PathObjective
     offset: float
     complete: bool
@@ -133,8 +134,7 @@ def spread_seeds(engine: MemoryRows, n_seeds: int, rng: np.random.RandomState) -
     seeds = new = _drawn(weight, 1, rng)
     while len(seeds) < n_seeds:
         sites = Sites.of(engine.rows(new))
-        assignment = engine.nearest(sites).assignment
-        sq_dist = np.minimum(sq_dist, engine.sq_dists(assignment, sites.centres))
+        sq_dist = np.minimum(sq_dist, engine.arrays.to_numpy(engine.assign(sites, np.inf)[1]))
         mass = weight * sq_dist
         if not mass.any():  # every row is at a seed
             break

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import poisson
+from scipy.special import pdtrc  # the survival function of Poisson counts
 
 from kfree.core.spaces import EUCLIDEAN, Space
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
+from kfree.native.implementations import implementation
 from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
@@ -58,7 +59,7 @@ def _beyond_tail(log_reach: Floats) -> Mask:
     count = np.arange(1, n_rows + 1)
     beyond = log_reach[order] > quartile
     expected = n_rows / 2 * np.exp(-np.maximum(log_reach[order] - median, 0.0) / slope)
-    if (beyond & (poisson.sf(count - 1, expected) < _CHANCE)).any():
+    if (beyond & (pdtrc(count - 1, expected) < _CHANCE)).any():
         far[order[: int(np.flatnonzero(beyond & (count >= _TIMES * expected)).max(initial=-1)) + 1]] = True
     return far
 
@@ -67,10 +68,9 @@ def _log_distances(engine: MemoryRows) -> tuple[Floats, float]:
     """The log of each row's distance to the fifth nearest of some others, and of the median of all distances."""
     n_references = min(max(_MOST_DISTANCES // engine.n_rows, _FEWEST), _MOST, engine.n_rows)
     sq_dist = _sq_distances(engine, n_references)
-    spread = float(np.median(sq_dist[:n_references]))
-    itself = np.arange(n_references)
-    sq_dist[itself, itself] = np.inf
-    sq_reach = np.partition(sq_dist, _NEIGHBOUR - 1, axis=1)[:, _NEIGHBOUR - 1]
+    passes, sq_reach = implementation(engine.name, "path"), np.empty(engine.n_rows)
+    spread = passes.median(sq_dist[:n_references].ravel())
+    passes.neighbour_reach(sq_dist, _NEIGHBOUR, sq_reach)
     least = math.exp(2 * _NOWHERE)
     return np.log(np.maximum(sq_reach, least)) / 2, math.log(max(spread, least)) / 2
 

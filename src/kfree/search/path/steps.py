@@ -205,9 +205,10 @@ def penalties_of(cost: Floats) -> Floats:
     A clustering off the hull is best for no penalty.
     """
     hull: list[int] = []
-    for k, value in enumerate(cost):
-        while len(hull) > 1 and (value - cost[hull[-2]]) * (hull[-1] - hull[-2]) <= (
-            cost[hull[-1]] - cost[hull[-2]]
+    costs = cost.tolist()  # numbers of a list are read faster
+    for k, value in enumerate(costs):
+        while len(hull) > 1 and (value - costs[hull[-2]]) * (hull[-1] - hull[-2]) <= (
+            costs[hull[-1]] - costs[hull[-2]]
         ) * (k - hull[-2]):
             hull.pop()
         hull.append(k)

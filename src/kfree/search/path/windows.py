@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 
 from kfree.core.cached import cached
 from kfree.core.stats import Floats, Index
+from kfree.native.implementations import implementation
 from kfree.search.path.cells import Mask, Segment
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
@@ -45,68 +47,46 @@ class Rows:
     sq_dist: Floats
     labels: Index
     weight: Floats
+    passes: ModuleType
 
     @classmethod
-    def of(cls, sq_dist: Floats, weight: Floats) -> Rows:
-        """From distances (n, k)."""
-        return cls(np.ascontiguousarray(sq_dist.T), sq_dist.argmin(axis=1), weight / np.mean(weight))
+    def of(cls, sq_dist: Floats, weight: Floats, engine: str) -> Rows:
+        """From distances (n, k); ``engine`` names the code."""
+        by_centre, passes = np.ascontiguousarray(sq_dist.T), implementation(engine, "path")
+        return cls(by_centre, sq_dist.argmin(axis=1), weight / np.mean(weight), passes)
 
     @cached
-    def members(self) -> list[Index]:
-        """The rows of each cluster, in order."""
-        order = np.argsort(self.labels, kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.labels, minlength=len(self.sq_dist)))[:-1])
+    def sizes(self) -> list[int]:
+        """Rows of each cluster."""
+        sizes: list[int] = np.bincount(self.labels, minlength=len(self.sq_dist)).tolist()
+        return sizes
 
     def between(self, segment: Segment, share: float) -> Between | None:
-        """Rows within the tube and the cell of a segment; None where one end has fewer than two rows."""
-        ends = self.members[segment.a], self.members[segment.b]
-        if min(map(len, ends)) < 2:
-            return None
-        along, sq_off = segment.along(self.sq_dist)
-        radius = _quantile(sq_off[np.concatenate(ends)], share) + 1e-9 * segment.gap**2
-        near = np.flatnonzero(sq_off <= radius)
-        place = self._place(along, segment, near)
-        on_the_way = np.abs(place) < 0.5 + _HALF_WINDOW
-        near, place = near[on_the_way], place[on_the_way]
-        inside = segment.cell(self.sq_dist[:, near])
-        index = near[inside]
-        return Between(index, place[inside], self.weight[index])
+        """Rows within the tube and the cell of a segment; None where one end has fewer than two rows.
 
-    def _place(self, along: Floats, segment: Segment, rows: Index) -> Floats:
-        """Coordinates of ``rows`` in which the members of a have their mean at −½ and those of b at ½.
-
-        Centres lie too far apart for rows that they were not fitted to, the more so the more columns there are. A row
-        is left out of the mean that it is compared with; otherwise it would shift the window to itself.
+        They are placed between the means of the rows of both ends. Centres lie too far apart for rows that they were
+        not fitted to, the more so the more columns there are. A row is left out of the mean that it is compared with;
+        otherwise it would shift the window to itself.
         """
-        means, labels = [], self.labels[rows]
-        for end in (segment.a, segment.b):
-            members = self.members[end]
-            mass, total = self.weight[members].sum(), (self.weight[members] * along[members]).sum()
-            own = np.where(labels == end, self.weight[rows], 0.0)
-            others = mass - own
-            enough = others > _LEAST_SHARE * mass  # else the rest is rounding: no mean to compare the row with
-            rest = total - own * along[rows]
-            means.append(np.where(enough, rest / np.where(enough, others, 1.0), np.nan))
-        gap = means[1] - means[0]
-        return np.where(gap > 0, (along[rows] - (means[0] + means[1]) / 2) / np.where(gap > 0, gap, 1.0), np.inf)
-
-
-def _quantile(values: Floats, share: float) -> float:
-    """``np.quantile`` of finite values, in a fraction of its time."""
-    place = share * (len(values) - 1)
-    low = min(int(place), len(values) - 2)
-    below, above = np.partition(values, (low, low + 1))[low : low + 2].tolist()
-    return float(below + (above - below) * (place - low))
+        a, b, gap = segment.a, segment.b, segment.gap
+        if min(self.sizes[a], self.sizes[b]) < 2:
+            return None
+        way = a, b, gap, gap**2, segment.foot
+        limits = share, 0.5 + _HALF_WINDOW, _LEAST_SHARE
+        rows, place = self.passes.between(self.sq_dist, self.labels, self.weight, *way, *limits)
+        return Between(rows, place, self.weight[rows])
 
 
 def too_few_in_the_middle(between: Between) -> tuple[float, Floats]:
     """By how much the middle window falls short of the geometric mean of the outer two, and each row's part in that."""
-    windows = [between.window(centre, _HALF_WINDOW) for centre in (-0.5, 0.0, 0.5)]
-    left, middle, right = map(between.mass, windows)
-    influence = np.where(windows[1], -1.0, 0.0)
+    # All rows lie within the three windows, whose limits these are.
+    at_left, at_right = between.place < -_HALF_WINDOW, between.place > _HALF_WINDOW
+    at_middle = np.abs(between.place) < _HALF_WINDOW
+    left, middle, right = map(between.mass, (at_left, at_middle, at_right))
+    influence = np.where(at_middle, -1.0, 0.0)
     if left > 0 and right > 0:
-        influence[windows[0]] += 0.5 * math.sqrt(right / left)
-        influence[windows[2]] += 0.5 * math.sqrt(left / right)
+        influence[at_left] = 0.5 * math.sqrt(right / left)
+        influence[at_right] = 0.5 * math.sqrt(left / right)
     return math.sqrt(left * right) - middle, influence
 
 

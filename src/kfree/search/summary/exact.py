@@ -9,7 +9,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, recentred, state_of
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, recentred, state_of
 from kfree.search.loop import Clock, Descent, always, go_on, require_finite
 
 # Passes end when one lowers the cost by less than this share.
@@ -52,7 +52,7 @@ def _gains_little(old: State, new: State) -> bool:
 
 def means(state: State, objective: Objective) -> Sites:
     """Means of the clusters; one without rows stays where it is."""
-    return state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
+    return at_means(state.sites, state.stats, objective)
 
 
 def occupied_means(state: State, objective: Objective) -> Sites:

@@ -1,0 +1,62 @@
+// Lloyd's algorithm in one call: where rows are few, calls from Python take longer than passes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "assign/passes.hpp"
+#include "core/exact_sum.hpp"
+
+namespace kfree {
+namespace {
+
+// What a pass leaves.
+struct Passed {
+  std::vector<double> centres, n, sum, sse, sq_dist;
+  std::vector<int32_t> label;
+  double cost = 0.0;
+
+  Passed(const Rows& rows, int64_t k)
+      : centres(k * rows.d), n(k), sum(k * rows.d), sse(k), sq_dist(rows.n), label(rows.n) {}
+  bool all_have_weight() const {
+    return std::all_of(n.begin(), n.end(), [](double weight) { return weight > 0.0; });
+  }
+};
+
+}  // namespace
+
+Descent k_means(const Rows& rows, int64_t k, double* centres, const int64_t* uids, double penalty, int64_t max_passes,
+                int n_threads, Bounds& bounds, int32_t* label, double* sq_dist, StatsOut stats) {
+  Descent descent;
+  Passed old(rows, k), now(rows, k);
+  const auto pass = [&](Passed& state) {
+    const Sites sites(state.centres.data(), k, rows.d, n_threads);
+    const StatsOut out = {k, state.n.data(), state.sum.data(), state.sse.data()};
+    descent.n_distances += nearest(rows, sites, uids, std::numeric_limits<double>::infinity(), n_threads, bounds,
+                                   state.label.data(), state.sq_dist.data(), out, nullptr);
+    state.cost = exact_sum(state.sse.data(), k) + penalty;
+    ++descent.n_passes;
+  };
+  std::copy_n(centres, k * rows.d, old.centres.begin());
+  pass(old);
+  while (descent.n_passes < max_passes && !descent.converged && std::isfinite(old.cost) && old.all_have_weight()) {
+    for (int64_t j = 0; j < k; ++j)
+      for (int64_t t = 0; t < rows.d; ++t) now.centres[j * rows.d + t] = old.sum[j * rows.d + t] / old.n[j];
+    pass(now);
+    // The same rows weigh the same, to the last bit.
+    const bool unchanged = now.n == old.n && now.label == old.label;
+    descent.converged = unchanged || !(now.cost < old.cost);
+    if (now.cost <= old.cost) std::swap(now, old);
+  }
+  std::copy(old.centres.begin(), old.centres.end(), centres);
+  std::copy(old.label.begin(), old.label.end(), label);
+  std::copy(old.sq_dist.begin(), old.sq_dist.end(), sq_dist);
+  std::copy(old.n.begin(), old.n.end(), stats.n);
+  std::copy(old.sum.begin(), old.sum.end(), stats.sum);
+  std::copy(old.sse.begin(), old.sse.end(), stats.sse);
+  descent.cost = old.cost;
+  return descent;
+}
+
+}  // namespace kfree

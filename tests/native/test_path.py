@@ -1,0 +1,90 @@
+"""Compiled code that the lam path calls, against its twin in NumPy: the same bits."""
+
+import math
+
+import numpy as np
+import pytest
+
+from kfree.core.sites import Sites
+from kfree.engines.registry import open_local
+from kfree.native import _core
+from kfree.native.reference import path as reference
+from kfree.objectives.dp_means import OBJECTIVES
+from kfree.search.centres.moves import Lloyd
+from kfree.search.loop import descend
+from kfree.search.path.cells import neighbours
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "k", "d"), [(30, 2, 1), (300, 6, 2), (900, 5, 4)])
+def test_rows_between_centres(rng, n, k, d, weighted):
+    X, centres = rng.normal(size=(n, d)), rng.normal(size=(k, d))
+    sq_dist = ((centres[:, None] - X) ** 2).sum(axis=2)
+    weight = rng.choice([1e-12, 0.5, 3.0], size=n) if weighted else np.ones(n)
+    labels, n_found = sq_dist.argmin(axis=0), 0
+    for segment in neighbours(((centres[:, None] - centres) ** 2).sum(axis=2), 3):
+        way = segment.a, segment.b, segment.gap, segment.gap**2, segment.foot
+        if min(np.bincount(labels, minlength=k)[list(way[:2])]) < 2:
+            continue
+        found, expected = (code.between(sq_dist, labels, weight, *way, 0.7, 0.75, 1e-9) for code in (_core, reference))
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_array_equal(found[1], expected[1])
+        n_found += len(found[0])
+    assert n_found > n / 3
+
+
+@pytest.mark.parametrize("m", [6, 40])
+@pytest.mark.parametrize("values", ["any", "ties", "zeros", "wide"])
+def test_order_statistics_of_distances(rng, values, m):
+    sq_dist = {
+        "any": rng.uniform(size=(40, m)),
+        "ties": rng.integers(3, size=(40, m)).astype(float),
+        "zeros": np.zeros((40, m)),
+        "wide": 10 ** rng.uniform(-300, 300, size=(40, m)),
+    }[values]
+    found, expected = np.empty(40), np.empty(40)
+    _core.neighbour_reach(sq_dist, 5, found)
+    reference.neighbour_reach(sq_dist, 5, expected)
+    np.testing.assert_array_equal(found, expected)
+    for size in (1, 2, 39, sq_dist.size):
+        some = sq_dist.ravel()[:size].copy()
+        assert _core.median(some) == reference.median(some)
+
+
+@pytest.mark.parametrize("max_passes", [1, 3, 50])
+@pytest.mark.parametrize("k", [1, 4, 30])
+def test_k_means_in_one_call_is_the_loop_of_moves(rng, k, max_passes):
+    X, weight = rng.normal(size=(200, 3)), rng.uniform(0.1, 10, size=200)
+    objective, lloyd, found = OBJECTIVES["euclidean"](0.0), Lloyd(), {}
+    for name in ("native", "reference"):
+        rows = open_local(name, X, weight=weight)
+        sites = Sites.of(rows.rows(np.arange(k)))
+        start = lloyd.start(sites, rows, objective)
+        expected = descend(start, [lloyd], rows, objective, max_passes)
+        done, n_passes, converged = rows.k_means(sites, 0.0, max_passes)
+        assert (n_passes, converged) == (expected.n_iter, expected.converged)
+        np.testing.assert_array_equal(done.centres, expected.state.sites.centres)
+        np.testing.assert_array_equal(done.assignment.labels, expected.state.assignment.labels)
+        for part in ("n", "sum", "sse"):
+            np.testing.assert_array_equal(getattr(done.stats, part), getattr(expected.state.stats, part))
+        found[name] = done
+    np.testing.assert_array_equal(found["native"].stats.sum, found["reference"].stats.sum)
+
+
+@pytest.mark.parametrize("name", ["native", "reference"])
+def test_k_means_stops_where_a_cluster_loses_all_rows(name):
+    rows = open_local(name, np.array([[0.0], [0.1], [10.0]]), weight=np.ones(3), frame=None)
+    sites = Sites.of(rows.frame.placed(np.array([[0.0], [10.0], [90.0]])))
+    done, n_passes, converged = rows.k_means(sites, 0.0, 20)
+    assert (n_passes, converged) == (1, False)
+    assert done.stats.n.tolist() == [2.0, 1.0, 0.0]
+
+
+def test_the_cost_of_k_means_is_the_exact_sum(rng):
+    for _ in range(200):
+        X = rng.normal(size=(8, 1)) * 10 ** rng.uniform(-9, 9, size=(8, 1))
+        rows = open_local("native", X, weight=10 ** rng.uniform(-9, 9, size=8))
+        centres = rng.normal(size=(4, 1)) * 10 ** rng.uniform(-9, 9, size=(4, 1))
+        out = np.empty(8, np.int32), np.empty(8), np.empty(4), np.empty((4, 1)), np.empty(4)
+        cost = rows.passes.k_means(rows._rows, centres, np.arange(4), 0.0, 1, 1, rows._bounds, *out)[-1]
+        assert cost == math.fsum(out[-1].tolist())
