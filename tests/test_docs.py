@@ -54,9 +54,19 @@ def test_files_that_developers_are_sent_to_exist():
     assert {name for name in named if not any(path.endswith(f"/{name}") for path in files)} == set()
 
 
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "reproduce" / "README.md"]
+
+
+def test_links_lead_to_files():
+    """Also where Sphinx does not look: from the README, and from guides to sources and results."""
+    links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#\s]+)[^)\s]*\)", page.read_text())]
+    inside = [(page, link) for page, link in links if not link.startswith("http")]
+    assert len(inside) > 300
+    assert [f"{page.name}: {link}" for page, link in inside if not (page.parent / link).exists()] == []
+
+
 def test_no_block_escapes_the_tests():
-    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-    fences = {fence for page in pages for fence in re.findall(r"^ *```(\S+)", page.read_text(), flags=re.MULTILINE)}
+    fences = {fence for page in PAGES for fence in re.findall(r"^ *```(\S+)", page.read_text(), flags=re.MULTILINE)}
     assert fences <= {"python", "sh", "{toctree}", "{eval-rst}", "{autodoc2-object}"}, fences
 
 

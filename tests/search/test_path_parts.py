@@ -381,7 +381,7 @@ def test_a_fit_says_when_held_out_rows_do_not_agree():
 @pytest.mark.parametrize(
     ("weakest", "runner_up", "said"),
     [
-        (-3.0, 5, "differs from none by -3.0 standard deviations. The runner-up is k=5. path_ shows all"),
+        (-3.0, 5, "the weakest dip is -3.0 standard deviations from no dip. The runner-up is k=5. path_ shows all"),
         (-np.inf, None, "some of them have too few rows for the test. path_ shows all"),
     ],
 )

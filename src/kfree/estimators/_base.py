@@ -169,7 +169,7 @@ default="auto"
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         false_alarms : float, default=0.001
             The share of rows of a cluster with a score above 1, if their squared distances have a gamma distribution.
-            Those of round Gaussian clusters have one. Of clusters stretched three to one, up to six in a thousand rows
+            Those of round Gaussian clusters have one. In clusters stretched three to one, up to six in a thousand rows
             score above 1 at the default.
 
         Returns

@@ -283,8 +283,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     summary_n_iter_ : int
         Number of moves tried on the summary, where there was one.
     n_distances_ : int
-        Number of distances between a row and a centre that passes over all rows computed. Of all results this alone may
-        differ between instruction sets.
+        Number of distances between a row and a centre that passes over all rows computed. No other result differs
+        between instruction sets.
     engine_ : str
         The engine used and, if compiled, its instruction set and the number of threads.
     k_interval_ : tuple of int

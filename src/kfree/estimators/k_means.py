@@ -160,8 +160,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
     summary_n_iter_ : int
         Number of iterations on the summary, where there was one.
     n_distances_ : int
-        Number of distances between a row and a centre that were computed, seeding included. Of all results this alone
-        may differ between instruction sets.
+        Number of distances between a row and a centre that were computed, seeding included. No other result
+        differs between instruction sets.
     engine_ : str
         The engine used and, if compiled, its instruction set and the number of threads.
     n_features_in_ : int

@@ -265,7 +265,7 @@ class PenalisedSearch:
     def _warn_of_doubt(self, path: Staircase) -> None:
         found = path.summary()
         if np.isfinite(found["weakest"]):
-            weakest = f"the weakest differs from none by {found['weakest']:.1f} standard deviations"
+            weakest = f"the weakest dip is {found['weakest']:.1f} standard deviations from no dip"
         else:
             weakest = "some of them have too few rows for the test"
         second = "" if found["runner_up"] is None else f" The runner-up is k={found['runner_up']}."

@@ -187,7 +187,7 @@ def require_sound_array(values: Any, name: str) -> None:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         n_masked = int(np.ma.count_masked(values))
         raise ValueError(
-            f"{name} is a masked array with {n_masked} masked value(s), which kfree does not take for values. Impute "
+            f"{name} is a masked array with {n_masked} masked value(s); kfree does not support masked values. Impute "
             "them, remove their rows with numpy.ma.compress_rows, or use TableEncoder, which knows missing values."
         )
     arrays = (
