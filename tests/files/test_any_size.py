@@ -135,6 +135,16 @@ def test_large_arrays_are_searched_by_a_summary_without_a_limit(settings, monkey
     assert not hasattr(DPMeans(**settings).fit(X[:14_000]), "n_passes_")
 
 
+@pytest.mark.parametrize("settings", [{}, {"patience": 1, "lam": 900.0, "random_state": 0}])
+def test_a_large_file_has_the_result_of_the_array_without_a_limit(settings, monkeypatch, tmp_path):
+    monkeypatch.setattr(_opening, "ROWS_AT_ONCE", 14_000)
+    X, _ = rows_with_weights(N_ROWS)
+    np.save(tmp_path / "x.npy", X)
+    array, file = (DPMeans(**settings).fit(rows) for rows in (X, open_rows(tmp_path / "x.npy")))
+    assert array.search_ == file.search_ == ("split-merge" if settings else "summary")
+    assert (array.lam_, array.cost_, array.n_clusters_) == (file.lam_, file.cost_, file.n_clusters_)
+
+
 @pytest.mark.filterwarnings("ignore::kfree.exceptions.DataAdvice")
 @pytest.mark.parametrize("step", [1.0, 0.1])
 def test_a_summary_of_few_distinct_rows_is_exact(step, rng):

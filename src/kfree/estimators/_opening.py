@@ -59,14 +59,14 @@ def data_of(estimator, X, sample_weight, streamable, *, summarise_large):
     n_columns = 2 if estimator.metric == "haversine" else data.source.n_features
     data = replace(data, n_columns=n_columns, unit=unit)
     is_large = summarise_large and data.source.n_rows > ROWS_AT_ONCE and not sp.issparse(data.X)
-    if estimator.search == "auto" and is_large and not data.is_limited:
+    if estimator.search == "auto" and is_large:
         is_large = _fulfils(estimator, streamable)
     if not data.is_limited and estimator.search != "summary" and not (estimator.search == "auto" and is_large):
         return data
     block = implementation(estimator.engine, "rows").BLOCK
     if estimator.engine == "dask":
         current_client()  # before any pass
-    plan = Plan.of(_memory_for(estimator, data, block), data.source.n_features, block)
+    plan = Plan.of(_memory_for(estimator, data, block, is_large), data.source.n_features, block)
     if estimator.search == "sweep" and estimator.engine == "dask":
         return replace(data, plan=plan)
     if estimator.search == "summary" or (estimator.search == "auto" and not plan.fits(data.source.n_rows)):
@@ -159,14 +159,19 @@ def _fulfils(estimator, constraints):
     return True
 
 
-def _memory_for(estimator, data, block):
-    """The bytes that a fit on these rows may take."""
+def _memory_for(estimator, data, block, is_large):
+    """The bytes that a fit on these rows may take.
+
+    Without a limit, an array has no more than a search on ``ROWS_AT_ONCE`` takes. A file of rows that would be searched
+    by a summary as an array has the same, so that both have one result.
+    """
     memory = memory_limit(DEFAULT_MEMORY if estimator.memory is None else estimator.memory)
     n_features = data.source.n_features
-    if estimator.memory is None and data.X is not None:
-        return max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least_memory(n_features, block))
+    least = least_memory(n_features, block)
     if isinstance(data.source, FileRows | VectorRows):
-        return data.source.memory_beside(memory, least_memory(n_features, block))
+        memory = data.source.memory_beside(memory, least)
+    if estimator.memory is None and (data.X is not None or is_large):
+        memory = max(min(memory, bytes_to_search(ROWS_AT_ONCE, n_features)), least)
     return memory
 
 

@@ -179,10 +179,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         clusters, splitting one by 2-means, opening a cluster at a row, exchanging rows, removing a cluster (its rows
         join the second-nearest centres), and over-splitting up to three tenths of the clusters followed by pruning.
         ``"summary"`` searches micro-clusters of the rows in the same way and refines the result in passes over all
-        rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory`` and for arrays of more than 524,288
-        rows, and ``"split-merge"`` for all others. ``"sweep"`` is the published algorithm: rows are visited in order
-        and means are recomputed after each sweep. With ``engine="dask"`` workers visit their rows in turn and pass on
-        the clusters that they open, with the same result. ``search_`` says which one ran.
+        rows. ``"auto"`` is ``"summary"`` for rows that do not fit in ``memory`` and for more than 524,288 rows, and
+        ``"split-merge"`` for all others. ``"sweep"`` is the published algorithm: rows are visited in order and means
+        are recomputed after each sweep. With ``engine="dask"`` workers visit their rows in turn and pass on the
+        clusters that they open, with the same result. ``search_`` says which one ran.
     patience : int, default=0
         For split-merge: continue with random splits; stop after this many in a row fail to lower the cost.
     time_budget : float or None, default=None
@@ -216,9 +216,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         The memory that a fit may take beyond X and the libraries: bytes, or a text such as ``"2GB"``. With
         ``search="auto"``, rows that fit are searched as with None, and a summary of more rows is searched, then all
         rows in at most 22 passes (`docs/scale.md`). The result does not depend on whether the rows are in an array or
-        in files. None means ``"1GB"`` for files and for arrays of more than 524,288 rows, and for these no more than
-        what a search on 524,288 rows takes. ``search="auto"`` searches smaller arrays as a whole, sparse rows, and rows
-        with ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``.
+        in files. None means ``"1GB"`` for files and for arrays of more than 524,288 rows; of more than 524,288 rows,
+        in an array or in files, no more than what a search on so many takes. ``search="auto"`` searches smaller arrays
+        as a whole, sparse rows, and rows with ``lam="farthest-first"``, ``patience``, ``noise`` or ``time_budget``.
     checkpoint : str, path or None, default=None
         A file for the results of the passes over rows that do not fit in ``memory``. The next fit with the same file,
         data and parameters repeats the search without these passes, so that it goes on where the last one was
