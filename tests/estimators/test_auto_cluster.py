@@ -66,6 +66,18 @@ def test_the_nearest_neighbours_have_more_votes():
     assert model.predict(np.array([[0.1], [0.5], [0.0]])).tolist() == [0, 1, 0]
 
 
+def test_one_column_has_valleys_and_no_shapes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1)) + 6 * (np.arange(200) % 2)[:, None]
+    model = AutoCluster().fit(X)
+    assert (model.n_clusters_, model.model_name_, model.is_sure_) == (2, "round", True)
+    assert "fewer rows between clusters than one cluster would have" in model.reason_
+    assert {one["why_not"] for one in model.candidates_[1:]} == {"clusters of one column have no shape"}
+    one = AutoCluster().fit(rng.exponential(size=(200, 1)))
+    assert (one.n_clusters_, one.model_name_) == (1, "one cluster")
+    assert one.reason_.startswith("One cluster: nowhere are rows so few")
+
+
 def test_of_many_rows_a_sample_is_judged_and_all_get_labels():
     X, y = blobs(n=2500)
     model = AutoCluster().fit(X)

@@ -20,6 +20,13 @@ def blobs(seed, n, d, k, gap, in_one_column=False):
     return rng.normal(size=(n, d)) + centres[y], y
 
 
+def unequal(seed, n, k, gap):
+    """One column; the first group has four times as many rows as each other."""
+    rng = np.random.default_rng(seed)
+    y = np.maximum(rng.integers(-3, k, size=n), 0)
+    return rng.normal(size=(n, 1)) + gap * y[:, None], y
+
+
 def alone(draw):
     X = draw(np.random.default_rng(5))
     return X, np.zeros(len(X))
@@ -56,6 +63,10 @@ SETS = {
     "unit Gaussian": (1.0, lambda: alone(lambda rng: _unit(rng, 300, 60))),
     "unit log-normal": (1.0, lambda: alone(lambda rng: _skewed(rng, 600, 64))),
     "8 in one column": (0.93, lambda: blobs(4, 800, 1, 8, 6.0, in_one_column=True)),
+    "2 in one column": (0.93, lambda: blobs(5, 200, 1, 2, 5.0, in_one_column=True)),
+    "3 unequal in one column": (0.93, lambda: unequal(6, 300, 3, 6.0)),
+    "uniform column": (1.0, lambda: alone(lambda rng: rng.uniform(size=(200, 1)))),
+    "log-normal column": (1.0, lambda: alone(lambda rng: rng.lognormal(size=(400, 1)))),
 }
 
 

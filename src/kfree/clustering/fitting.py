@@ -55,9 +55,7 @@ class FitOptions:
         shared: dict[str, Any] = {"n_threads": self.n_threads, "random_state": self.random_state}
         # On tables with levels, DPMeans finds the classes more often (docs/theory/judge.md).
         has_levels = rows.preparation is not None and SHARE in rows.preparation.units_out
-        # In one column, clusters have no shape to choose.
-        is_one_column = rows.X.shape[1] == 1
-        if self.asks_for_round or has_levels or is_one_column or rows.kept is None:
+        if self.asks_for_round or has_levels or rows.kept is None:
             lam = "auto" if self.lam is None else self.lam
             return DPMeans(lam=lam, target_k=self.k, metric=self.metric, memory=self.memory, **shared)
         # Weights of columns would be lost if these were all given the same deviation.

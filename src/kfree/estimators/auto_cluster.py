@@ -36,6 +36,7 @@ from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
 from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
+from kfree.search.judge.one_column import ColumnJudge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
 from kfree.search.path.lattice import circles_in
@@ -69,6 +70,10 @@ _FEW_COLUMNS = 30
 # Random splits into halves that stability is measured on: of tables, of unit rows.
 _N_SPLITS, _N_SPLITS_UNIT = 4, 2
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
+_CUT = "neighbours are separated {} less often than in rows without clusters."
+_MISSING = "there are {} fewer rows between clusters than one cluster would have."
+_NO_VALLEYS = "nowhere are rows so few that one group of values cannot explain it"
+_NO_SHAPE = "clusters of one column have no shape"
 _NO_DIPS = "there are no density dips, which clusters in few columns have"
 # In few columns, density dips say that there are more clusters than the graph shows if they avoid this share of the
 # links that it avoids: 0.89 to 0.98 for round clusters that touch, 0.4 to 0.55 for pieces of rings and strips.
@@ -125,7 +130,7 @@ class AutoCluster(ClusterEstimator):
         "one cluster", "round", "shared ellipse", "ellipses" or "any shape".
     candidates_ : list of dict
         One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
-        that do not take sparse rows have None for all but the first and the last.
+        that do not take sparse rows, or a single column, have None for all but the first and the last.
     reason_ : str
         Why this model and this number.
     k_interval_ : tuple of int
@@ -337,6 +342,8 @@ class Choice:
     left_out: tuple = ()
     # Why clusters that score more than rows without clusters are none.
     veto: str = ""
+    # What rows without clusters do more often.
+    rarely: str = _CUT
 
     def table(self):
         """Candidates as dicts."""
@@ -363,8 +370,7 @@ class Choice:
                 f"but the density dips between {k} centres.{on}"
             )
         chosen = self.candidates[0]
-        rarely = f"neighbours are separated {_times(chosen)} than in rows without clusters."
-        return f"{k} clusters ({self.name}): {rarely}{self._close(k)}{on}"
+        return f"{k} clusters ({self.name}): {self.rarely.format(_times(chosen))}{self._close(k)}{on}"
 
     def _close(self, k):
         found: dict[int, float] = {}
@@ -380,7 +386,7 @@ class Choice:
 
 def _times(chosen):
     told = 1 - ((np.bincount(chosen.labels) / len(chosen.labels)) ** 2).sum()
-    return f"{100 * min(chosen.links / told, 1.0):.0f} % less often" if told else "no less often"
+    return f"{100 * min(chosen.links / told, 1.0):.0f} %" if told else "0 %"
 
 
 def chosen_for(rows, given, unit, whiten, rng, n_threads):
@@ -401,6 +407,8 @@ def choose(rows, given, unit, whiten, rng, n_threads):
         return Choice(ONE, nothing, ())
     if has_few_points(rows):
         return _by_dips(rows, given, (), n_threads)
+    if rows.shape[1] == 1:
+        return _in_one_column(rows, rng)
     # Whitened, rare values of a category would count as much as frequent ones.
     judge = Judge(rows, unit, rng, whiten=whiten and not one_hot_groups(rows))
     verdict = judge.judge()
@@ -425,6 +433,18 @@ def choose(rows, given, unit, whiten, rng, n_threads):
     return Choice(chosen.model, chosen.labels, candidates, *facts, refits, white)
 
 
+def _in_one_column(rows, rng):
+    """Clusters of one column are intervals, and rows between two of them are few."""
+    judge = ColumnJudge(rows, rng)
+    verdict = judge.judge()
+    facts = (verdict.candidates, verdict.best_score, verdict.gate, verdict.curves)
+    others = tuple((model, _NO_SHAPE) for model in (SHARED, ELLIPSES, SHAPES))
+    if verdict.chosen is None:
+        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), *facts, left_out=others, veto=_NO_VALLEYS)
+    refits = tuple(judge.refits(_N_SPLITS))
+    return Choice(ROUND, verdict.chosen.labels, *facts, refits, left_out=others, rarely=_MISSING)
+
+
 def _by_dips(rows, given, candidates, n_threads, *facts):
     """What DPMeans finds, which tests density dips.
 
@@ -441,12 +461,12 @@ def _by_dips(rows, given, candidates, n_threads, *facts):
 def _with_dips(judge, chosen, candidates, n_threads):
     """Density dips beside the candidates of a table of few columns, where they are seen wherever there are clusters.
 
-    None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut; in one column, links have
-    gaps by chance. More round clusters than the graph has parts are chosen if they avoid about as many links.
+    None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut. More round clusters
+    than the graph has parts are chosen if they avoid about as many links.
     """
     fits = (DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_ for rows in judge.views.rows)
     view, found = next(((view, labels) for view, labels in enumerate(fits) if labels.max()), (0, None))
-    if found is None and chosen.avoided >= CLEAN and judge.rows.shape[1] > 1:
+    if found is None and chosen.avoided >= CLEAN:
         return chosen, candidates
     if found is None:
         return None, (replace(chosen, why_not=_NO_DIPS), *candidates[1:])
