@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 
 import kfree
@@ -99,6 +100,7 @@ def _progress_of(options, console):
         yield
 
 
+@cache
 def _parser():
     parser = Parser(
         prog="kfree",
