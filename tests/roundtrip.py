@@ -145,7 +145,7 @@ def check(seed, folder):
     path, model = case.write_input(folder), folder / "m.kfree"
     output, again = folder / f"out.{case.writer}", folder / f"again.{case.writer}"
     text = ["--header", "yes", "--delimiter", case.delimiter] if case.is_text else []
-    command("cluster", path, *text, "--lam", lam, "-o", output, "--save", model, "--quiet")
+    command("cluster", path, *text, "--no-encode", "--lam", lam, "-o", output, "--save", model, "--quiet")
     command("predict", model, path, *text, "-o", again, "--quiet")
     labels = expected_labels(case, lam)
     for written in (output, again):
