@@ -13,6 +13,8 @@ from kfree.files.places import arrow
 
 _NUMBER, _OTHER_MARK = "number", "number with the other decimal mark"
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
+_YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?")
+_MONTHS = 12
 
 
 class Guess:
@@ -69,6 +71,24 @@ class Guess:
         told = f"column {name!r} is read with the decimal mark {mark!r}, where the file has {usual!r}"
         warn(f"{path}: {told}.", DataAdvice)
         return _OTHER_MARK
+
+
+def date_form(cell: str) -> tuple[str, str] | None:
+    """What is like in dates of one form: the mark, and which number comes first; None for other cells.
+
+    Examples
+    --------
+    >>> from kfree.files.cells import date_form
+    >>> date_form("31.12.2024"), date_form("2024-12-31"), date_form("12/11/2024"), date_form("word")
+    (('.', 'day'), ('-', 'year'), ('/', ''), None)
+    """
+    if found := _YEAR_FIRST.fullmatch(cell):
+        return found[1], "year"
+    found = _DATE.fullmatch(cell)
+    if found is None:
+        return None
+    first, second = (int(number) for number in re.split(r"[./-]", cell)[:2])
+    return found[1], "day" if first > _MONTHS or found[1] == "." else "month" if second > _MONTHS else ""
 
 
 def converted(column: Any, rule: str, dialect: Dialect) -> Any:
