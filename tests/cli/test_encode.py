@@ -102,7 +102,10 @@ def test_advice_fits_a_table_that_is_encoded(here, rng, capsys):
     rows = [f"{i},{age:.1f},{'abc'[k]}" for i, (age, k) in enumerate(zip(ages, kind, strict=True))]
     (here / "t.csv").write_text("\n".join(["id,age,plan", *rows]) + "\n")
     err = outcome(["cluster", "t.csv", "--encode", "--drop", "id"], capsys)[2]
-    assert "Leave such columns out with --drop, or give them less weight with --weights, or use" in err
+    assert (
+        "take(s) few values, and rows of one value look like a cluster. Leave such columns out with --drop, or" in err
+    )
+    assert "give them less weight with --weights.\n" in err
     assert "with --encode" not in err
     err = outcome(["cluster", "t.csv", "--no-encode"], capsys)[2]
     assert err.count("whole number in") == 1  # not once more by the estimator

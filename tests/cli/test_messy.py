@@ -200,3 +200,21 @@ def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):
     assert status == 1
     assert "bad.csv, column 'n', row 2: 'none' is not a number (1 such value(s)" in err
     assert "give --na 'none' if that stands for a missing value" in err
+
+
+@pytest.mark.parametrize(
+    ("dates", "examples"),
+    [
+        (["14.03.2019", "2019-03-15"], "'14.03.2019' (row 1), '2019-03-15' (row 2)"),
+        (["01/02/2019", "14/03/2019", "03/15/2019"], "'14/03/2019' (row 2), '03/15/2019' (row 3)"),
+        (["14/03/2019 10:30", "14.03.2019", ""], "'14/03/2019 10:30' (row 1), '14.03.2019' (row 2)"),
+    ],
+)
+def test_dates_of_several_forms_in_a_column_are_named_with_examples(dates, examples, here, capsys):
+    lines = [f"{i % 7},{dates[i % len(dates)]}" for i in range(60)]
+    (here / "t.csv").write_text("\n".join(["x,since", *lines]) + "\n")
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert status == 1
+    assert f"t.csv: column 'since' holds dates of several forms: {examples}" in err
+    assert "such as 2024-12-31, or leave such columns out with --drop since" in err
+    assert outcome(["cluster", "t.csv", "--categories", "since", "--k", "2", "--quiet"], capsys)[0] == 0

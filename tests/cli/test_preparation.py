@@ -80,6 +80,12 @@ def test_a_column_may_have_a_decimal_mark_of_its_own_and_a_cell_may_not(here, ca
     facts = told(["cluster", "t.csv", "--no-encode", "--lam", "1"], capsys)
     assert any("column 'a' is read with the decimal mark ','" in remark for remark in facts["remarks"])
     assert {feature["mean"] for feature in facts["clusters"][0]["features"]} <= {1.25, 0.5, 2.5, 4.0}
+    (here / "t.csv").write_text("a;b\n1.234,5;2,5\n12.345.678;4\n17,5;4\n300;4\n")
+    with pytest.warns(DataAdvice, match="column 'a' is read with '.' between thousands"):
+        (chunk,) = kfree.open_rows("t.csv").chunks(0, 4, 4)
+    assert chunk.X[:, 0].tolist() == [1234.5, 12345678.0, 17.5, 300.0]
+    (here / "t.csv").write_text("a;b\n1.234;2,5\n17,5;4\n")  # a mistake in either, perhaps
+    assert "row 1: '1.234' is not a number" in fault("cluster t.csv --no-encode", capsys)
     (here / "t.csv").write_text("a;b\n1.234;2,5\n5.678;4\n")
     err = outcome(["cluster", "t.csv", "--no-encode", "--lam", "1"], capsys)[2]
     assert "no value decides whether '.' is the decimal mark or stands between thousands; it is read as text" in err

@@ -48,8 +48,11 @@ _ALONE = re.compile(r"Fit X\[:, (\[[\d, ]+\])\] alone")
 _WEIGHTS = re.compile(r"\bweights=")
 
 
-# The same where columns were encoded.
+# The same where columns were encoded, whose numbers no reader knows.
 _AFTER_ENCODING = {"Encode such columns with kfree.TableEncoder()": _LESS}
+_ENCODED_VALUES = re.compile(r" \(yes/no, or steps of a lattice\), such as .*?, and rows of one value")
+# What only Python has.
+_OTHER_MODELS = {", or use kfree.BayesianKMeans(model='bernoulli') if all are zeros and ones": ""}
 
 
 def in_options(message):
@@ -71,8 +74,9 @@ def _listed(found):
 
 def in_terms_of_the_table(message, columns, encoded=False):
     """The text of a warning, for a table whose ``columns`` the estimator knows by number."""
-    for python, option in (_OPTIONS | (_AFTER_ENCODING if encoded else {})).items():
+    for python, option in (_OPTIONS | _OTHER_MODELS | (_AFTER_ENCODING if encoded else {})).items():
         message = message.replace(python, option)
+    message = _ENCODED_VALUES.sub(", and rows of one value", message) if encoded else message
     message = _MAX_K.sub(r"kfree path --max-k \1", message)
     message = _ALONE.sub(lambda found: f"Use --columns {','.join(_names(found[1], columns))} alone", message)
     return with_column_names(message, columns)

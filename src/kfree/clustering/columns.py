@@ -102,7 +102,9 @@ def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     names = [name for name in options.columns or table.names if name not in {*options.drop, *options.others.values()}]
     text = [name for name in names if not table.is_number(name)]
     if options.prepare == "encode":
-        _require_no_mistakes(table, [name for name in text if name not in (options.categories or ())], _FEW_MISTAKES)
+        undeclared = [name for name in text if name not in (options.categories or ())]
+        _require_no_mistakes(table, undeclared, _FEW_MISTAKES)
+        _require_one_form(table, undeclared)
         text = []
     _require_no_mistakes(table, text, _MANY_MISTAKES)
     if text and options.columns:
@@ -187,6 +189,17 @@ def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:
         told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
         which = "the column" if len(found) == 1 else "the columns"
         raise ValueError(f"{table.title}, {told}. Correct such cells, or leave {which} out with drop={list(found)}.")
+
+
+def _require_one_form(table: Any, names: list[str]) -> None:
+    """Raise if columns hold dates of several forms, which would be text or levels."""
+    found = {name: forms for name in names if (forms := table.date_forms(name))}
+    if found:
+        told = "; ".join(f"column {name!r}{forms}" for name, forms in found.items())
+        raise ValueError(
+            f"{table.title}: {told}. Write all dates of a column in one form, such as 2024-12-31, or leave such "
+            f"columns out with drop={list(found)}."
+        )
 
 
 def _with_reasons(left_out: dict[str, str], most: int = 8) -> str:

@@ -17,7 +17,7 @@ from kfree.core.printing import printable, quoted
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import ColumnType
 from kfree.files.rows import rows_of
-from kfree.files.table import column_name, mistake_in, open_table, require_same_columns
+from kfree.files.table import column_name, date_forms_in, mistake_in, open_table, require_same_columns
 from kfree.validation.frames import require_distinct_names
 
 _BATCH_ROWS = 65536
@@ -68,6 +68,10 @@ class FrameTable:
 
     def mistake(self, name: str, share: float) -> str:
         """What is no number in a column where at most a share is none: frames have types, so nothing."""
+        return ""
+
+    def date_forms(self, name: str) -> str:
+        """Examples of the forms of a column of dates of several forms: frames have types, so nothing."""
         return ""
 
     def require(self, names: Sequence[str], where: str) -> None:
@@ -147,6 +151,10 @@ class FilesTable:
     def mistake(self, name: str, share: float) -> str:
         """What is no number in a column of text where at most a share is none."""
         return mistake_in(self.files.files, self.columns[name], share) if self.word(name) == "text" else ""
+
+    def date_forms(self, name: str) -> str:
+        """Examples of the forms of a column of text that holds dates of several forms."""
+        return date_forms_in(self.files.files, self.columns[name]) if self.word(name) == "text" else ""
 
     def require(self, names: Sequence[str], where: str) -> None:
         require_columns(self, names, where)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kfree.core.printing import printable, quoted
+from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions, is_number
 from kfree.files.formats import Batch, Column, ColumnType, Description, format_of
 from kfree.files.places import Stamp, arrow, found, stamp
@@ -176,6 +177,24 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
     is_mark = 0 < len(marks) <= _MOST_MARKS and len(marks) == len(distinct)
     remedy = f"; give na={marks} if that stands for a missing value" if is_mark else ""
     return f"{first} ({n_bad} such value(s) in a column of numbers{remedy})" if first else ""
+
+
+def date_forms_in(files: Sequence[RowFile], column: Column) -> str:
+    """Examples of the forms of a column whose cells are all dates, of several forms, as the end of a clause."""
+    n_rows, forms = sum(file.n_rows for file in files), dict[tuple[str, str], str]()
+    if any(file.text is None for file in files) or not n_rows:
+        return ""
+    for batch in batches_of(files, [column], 0, n_rows, 1):
+        for row, cell in enumerate(batch.columns[0].cast("string").to_pylist(), batch.first_row + 1):
+            form = None if cell is None else date_form(cell)
+            if form is None and cell is not None:
+                return ""
+            if form is not None:
+                forms.setdefault(form, f"{cell!r} (row {row})")
+    # A date that does not decide which number is the day may have the form of one that does.
+    marks = {mark for mark, first in forms if first}
+    told = [example for (mark, first), example in forms.items() if first or mark not in marks]
+    return f" holds dates of several forms: {', '.join(told)}" if len(told) > 1 else ""
 
 
 @contextmanager
