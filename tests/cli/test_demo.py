@@ -1,5 +1,6 @@
 """The command line and the picture that it draws."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -30,6 +31,11 @@ def test_version(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capsys.readouterr().out.startswith("kfree ")
+
+
+def test_the_package_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "kfree", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("kfree ")
 
 
 def test_clusters_are_drawn_on_given_axes(rng):

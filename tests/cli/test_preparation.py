@@ -71,6 +71,15 @@ def test_a_column_of_numbers_with_a_mistake_is_an_error_that_names_the_row(table
     assert chosen(columns, drop=["a"])[0] == ["b"]
 
 
+def test_names_in_a_remedy_are_quoted_for_the_shell(table, capsys):
+    cylinders = ["4", "6", "8"] * 20
+    table(**{"no of cylinders": [*cylinders, "rotary"], "b": list(range(61))})
+    err = fault("cluster t.csv", capsys)
+    assert err.endswith(
+        "--drop 'no of cylinders', or give --categories 'no of cylinders' if all values are categories.\n"
+    )
+
+
 def test_a_column_may_have_a_decimal_mark_of_its_own_and_a_cell_may_not(here, capsys):
     (here / "t.csv").write_text("a;b\n1.5;2,5\n300;4\n")
     with pytest.warns(DataAdvice, match="column 'a' is read with the decimal mark '.', where the file has ','"):

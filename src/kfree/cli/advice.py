@@ -1,6 +1,7 @@
 """Warnings of estimators in the terms of the command line: names of columns and options in place of parameters."""
 
 import re
+import shlex
 from ast import literal_eval
 
 from kfree.explain.advice import with_column_names
@@ -69,7 +70,7 @@ def in_options(message):
 def _listed(found):
     """A list of names, or of cells, as a value of an option."""
     names = ",".join(literal_eval(found[2]))
-    return f"--{found[1]} '{names}'" if found[1] == "na" else f"--{found[1]} {names}"
+    return f"--{found[1]} '{names}'" if found[1] == "na" else f"--{found[1]} {shlex.quote(names)}"
 
 
 def in_terms_of_the_table(message, columns, encoded=False):

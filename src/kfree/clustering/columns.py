@@ -103,10 +103,10 @@ def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     text = [name for name in names if not table.is_number(name)]
     if options.prepare == "encode":
         undeclared = [name for name in text if name not in (options.categories or ())]
-        _require_no_mistakes(table, undeclared, _FEW_MISTAKES)
+        _require_no_mistakes(table, undeclared, _FEW_MISTAKES, may_be_levels=True)
         _require_one_form(table, undeclared)
         text = []
-    _require_no_mistakes(table, text, _MANY_MISTAKES)
+    _require_no_mistakes(table, text, _MANY_MISTAKES, may_be_levels=False)
     if text and options.columns:
         raise ValueError(
             f"{table.title}: column {text[0]!r} of columns holds {table.word(text[0])}, not numbers. Leave it out, or "
@@ -182,13 +182,15 @@ def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], is_encoded: bo
         )
 
 
-def _require_no_mistakes(table: Any, names: list[str], share: float) -> None:
+def _require_no_mistakes(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
     """Raise if columns of text are columns of numbers but for a few cells."""
     found = {name: mistake for name in names if (mistake := table.mistake(name, share))}
     if found:
         told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
         which = "the column" if len(found) == 1 else "the columns"
-        raise ValueError(f"{table.title}, {told}. Correct such cells, or leave {which} out with drop={list(found)}.")
+        levels = f", or give categories={list(found)} if all values are categories" if may_be_levels else ""
+        remedies = f"Correct such cells, or leave {which} out with drop={list(found)}{levels}."
+        raise ValueError(f"{table.title}, {told}. {remedies}")
 
 
 def _require_one_form(table: Any, names: list[str]) -> None:
