@@ -199,3 +199,11 @@ def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):
     assert status == 1
     assert "bad.csv, column 'n', row 2: 'none' is not a number (1 such value(s)" in err
     assert "give --na 'none' if that stands for a missing value" in err
+
+
+def test_an_error_shows_the_beginning_of_a_long_cell(here, capsys):
+    (here / "t.csv").write_text("a,b\n" + "x" * 100_000 + ",1\n" + "1.5,2\n" * 9)
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert status == 1
+    assert f"row 1: '{'x' * 40}' is not a number" in err
+    assert len(err) < 400
