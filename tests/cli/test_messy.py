@@ -218,3 +218,11 @@ def test_dates_of_several_forms_in_a_column_are_named_with_examples(dates, examp
     assert f"t.csv: column 'since' holds dates of several forms: {examples}" in err
     assert "such as 2024-12-31, or leave such columns out with --drop since" in err
     assert outcome(["cluster", "t.csv", "--categories", "since", "--k", "2", "--quiet"], capsys)[0] == 0
+
+
+def test_an_error_shows_the_beginning_of_a_long_cell(here, capsys):
+    (here / "t.csv").write_text("a,b\n" + "x" * 100_000 + ",1\n" + "1.5,2\n" * 9)
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert status == 1
+    assert f"row 1: '{'x' * 40}' is not a number" in err
+    assert len(err) < 400

@@ -47,7 +47,9 @@ ROWS = {
     "no columns": (np.empty((3, 0)), r"0 feature\(s\)"),
     "a frame without columns": (pd.DataFrame(rows())[[]], r"0 feature\(s\)"),
     "one dimension": (np.arange(5.0), "Reshape your data"),
-    "complex": (np.ones((4, 2)) * 1j, "Complex data not supported"),
+    "complex": (np.ones((4, 2)) * 1j, r"Complex data not supported: X holds complex numbers \(complex128\)"),
+    "whole numbers without a double": (np.array([[10**400], [1]], dtype=object), "X holds whole numbers that float64"),
+    "rows of two lengths": ([[1, 2], [3]], "rows of X differ in length"),
     "words": (
         np.array([["a", "b"], ["c", "d"]], dtype=object),
         r"X holds values that are not numbers in 2 column.*\(could not convert string to float",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import kfree
 from kfree import (
     AgglomerativeBayes,
     BayesianKMeans,
@@ -176,6 +177,26 @@ def test_what_a_summary_refuses(X):
         AgglomerativeBayes().fit(X).summary(X[:5])
     with pytest.raises(ValueError, match="another graph"):
         GraphDPMeans(lam=-0.4).fit(np.ones((3, 3))).summary(np.ones((4, 4)))
+
+
+def test_other_rows_do_not_have_the_labels_of_as_many_rows_of_fit(X, tmp_path):
+    """Rows are recognised by their values, also by a model that was saved."""
+    other, names = X[::-1].copy(), np.arange(len(X)) % 2
+    for model, refusal in [
+        (HardHDP(lam_local=50.0, lam_global=150.0).fit(X, groups=names), "fitted with 2 named groups"),
+        (AgglomerativeBayes().fit(X), "X holds other rows than fit"),
+    ]:
+        model.save(tmp_path / "model.kfree")
+        again = kfree.load(tmp_path / "model.kfree")
+        assert str(again.summary(X)) == str(model.summary(X))
+        for asked in (model, again):
+            with pytest.raises(ValueError, match=refusal):
+                asked.summary(other)
+    links = np.ones((4, 4))
+    model = GraphDPMeans(lam=-0.4).fit(links)
+    assert str(model.summary(links)) == str(model.summary())
+    with pytest.raises(ValueError, match="another graph"):
+        model.summary(np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1))
 
 
 def test_exemplars_are_found_block_by_block(rng, monkeypatch):

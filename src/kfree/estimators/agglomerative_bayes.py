@@ -12,7 +12,7 @@ from kfree.core.label_order import LABEL_ORDERS, published_order, ranks
 from kfree.core.marks import OPTIONAL, Shape
 from kfree.core.stats import Floats, Labels
 from kfree.estimators import _by_posterior
-from kfree.estimators._base import ClusterEstimator, publish
+from kfree.estimators._base import ClusterEstimator, digest_of, publish, require_rows
 from kfree.estimators._keywords import keyword_only
 from kfree.models.bayesian_rows import DATA
 from kfree.models.posterior import PosteriorModel
@@ -130,6 +130,7 @@ class AgglomerativeBayes(ClusterEstimator):
     n_features_in_: NumberOfCoordinates
     _model_: PosteriorModel
     _tree_: Tree
+    _labels_of_: Annotated[str, OPTIONAL]
 
     @keyword_only
     def __init__(
@@ -267,6 +268,7 @@ class AgglomerativeBayes(ClusterEstimator):
             "_model_": model,
             "_tree_": tree,
             "labels_": labels,
+            "_labels_of_": digest_of(data.rows),
             "cluster_centers_": model.centres,
             "n_clusters_": tree.best_k,
             "free_energy_path_": tree.free_energies,
@@ -278,6 +280,10 @@ class AgglomerativeBayes(ClusterEstimator):
 
     def _view(self, X):
         check_is_fitted(self)
+        require_rows(X, self)
+        data, labels_of = _by_posterior.rows_like_those_of_fit(self, X), self.__dict__.get("_labels_of_")
+        if data.rows.shape[0] == len(self.labels_) and labels_of not in (None, digest_of(data.rows)):
+            raise ValueError("X holds other rows than fit, and only rows of fit have a place in the tree; give these.")
         return _by_posterior.view_of(self, X, self.labels_)
 
     def _distances(self, X):

@@ -292,7 +292,7 @@ class GraphDPMeans(ClusterEstimator):
     def _view(self, A):
         check_is_fitted(self)
         links = self._links()
-        if A is not None and validated_graph(A)[0].shape != links.shape:
+        if A is not None and not _are_equal(validated_graph(A)[0], links):
             raise ValueError(f"A is another graph; give the graph of fit, with {len(self.labels_)} nodes, or none.")
         return view_of_nodes(links, self.labels_, self.node_names_, self.shares_)
 
@@ -346,3 +346,8 @@ def _warn_of_limit(descent, max_iter):
             "more of them may improve it. Raise max_iter.",
             ConvergenceWarning,
         )
+
+
+def _are_equal(a, b):
+    """Whether two graphs have the same links."""
+    return a.shape == b.shape and not (a != b).nnz

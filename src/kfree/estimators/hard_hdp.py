@@ -9,10 +9,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.fields import Centres, Count, History, NotNegative, Number, NumberOfClusters, RowLabels
 from kfree.core.label_order import LABEL_ORDERS
-from kfree.core.marks import AtLeast, Shape
+from kfree.core.marks import OPTIONAL, AtLeast, Shape
 from kfree.core.stats import Floats, Index, Labels
 from kfree.engines.local.grouped import GroupedRows
-from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, remember, require_rows
+from kfree.estimators._base import ClusterEstimator, column_names, digest_of, or_new, publish, remember, require_rows
 from kfree.estimators._by_centres import history_of, labels_and_spreads
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
@@ -203,6 +203,7 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
     engine_: str
     _model_: GroupModel
     _unnamed_: bool
+    _labels_of_: Annotated[str, OPTIONAL]
 
     @keyword_only
     def __init__(
@@ -297,7 +298,8 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             groups=distinct,
             space=space,
         )
-        found = history_of(result) | {"labels_": labels, "_unnamed_": groups is None} | _described(model, group, labels)
+        found = history_of(result) | {"labels_": labels, "_labels_of_": digest_of(rows), "_unnamed_": groups is None}
+        found |= _described(model, group, labels)
         publish(self, X, found, columns)
         return self
 
@@ -415,7 +417,8 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         labels, inertia = model.rank[result.labels[k:]], self.inertia_ + result.state.inertia
         n_local, n_global = model.used.sum(), len(model.order)
         cost = float(inertia + (model.objective.lam_local * n_local + model.objective.lam * n_global))
-        found = history_of(result) | {"labels_": labels} | _described(model, group, labels)
+        found = history_of(result) | {"labels_": labels, "_labels_of_": digest_of(rows)}
+        found |= _described(model, group, labels)
         found |= {"inertia_": inertia, "cost_": cost, "engine_": self.engine_}
         found["cost_history_"] = found["cost_history_"] + (cost - result.state.cost)
         for name, value in found.items():
@@ -441,11 +444,11 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         )
 
     def _view(self, X, groups=None):
-        """Rows of named groups need these names, unless they are as many as the rows of the last fit."""
+        """Rows of named groups need these names, unless they are the rows of the last fit."""
         require_rows(X, self)
         check_is_fitted(self)
         rows, _ = stacked(X, groups, self)
-        is_fitted = groups is None and not self._unnamed_ and rows.shape[0] == len(self.labels_)
+        is_fitted = groups is None and not self._unnamed_ and self.__dict__.get("_labels_of_") == digest_of(rows)
         labels, space = self.labels_ if is_fitted else self.predict(X, groups), self._model_.space
         distance = "Euclidean distance to the centre" + ("" if space is None else " in feature space")
         columns = None if space is not None and not space.knows_lengths else rows

@@ -21,6 +21,8 @@ BATCH_BYTES = 1 << 24
 _MOSTLY = 0.5
 # Up to so many different cells among numbers may be marks of missing values.
 _MOST_MARKS = 3
+# Characters of a cell that an error shows; a mark of missing values is no longer.
+_LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -169,11 +171,11 @@ def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY)
             return ""
         if bad and not first:
             row, cell = batch.first_row + bad[0] + 1, cells[bad[0]]
-            first = f", row {row}: {cell[:40]!r} is not a number"
+            first = f", row {row}: {cell[:_LONGEST_SHOWN]!r} is not a number"
             wrong_mark = dialect.decimal == "," and is_number(cell, other)
             first += ", and the decimal mark of this file is ','" if wrong_mark else ""
             first += "; if the first line holds names, say so by header" if row == 1 and not dialect.header else ""
-    marks = [cell for cell in distinct if not is_number(cell, other)]
+    marks = [cell for cell in distinct if not is_number(cell, other) and len(cell) <= _LONGEST_SHOWN]
     is_mark = 0 < len(marks) <= _MOST_MARKS and len(marks) == len(distinct)
     remedy = f"; give na={marks} if that stands for a missing value" if is_mark else ""
     return f"{first} ({n_bad} such value(s) in a column of numbers{remedy})" if first else ""

@@ -54,6 +54,7 @@ def validated_rows(X: Any, estimator: Any) -> Any:
         require_structure(X, "X")
     if isinstance(X, np.ndarray) and X.dtype.kind in "US":
         raise ValueError(f"X holds text ({X.dtype}), not numbers; convert it first, for example with X.astype(float).")
+    _require_real(X, "X")
     try:
         X = check_array(
             X,
@@ -63,7 +64,13 @@ def validated_rows(X: Any, estimator: Any) -> Any:
             estimator=estimator,
             input_name="X",
         )
+    except OverflowError as error:
+        raise ValueError(
+            f"X holds whole numbers that float64 cannot hold ({error}). Divide X by a constant."
+        ) from error
     except ValueError as error:
+        if "inhomogeneous" in str(error):
+            raise ValueError(f"rows of X differ in length ({error}); give rows of as many numbers each.") from error
         if "could not convert" not in str(error):
             raise
         raise ValueError(
@@ -96,9 +103,12 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
     given = getattr(sample_weight, "dtype", None)
     if getattr(given, "kind", "f") in "USmM":
         raise ValueError(f"sample_weight holds text or dates ({given}), not numbers; give one number per row of X.")
+    _require_real(sample_weight, "sample_weight")
     settings = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
     try:
         weight = np.ascontiguousarray(check_array(sample_weight, **settings))
+    except OverflowError as error:
+        raise ValueError(f"sample_weight holds numbers that float64 cannot hold ({error}).") from error
     except TypeError as error:
         told = f"sample_weight is a {type(sample_weight).__name__} ({error})"
         raise TypeError(f"{told}; give one number per row of X.") from error
@@ -176,6 +186,14 @@ def _bad_per_column(X: Any) -> NDArray[np.int64]:
     for block in row_blocks(len(X), _ROWS_AT_ONCE):
         n_bad += (~np.isfinite(X[block])).sum(axis=0)
     return n_bad
+
+
+def _require_real(values: Any, name: str) -> None:
+    if getattr(getattr(values, "dtype", None), "kind", "f") == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} holds complex numbers ({values.dtype}). Give their real "
+            "parts, or real and imaginary parts as columns."
+        )
 
 
 def require_sound_array(values: Any, name: str) -> None:
