@@ -2,7 +2,7 @@
 
 All start from the same k-means++ centres and see the same float32 rows. faiss and superkmeans run where they are
 installed: pip install faiss-cpu superkmeans. Real data sets run where KFREE_DATA names their folder.
-``--one-thread`` measures processor time on one thread, for a machine that others use too; tables name it.
+``--one-thread`` measures processor time on one thread, for a machine that others use too, in a table of its own.
 """
 
 import csv
@@ -154,9 +154,9 @@ def ten_iterations(case, X, k, rounds, clock):
 
 def main():
     options = arguments(__doc__, {"--one-thread": "processor time on one thread"})
-    clock, place = time.perf_counter, ""
+    clock, table = time.perf_counter, "k_means"
     if options.one_thread:
-        clock, place = time.process_time, ", processor time on one thread"
+        clock, table = time.process_time, "k_means_one_thread"
         threadpool_limits(1)
     warnings.simplefilter("ignore")
     cases = [(f"blobs {n:,} × {d}, k={k}", lambda n=n, d=d, k=k: blobs(n, d, k), k, goal) for n, d, k, goal in BLOBS]
@@ -166,7 +166,7 @@ def main():
     has_peers = all(importlib.util.find_spec(name) for name in ("faiss", "superkmeans"))
     rows = []
     for case, load, k, goal in chosen(cases, options):
-        X, case = load(), case + place
+        X = load()
         row, init = to_convergence(case, X, k, options.rounds, clock, goal)
         rows.append(row)
         if k <= 256 and X.shape[1] <= 128:  # else most of the time would go there
@@ -175,7 +175,7 @@ def main():
             rows.append(ten_iterations(case, X, k, options.rounds, clock))
             if has_peers:
                 rows.append(equal_iterations(case, X, k, init, options.rounds, clock))
-    report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy", only=options.only)
+    report(table, rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy", only=options.only)
 
 
 if __name__ == "__main__":
