@@ -1,12 +1,15 @@
 """KMeans to convergence and its seeding against scikit-learn, and for equal iterations against faiss and superkmeans.
 
-All start from the same k-means++ centres and see the same float32 rows. Needs: pip install faiss-cpu superkmeans.
-Real data sets run where KFREE_DATA names their folder.
+All start from the same k-means++ centres and see the same float32 rows. faiss and superkmeans run where they are
+installed: pip install faiss-cpu superkmeans. Real data sets run where KFREE_DATA names their folder.
+``--one-thread`` measures processor time on one thread, for a machine that others use too, in a table of its own.
 """
 
 import csv
 import gzip
+import importlib.util
 import os
+import time
 import warnings
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from ratio import arguments, chosen, race, report
 from sklearn.cluster import KMeans as SklearnKMeans
 from sklearn.cluster import kmeans_plusplus
 from sklearn.feature_extraction.text import TfidfVectorizer
+from threadpoolctl import threadpool_limits
 
 from kfree import KMeans, datasets
 from kfree.engines.registry import open_engine
@@ -53,16 +57,16 @@ def news():
         return TfidfVectorizer(dtype=np.float32).fit_transform([row["text"] for row in csv.DictReader(file)])
 
 
-def seeding(case, X, k, rounds):
+def seeding(case, X, k, rounds, clock):
     """Greedy k-means++ alone, with as many candidates a step on both sides."""
     contestants = {
         "kfree": lambda: greedy_k_means_plus_plus(open_engine("native", X), k, np.random.RandomState(0)),
         "scikit-learn": lambda: kmeans_plusplus(X, k, random_state=0)[0],
     }
-    return race(f"{case}, k-means++", contestants, rounds)
+    return race(f"{case}, k-means++", contestants, rounds, clock=clock)
 
 
-def to_convergence(case, X, k, rounds, target=None):
+def to_convergence(case, X, k, rounds, clock, target=None):
     init = kmeans_plusplus(X, k, random_state=0)[0]
     init = init if isinstance(init, np.ndarray) else init.toarray()
 
@@ -80,11 +84,11 @@ def to_convergence(case, X, k, rounds, target=None):
         "scikit-learn lloyd": lambda: sklearn("lloyd"),
         "scikit-learn elkan": lambda: sklearn("elkan"),
     }
-    row = race(f"{case}, to convergence", contestants, rounds, target, describe)
+    row = race(f"{case}, to convergence", contestants, rounds, target, describe, clock)
     return row, init
 
 
-def equal_iterations(case, X, k, init, rounds):
+def equal_iterations(case, X, k, init, rounds, clock):
     """All points, as many iterations for everybody as kfree takes, ten at most.
 
     superkmeans cannot be given centres and draws its own. It prunes by probability, so the share of its labels that
@@ -130,26 +134,48 @@ def equal_iterations(case, X, k, init, rounds):
         "superkmeans BLAS only": lambda: run_superkmeans(True),
         "superkmeans pruned": lambda: run_superkmeans(False),
     }
-    return race(f"{case}, {n_iter} iterations", contestants, rounds, notes=describe)
+    return race(f"{case}, {n_iter} iterations", contestants, rounds, notes=describe, clock=clock)
+
+
+def ten_iterations(case, X, k, rounds, clock):
+    """From random rows, against scikit-learn alone: where the last iterations of few clusters would take minutes."""
+    init = X[np.random.default_rng(1).choice(len(X), k, replace=False)]
+    settings = {"init": init, "n_init": 1, "tol": 0, "max_iter": 10}
+    contestants = {
+        "kfree": lambda: KMeans(k, **settings).fit(X),
+        "scikit-learn lloyd": lambda: SklearnKMeans(k, **settings).fit(X),
+    }
+
+    def describe(name, model):
+        return f"inertia {model.inertia_:.6g}"
+
+    return race(f"{case}, 10 iterations from random rows", contestants, rounds, notes=describe, clock=clock)
 
 
 def main():
-    options = arguments(__doc__)
+    options = arguments(__doc__, {"--one-thread": "processor time on one thread"})
+    clock, table = time.perf_counter, "k_means"
+    if options.one_thread:
+        clock, table = time.process_time, "k_means_one_thread"
+        threadpool_limits(1)
     warnings.simplefilter("ignore")
     cases = [(f"blobs {n:,} × {d}, k={k}", lambda n=n, d=d, k=k: blobs(n, d, k), k, goal) for n, d, k, goal in BLOBS]
     if "KFREE_DATA" in os.environ:
         cases += [(f"{name}, k={k}", lambda name=name: real(name), k, None) for name, k in REAL]
         cases.append(("20 newsgroups (4 groups), TF-IDF, k=20", news, 20, None))
+    has_peers = all(importlib.util.find_spec(name) for name in ("faiss", "superkmeans"))
     rows = []
     for case, load, k, goal in chosen(cases, options):
         X = load()
-        row, init = to_convergence(case, X, k, options.rounds, goal)
+        row, init = to_convergence(case, X, k, options.rounds, clock, goal)
         rows.append(row)
         if k <= 256 and X.shape[1] <= 128:  # else most of the time would go there
-            rows.append(seeding(case, X, k, options.rounds))
+            rows.append(seeding(case, X, k, options.rounds, clock))
         if isinstance(X, np.ndarray):  # the others take no sparse matrices
-            rows.append(equal_iterations(case, X, k, init, options.rounds))
-    report("k_means", rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy", only=options.only)
+            rows.append(ten_iterations(case, X, k, options.rounds, clock))
+            if has_peers:
+                rows.append(equal_iterations(case, X, k, init, options.rounds, clock))
+    report(table, rows, "scikit-learn", "faiss-cpu", "superkmeans", "numpy", only=options.only)
 
 
 if __name__ == "__main__":

@@ -114,11 +114,13 @@ def peak_bytes():
     return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
-def arguments(description):
-    """The options that all benchmarks share."""
+def arguments(description, switches=None):
+    """The options that all benchmarks share, and ``switches`` of one, by name, with what they are for."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant (default: %(default)s)")
     parser.add_argument("--only", type=int, nargs="*", help="numbers of the cases to run (default: all)")
+    for name, purpose in (switches or {}).items():
+        parser.add_argument(name, action="store_true", help=purpose)
     return parser.parse_args()
 
 

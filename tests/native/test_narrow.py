@@ -1,4 +1,4 @@
-"""Rows of few columns are ranked with a row in each lane: the result is that of the reference implementation."""
+"""Rows of few columns are ranked with a row in each lane, those of many from all scores: as by the reference."""
 
 import kfree.native._core as _core
 import numpy as np
@@ -32,6 +32,17 @@ def test_few_columns_as_by_the_reference(isa, d, k, values, rng):
             X, centres = np.round(2 * X), np.round(2 * centres)
         for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("values", ["random", "ties"])
+@pytest.mark.parametrize("k", [2, 17, 40])
+@pytest.mark.parametrize("isa", _core.instruction_sets())
+def test_many_columns_as_by_the_reference(isa, k, values, rng):
+    X, centres = rng.normal(size=(60, 520)).astype(np.float32), rng.normal(size=(k, 520))
+    if values == "ties":
+        X, centres = X.round(), np.repeat(centres[: (k + 1) // 2].round(), 2, axis=0)[:k]
+    for ours, theirs in zip(assigned(_core, X, centres, isa), assigned(passes, X, centres, isa), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_rows_without_columns():

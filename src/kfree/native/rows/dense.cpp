@@ -77,16 +77,18 @@ class DenseRows final : public Rows {
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
     Scored scored;
-    if (n_ranked > 1)
-      score_tile(rows, n_rows, {sites.panels32.data(), sites.half_norm32.data(), n_ranked, sites.max_norm()},
-                 scratch, scored);
+    const Ranked ranked = {sites.panels32.data(), sites.half_norm32.data(), n_ranked, sites.max_norm()};
+    bool all_scored = n_ranked > 1 && keeps_scores(n_ranked);
+    if (all_scored)
+      rank_scores(rows, n_rows, sites, ranked, n_panels, scratch, scored);
+    else if (n_ranked > 1)
+      score_tile(rows, n_rows, ranked, scratch, scored);
     bool decided[TILE];
     for (int i = 0; i < n_rows; ++i) {
       decided[i] = n_ranked > 1 && scored.decided(i, sites, rank_error_);
       label[i] = decided[i] ? scored.index[i] : 0;
     }
     if (n_ranked > 0) sq_dists_unless(known, rows, n_rows, sites, label, sq_dist);
-    bool all_scored = false;
     for (int i = 0; i < n_rows; ++i) {
       second[i] = n_ranked > 1 ? scored.second_sq_dist(i) : std::numeric_limits<double>::infinity();
       if (n_ranked == 0) sq_dist[i] = second[i];
@@ -203,6 +205,21 @@ class DenseRows final : public Rows {
       body(Contiguous<T>{X_, row_stride_, anchor_.data(), shift_.data()});
     else
       body(Strided<T>{X_, row_stride_, column_stride_, anchor_.data(), shift_.data()});
+  }
+
+  // Whether all scores are kept for the rows that ranking leaves open: of many columns, computing them again takes much
+  // longer than finding the two lowest among them. Those of a tile stay in a second-level cache.
+  bool keeps_scores(int64_t n_sites) const { return d >= 512 && n_sites <= 2048; }
+
+  // What score_tile gives, from all scores.
+  void rank_scores(RowSet rows, int n_rows, const Sites& sites, const Ranked& ranked, int64_t n_panels,
+                   Scratch& scratch, Scored& scored) const {
+    pack(rows, n_rows, ranker_.group, scratch, scored.sq_norm);
+    score_all(rows, n_rows, sites, n_panels, ranked.n_sites, scratch);
+    for (int i = 0; i < n_rows; ++i) {
+      scored.error[i] = rank_error_.of_row(scored.sq_norm[i], ranked.max_norm);
+      scored.find_lowest(i, scratch.scores.data(), ranked.n_sites);
+    }
   }
 
   // All scores of a packed tile, into scratch.scores (n_panels, TILE, PANEL).

@@ -14,6 +14,18 @@ struct Scored {
   double sq_norm[TILE];
   double error[TILE];  // the row's share
 
+  // Finds the two lowest scores of row i, and whose the lowest is, the first one on ties. in scores (·, TILE, PANEL)
+  void find_lowest(int i, const float* scores, int64_t n_sites) {
+    best[i] = second[i] = FARTHEST;
+    index[i] = 0;
+    for (int64_t j = 0; j < n_sites; ++j) {
+      const float score = scores[(j / PANEL * TILE + i) * PANEL + j % PANEL];
+      second[i] = std::min(second[i], std::max(best[i], score));
+      index[i] = score < best[i] ? static_cast<int32_t>(j) : index[i];
+      best[i] = std::min(best[i], score);
+    }
+  }
+
   // Whether the best is surely nearer than the second, in canonical arithmetic too.
   bool decided(int i, const Sites& sites, const exact::RankError& rank_error) const {
     // Outside float32's range the index is not valid, so it is not used.

@@ -66,12 +66,13 @@ def off_span(sq_dist: Floats, sq_gap: Floats, span: Floats) -> Floats:
     With more columns than centres, most of a row's distance to any line between centres is noise that all clusters
     share. The component orthogonal to the span can be left out: the marginal of a log-concave density is log-concave.
     """
-    sq_norm = _sq_norms_about_mean(sq_gap)
-    towards = sq_dist.mean(axis=1, keepdims=True) - sq_dist
-    towards += sq_norm - sq_norm.mean()
+    sq_norm, mean = _sq_norms_about_mean(sq_gap), sq_dist.mean(axis=1)
+    mean_norm = sq_norm.mean()
+    towards = mean[:, None] - sq_dist
+    towards += sq_norm - mean_norm
     towards /= 2
     inside = ((towards @ span) ** 2).sum(axis=1)
-    return np.asarray(np.maximum(sq_dist.mean(axis=1) - sq_norm.mean() - inside, 0.0))
+    return np.asarray(np.maximum(mean - mean_norm - inside, 0.0))
 
 
 def _sq_norms_about_mean(sq_gap: Floats) -> Floats:
