@@ -171,16 +171,12 @@ class Rows(ABC):
         stats = self.ask(Restate(assignment.labels)).total()
         return Stats(stats.n, stats.sum, np.zeros_like(stats.sse))
 
-    def sample(
-        self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
-    ) -> MemoryRows | None:
+    def sample(self, size: int, rng: np.random.RandomState, centre: Sites) -> MemoryRows | None:
         """``size`` rows of positive weight, all if there are fewer, in a random order, copied to memory.
 
         If all are taken, their order has no effect: they are shuffled after they were sorted by their distance to the
-        one site ``centre``. With ``beyond``, only rows that lie at none of these sites; None if there is none.
+        one site ``centre``.
         """
-        if beyond is not None:
-            raise ValueError("a sample of streamed rows beyond given sites is not available")
         seed = 0 if self.n_counting <= size else int(rng.randint(2**31))
         return _shuffled(self.take(self._drawn(size, seed)), centre, rng)
 
@@ -359,6 +355,7 @@ class MemoryRows(RowPasses, Rows):
     def sample(
         self, size: int, rng: np.random.RandomState, centre: Sites, beyond: Sites | None = None
     ) -> MemoryRows | None:
+        """The same. With ``beyond``, only rows that lie at none of these sites; None if there is none."""
         seed = 0 if self.n_counting <= size and beyond is None else int(rng.randint(2**31))
         rows = self.counting()
         if beyond is not None:

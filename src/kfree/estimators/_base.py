@@ -193,6 +193,11 @@ default="auto"
         """The distance from each cluster beyond which a row is an outlier, (k,)."""
         return self._model_.limits(false_alarms)
 
+    @property
+    def _n_features_out(self):
+        """The columns that ``transform`` gives, where there is one: distances to all clusters."""
+        return self.n_clusters_
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

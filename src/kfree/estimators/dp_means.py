@@ -395,6 +395,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    _view, _distances = _by_centres.view_of, _by_centres.distances_of
     duplicates = _by_centres.duplicates
     stability = stability
 
@@ -509,13 +510,3 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
             some, labels = some[keep], own[keep]
         names = getattr(self, "feature_names_in_", None)
         advise(data.source.n_rows, some, names, labels, self.n_clusters_, self.path_)
-
-    def _view(self, X):
-        return _by_centres.view_of(self, X)
-
-    def _distances(self, X):
-        return _by_centres.distances_of(self, X)
-
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_

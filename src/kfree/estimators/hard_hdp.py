@@ -461,10 +461,6 @@ class HardHDP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimato
         validate_data(self, rows if is_list(X) else X, skip_check_array=True, reset=False)
         return self._model_.distances(self._model_.seen(rows), self.engine, self.n_threads)
 
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"

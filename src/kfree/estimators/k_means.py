@@ -240,6 +240,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    _view, _distances = _by_centres.view_of, _by_centres.distances_of
     duplicates = _by_centres.duplicates
 
     @with_callbacks
@@ -316,13 +317,3 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEstimator
         """The result on rows in memory with these weights."""
         rows = open_engine(self.engine, data.X, weight=weight, unit=data.unit, n_threads=self.n_threads)
         return search(rows, monitor)
-
-    def _view(self, X):
-        return _by_centres.view_of(self, X)
-
-    def _distances(self, X):
-        return _by_centres.distances_of(self, X)
-
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_

@@ -10,10 +10,19 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from kfree.core.fields import Centres, Count, Number, NumberOfClusters, NumberOfCoordinates, RowLabels
+from kfree.core.fields import (
+    Centres,
+    Count,
+    History,
+    NotNegative,
+    Number,
+    NumberOfClusters,
+    NumberOfCoordinates,
+    RowLabels,
+)
 from kfree.core.label_order import heaviest_first, ranks
 from kfree.core.marks import OPTIONAL
-from kfree.core.stats import Floats, Labels, totals
+from kfree.core.stats import Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
 from kfree.estimators._base import ClusterEstimator, report
@@ -226,15 +235,15 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
     tree_: ClusterTree
     n_clusters_: NumberOfClusters
     cluster_centers_: Centres
-    lam_: float
+    lam_: NotNegative
     lam_group_: tuple[float, ...]
     tau_: tuple[float, ...]
     evidence_: tuple[float, ...]
     path_: Staircase | None
-    inertia_: float
-    cost_: float
-    cost_history_: Floats
-    n_iter_: int
+    inertia_: Number
+    cost_: Number
+    cost_history_: History
+    n_iter_: Count
     converged_: bool
     stop_reason_: str
     search_: str
@@ -288,6 +297,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
 
     _constraints = ROWS
     transform, score = _by_centres.transform, _by_centres.score
+    _distances = _by_centres.distances_of
     duplicates = _by_centres.duplicates
 
     @with_callbacks
@@ -461,10 +471,3 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         model = replace(self._model_, centres=centres, order=np.arange(len(nodes)))
         labels = self.tree_.at_level(view.labels, level)
         return model.view(rows, labels, view.names, self.engine, self.n_threads)
-
-    def _distances(self, X):
-        return _by_centres.distances_of(self, X)
-
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_

@@ -219,6 +219,7 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
 
     _constraints = ROWS
     predict, transform, score = _by_centres.predict, _by_centres.transform, _by_centres.score
+    _view, _distances = _by_centres.view_of, _by_centres.distances_of
     duplicates = _by_centres.duplicates
 
     def summary(self, X: Any = None, feature_names: Sequence[str] | None = None, encoder: Any = None) -> Summary:
@@ -500,16 +501,6 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     @property
     def _model_(self):
         return _model_of(self._begun_stream())
-
-    @property
-    def _n_features_out(self):
-        return self.n_clusters_
-
-    def _view(self, X):
-        return _by_centres.view_of(self, X)
-
-    def _distances(self, X):
-        return _by_centres.distances_of(self, X)
 
 
 def _model_of(stream):

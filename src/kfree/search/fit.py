@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
@@ -29,14 +29,14 @@ class Search(Protocol):
 
     def __call__(self, rows: MemoryRows, monitor: Monitor) -> Result: ...
 
-    def summary_of(self, rows: MemoryRows, plan: Plan, seed: int, n_threads: int | None) -> Summary: ...
+    def summary_of(self, rows: Rows, plan: Plan, seed: int, n_threads: int | None) -> Summary: ...
 
     def region_search(self, monitor: Monitor) -> RegionSearch | None:
         """The search on the rows of some clusters, None if the number of clusters is to stay."""
 
 
 def fit_by_summary(
-    rows: MemoryRows, search: Search, plan: Plan, seed: int, n_threads: int | None, monitor: Monitor
+    rows: Rows, search: Search, plan: Plan, seed: int, n_threads: int | None, monitor: Monitor
 ) -> Result:
     """Search a summary of the rows, then go on with passes over all rows."""
     summary = search.summary_of(rows, plan, seed, n_threads)
@@ -51,7 +51,7 @@ def fit_by_summary(
     return Result(rows, found.objective, descent.state, descent, found.path, searched)
 
 
-def _begun(rows: MemoryRows, found: Result, search: Search, plan: Plan, seed: int, monitor: Monitor) -> Descent[State]:
+def _begun(rows: Rows, found: Result, search: Search, plan: Plan, seed: int, monitor: Monitor) -> Descent[State]:
     """The first pass over all rows, or the passes that search them region by region."""
     region_search = search.region_search(monitor)
     if region_search is None:

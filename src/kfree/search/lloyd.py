@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.state import Objective, State, one_cluster
@@ -72,7 +72,7 @@ class LloydSearch:
         best.stop_reason = monitor.stop_reason(best, self.max_iter)
         return Result(rows, objective, best.state, best)
 
-    def summary_of(self, rows: MemoryRows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+    def summary_of(self, rows: Rows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
         """A summary that is fine enough for the number of clusters."""
         require(
             2 * self.n_clusters <= plan.most_micro,

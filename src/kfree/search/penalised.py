@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats
 from kfree.core.warning import warn
-from kfree.engines.contract import MemoryRows, VisitingOrder
+from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
@@ -80,7 +80,7 @@ class PenalisedSearch:
         state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
         return Result(rows, objective, state, descent, self.path if path is None else path)
 
-    def swept_elsewhere(self, rows: MemoryRows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
+    def swept_elsewhere(self, rows: Rows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
         """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
         lam = float(self.lam)
         objective = self.family(lam)
@@ -111,7 +111,7 @@ class PenalisedSearch:
         """Which search gave a result."""
         return "sweep" if self.sweep else "split-merge" if result.summary is None else "summary"
 
-    def summary_of(self, rows: MemoryRows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
+    def summary_of(self, rows: Rows, plan: Plan, seed: int, n_threads: int | None) -> Summary:
         """A summary that is fine enough for the penalty, or for the number of clusters to aim at."""
         objective = self.family(float(self.lam) if self.is_given else 0.0)
         return summarised(rows, objective, plan, None if self.is_given else self.target_k or 1, seed, n_threads)
@@ -247,7 +247,7 @@ class PenalisedSearch:
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
         return Budget(random_generator(self.random_state), patience, deadline, monitor.may_go_on, monitor.report)
 
-    def _swept(self, rows: MemoryRows, lam: float, monitor: Monitor) -> Descent[State]:
+    def _swept(self, rows: Rows, lam: float, monitor: Monitor) -> Descent[State]:
         objective = self.family(lam)
         order = VisitingOrder(self._order_seed(), rows.n_rows) if self.order == "random" else None
         sweep = Sweep(order, self.max_clusters)
@@ -259,7 +259,7 @@ class PenalisedSearch:
         given = self.random_state
         return int(given) if isinstance(given, Integral) else int(random_generator(given).randint(2**31))
 
-    def _start(self, rows: MemoryRows) -> Sites | None:
+    def _start(self, rows: Rows) -> Sites | None:
         return None if self.init is None else Sites.of(rows.frame.placed(self.init))
 
     def _warn_of_doubt(self, path: Staircase) -> None:
@@ -293,7 +293,7 @@ class PenalisedSearch:
             )
 
 
-def _finished(descent: Descent[State], rows: MemoryRows, objective: SummaryObjective, searched_all: bool) -> State:
+def _finished(descent: Descent[State], rows: Rows, objective: SummaryObjective, searched_all: bool) -> State:
     """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
     state = descent.state
     if not searched_all or not state.settled or not np.all(state.stats.n > 0):

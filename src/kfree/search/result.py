@@ -10,7 +10,7 @@ import numpy as np
 from kfree.core.blocks import blocks
 from kfree.core.cached import cached
 from kfree.core.stats import Floats, Index, Labels
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
@@ -39,7 +39,7 @@ class Result:
     ``sample`` are some of the rows in memory, where all were swept elsewhere.
     """
 
-    rows: MemoryRows
+    rows: Rows
     objective: DPMeansObjective
     state: State
     descent: Descent[State]
@@ -58,9 +58,15 @@ class Result:
         found: Labels = self.rows.labels(self.state.assignment)
         return found
 
+    @property
+    def in_memory(self) -> MemoryRows:
+        """The rows, where all of them were searched in memory."""
+        assert isinstance(self.rows, MemoryRows)  # there is no summary
+        return self.rows
+
     def labels_of(self, places: Index) -> Labels:
         """The same of some rows; no others are copied from where they are."""
-        arrays = self.rows.arrays
+        arrays = self.in_memory.arrays
         found: Labels = arrays.to_numpy(self.state.assignment.labels[arrays.of(places)])
         return found
 
@@ -68,5 +74,5 @@ class Result:
         """Distances of all rows to all centres, block by block."""
         centres = self.state.sites.centres
         for places in blocks(self.rows.n_rows, len(centres)):
-            some = self.rows.among(np.arange(places.start, places.stop))
+            some = self.in_memory.among(np.arange(places.start, places.stop))
             yield places, np.sqrt(some.sq_distances(centres))

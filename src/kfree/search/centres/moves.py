@@ -9,7 +9,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
-from kfree.engines.contract import MemoryRows, VisitingOrder
+from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
 from kfree.search.centres.state import Objective, State, at_means, occupied, recentred, state_of
 
 O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
@@ -32,10 +32,10 @@ class Sweep:
     order: VisitingOrder | None = None
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
+    def __call__(self, state: State, engine: Rows, objective: Objective) -> State:
         return self.start(recentred(state, objective), engine, objective)
 
-    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
+    def start(self, sites: Sites, engine: Rows, objective: Objective) -> State:
         """The sweep from given sites."""
         room = engine.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
         return state_of(sites, engine.sweep(sites, objective.lam, self.order, room), objective)

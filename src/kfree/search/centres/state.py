@@ -13,7 +13,7 @@ from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import MemoryRows, Pass
+from kfree.engines.contract import Pass, Rows
 
 
 class Objective(Protocol):
@@ -82,7 +82,7 @@ class State:
         )
 
 
-def one_cluster(engine: MemoryRows, objective: Objective) -> Sites:
+def one_cluster(engine: Rows, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
     start = Sites.of(engine.first_point()[None, :])
     return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
@@ -122,7 +122,7 @@ def recentred(state: State, objective: Objective) -> Sites:
     return moved.kept(state.stats.n > 0)
 
 
-def occupied(state: State, engine: MemoryRows, objective: Objective) -> State:
+def occupied(state: State, engine: Rows, objective: Objective) -> State:
     """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
 
     Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
@@ -133,7 +133,7 @@ def occupied(state: State, engine: MemoryRows, objective: Objective) -> State:
     return state
 
 
-def settle(state: State, engine: MemoryRows, objective: Objective) -> State:
+def settle(state: State, engine: Rows, objective: Objective) -> State:
     """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
 
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.

@@ -14,7 +14,7 @@ import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, Stats, totals
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
@@ -51,7 +51,7 @@ class Watch:
 
 def nested_descent(
     state: NestedState,
-    rows: MemoryRows,
+    rows: Rows,
     objective: NestedObjective,
     counts: Counts,
     watch: Watch,
@@ -74,7 +74,7 @@ def nested_descent(
 def _keeping(move: Any, counts: Counts) -> Any:
     """The move, unless it changes the number of nodes of a level whose number is to stay."""
 
-    def kept(state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+    def kept(state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
         new: NestedState = move(state, rows, objective)
         numbers = zip(counts, state.numbers, new.numbers, strict=True)
         return state if any(count and before != after for count, before, after in numbers) else new
@@ -102,7 +102,7 @@ def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, st
     return points.labels(state.assignment), *state.tree.parents
 
 
-def opened_points(rows: MemoryRows, objective: NestedObjective, n: Floats, mean: Floats) -> LocalRows:
+def opened_points(rows: Rows, objective: NestedObjective, n: Floats, mean: Floats) -> LocalRows:
     """Clusters as weighted rows of the level above."""
     points, weight = objective.as_points(n, mean)
     return open_local(rows.few_rows_name, points, weight=weight, unit=objective.of_directions)
@@ -118,7 +118,7 @@ def best_groups(points: LocalRows, objective: NestedObjective, k: int) -> Labels
     return labels
 
 
-def _regrouped(rows: MemoryRows, state: NestedState, objective: NestedObjective, counts: Counts) -> Parents:
+def _regrouped(rows: Rows, state: NestedState, objective: NestedObjective, counts: Counts) -> Parents:
     points = opened_points(rows, objective, state.stats.n, state.mean)
     return parents_of(points, objective.above, counts, state.tree.parents)
 

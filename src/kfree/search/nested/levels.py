@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Labels, Stats, totals
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, sq_gaps, summed
 from kfree.search.nested.descent import best_groups, opened_points, parents_of
@@ -50,7 +50,7 @@ class LevelChoice:
     taus: Sequence[float] | None
     most: int
 
-    def levels(self, rows: MemoryRows, stats: Stats, rng: np.random.RandomState) -> tuple[list[Level], list[float]]:
+    def levels(self, rows: Rows, stats: Stats, rng: np.random.RandomState) -> tuple[list[Level], list[float]]:
         """Levels above clusters, and the evidence for each that was judged; the last one may have been refused."""
         found: list[Level] = []
         evidence: list[float] = []

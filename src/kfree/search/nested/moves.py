@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kfree.core.stats import Floats, Index, Stats
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import OBJECTIVES, DPMeansObjective
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 from kfree.search.centres.bisection import bisect
@@ -22,7 +22,7 @@ _NEARLY = 1e-5
 # Rows that are tried as clusters of their own, each with a pass.
 _MOST_TRIED = 8
 # From a state, its rows and its objective to other parents of its clusters.
-Grouping = Callable[[MemoryRows, NestedState, NestedObjective], Parents]
+Grouping = Callable[[Rows, NestedState, NestedObjective], Parents]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Reassign:
 
     least_gain: float = _NEARLY
 
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
         while True:
             new = assigned(rows, objective, recentred(state, objective))
             if not new.cost < (1.0 - self.least_gain) * state.cost:
@@ -45,7 +45,7 @@ class Regroup:
 
     grouping: Grouping
 
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
         if objective.n_levels == 1:
             return state
         parents = self.grouping(rows, state, objective)
@@ -56,7 +56,7 @@ class Regroup:
 class MergeClusters:
     """Pairs of clusters become one, in the group of either, if that lowers J: first all that pay, else the best."""
 
-    def __call__(self, state: NestedState, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+    def __call__(self, state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
         pairs = _paying_pairs(state, objective)
         for chosen in (pairs, pairs[:1]):
             if chosen:
@@ -210,7 +210,7 @@ def _opened(plan: Plan, point: Floats, objective: NestedObjective) -> Plan:
     return Plan(sites, Tree(tuple(parents), tuple(upper)), -np.inf)
 
 
-def if_cheaper(state: NestedState, plan: Plan, rows: MemoryRows, objective: NestedObjective) -> NestedState:
+def if_cheaper(state: NestedState, plan: Plan, rows: Rows, objective: NestedObjective) -> NestedState:
     """The plan with all rows assigned, if that costs less than ``state`` by more than rounding."""
     limit = (1.0 - LEAST_GAIN) * state.cost
     if not plan.cost < limit:

@@ -56,7 +56,7 @@ class NestedSearch:
         plans = [_plan(found, tuple(level.parent for level in levels), objective)]
         by_passes, counts = found.summary is not None, (count, *(level.count for level in levels))
         if self.finest.is_given and self.choice.penalties and not by_passes and monitor.may_go_on():
-            plans.append(self._bound_plan(found.rows, objective, monitor))
+            plans.append(self._bound_plan(found.in_memory, objective, monitor))
         starts = [assigned(found.rows, objective, plan) for plan in plans]
         watch = self._watch(monitor)
         ended = [nested_descent(one, found.rows, objective, counts, watch, by_passes=by_passes) for one in starts]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Stats
-from kfree.engines.contract import MemoryRows
+from kfree.engines.contract import Rows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
 
@@ -98,7 +98,7 @@ def recentred(state: NestedState, objective: NestedObjective, parents: Parents |
     return planned(state.sites, state.stats.n, state.mean, state.scatter, parents, objective)
 
 
-def assigned(rows: MemoryRows, objective: NestedObjective, plan: Plan) -> NestedState:
+def assigned(rows: Rows, objective: NestedObjective, plan: Plan) -> NestedState:
     """Every row to its nearest site. Clusters without weight are deleted; their other rows go to the nearest left."""
     sites, tree = plan.sites, plan.tree
     while True:
