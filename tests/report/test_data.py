@@ -72,6 +72,11 @@ def test_of_a_large_table_only_the_labels_of_the_model_are_kept(fitted, monkeypa
     for step in data["steps"]:
         assert (step["labels"] is not None) == step["own"]
         assert sum(cluster["size"] for cluster in step["clusters"]) == 200
+    own = next(step for step in data["steps"] if step["own"])
+    summary = model.summary(X)  # which sees all rows
+    for cluster, told in zip(own["clusters"], summary.clusters, strict=True):
+        assert cluster["spread"] == pytest.approx(told.spread, rel=1e-4)
+        assert cluster["exemplars"] == [row + 1 for row in told.exemplars]
 
 
 def test_a_penalty_for_a_sample_gives_the_clusters_of_all_rows(fitted, monkeypatch):

@@ -46,11 +46,13 @@ class ShownColumns:
 
 
 def shown_columns(steps, X, described, feature_names, encoder):
-    """The columns of the page of these steps; rows that are ``described`` stand for all."""
+    """The columns of the page of these steps; the rows that are ``described`` of each step stand for all."""
     if feature_names is None:
         feature_names = [f"x{j}" for j in range(X.shape[1])] if encoder is None else encoder.get_feature_names_out()
-    rows = X[described]
-    found = [profile_in_units(rows, step.labels[described], step.k, step.parents, encoder) for step in steps]
+    found = [
+        profile_in_units(X[rows], step.labels[rows], step.k, step.parents, encoder)
+        for step, rows in zip(steps, described, strict=True)
+    ]
     own, units = found[_model_of(steps)]
     kept = ranked(own.effects)[: max(_CELLS // sum(step.k for step in steps), 1)]
     profiles = [_some_columns(one, kept) for one, _ in found]

@@ -11,7 +11,8 @@ from kfree.explain.summary import exemplars_of, spreads_of
 from kfree.report.columns import shown_columns
 from kfree.report.steps import colours, sampled, slider_steps
 
-# Rows that are drawn, rows that clusters are described by, and columns in the menus of the map.
+# Rows that are drawn, rows that clusters of other steps than the model are described by, and columns in the menus of
+# the map.
 _POINTS = 2000
 _DESCRIBED = 20_000
 _AXES = 60
@@ -59,11 +60,13 @@ def assembled(
     is called.
     """
     row_numbers = np.arange(1, len(X) + 1) if row_numbers is None else np.asarray(row_numbers)
-    described = sampled(len(X), _DESCRIBED)
-    drawn = described[sampled(len(described), _POINTS)]
+    some, everyone = sampled(len(X), _DESCRIBED), np.arange(len(X))
+    # The numbers of the model are those of its summary.
+    described = [everyone if step.is_own else some for step in steps]
+    drawn = some[sampled(len(some), _POINTS)]
     keeps_all = len(X) * len(steps) <= _LABELS_KEPT
     shown = shown_columns(steps, X, described, feature_names, encoder)
-    described_steps = zip(steps, colours(steps), shown.profiles, strict=True)
+    described_steps = zip(steps, colours(steps), shown.profiles, described, strict=True)
     return {
         "title": title,
         "version": import_module("kfree").__version__,
@@ -80,8 +83,8 @@ def assembled(
         },
         # Left to right as in the picture, where small penalties and so many clusters are on the left.
         "steps": [
-            _step(step, own, profile, path, described, drawn, shown, row_numbers, keeps_all)
-            for step, own, profile in reversed(list(described_steps))
+            _step(step, own, profile, path, rows, drawn, shown, row_numbers, keeps_all)
+            for step, own, profile, rows in reversed(list(described_steps))
         ],
     }
 
