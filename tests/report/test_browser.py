@@ -72,10 +72,20 @@ def test_the_slider_moves_by_keyboard_and_counts_agree(shown, reported):
         assert len(shown.find_elements(By.CSS_SELECTOR, "#table tbody tr")) == step["k"]
         assert slider.get_attribute("aria-valuetext").startswith(f"{step['k']} cluster")
         seen.append(shown.find_element(By.CSS_SELECTOR, "#stairs text.k").text)
+        assert shown.execute_script("return document.querySelector('#stairs text.k').getBBox().y") >= 0  # not cut off
         slider.send_keys(Keys.ARROW_RIGHT)
     assert seen == [f"k = {step['k']}" for step in reported["steps"]]
     shown.find_element(By.ID, "own").click()
     assert sizes(shown) == [cluster["size"] for cluster in reported["steps"][own_place(reported)]["clusters"]]
+
+
+def test_numbers_on_the_map_do_not_cover_each_other(shown):
+    boxes = [
+        {"label": j, "px": x, "py": y, "width": 14, "height": 13}
+        for j, (x, y) in enumerate([(9, 9), (18, 15), (18, 23), (40, 9)])
+    ]
+    kept = shown.execute_script("return apart(arguments[0])", boxes)
+    assert [box["label"] for box in kept] == [0, 2, 3]
 
 
 def test_a_step_of_the_staircase_can_be_clicked(shown, reported):

@@ -55,7 +55,7 @@ for (const step of data.steps) step.places = unpacked(step.points);
 function drawStairs() {
   const svg = at("stairs");
   if (!svg) return;
-  const width = svg.clientWidth || 900, height = 230, left = 44, right = 18, top = 18, bottom = 38;
+  const width = svg.clientWidth || 900, height = 230, left = 44, right = 18, top = 32, bottom = 38;  // room for "k = 200" above
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("aria-label", `Staircase: the best number of clusters for every penalty; ${data.suggested} suggested`);
@@ -79,7 +79,7 @@ function drawStairs() {
   }
   for (let power = Math.ceil(low / Math.LN10); power <= high / Math.LN10; power++) {
     const text = drawn("text", { x: x(10 ** power), y: height - bottom + 16, "text-anchor": "middle" });
-    text.textContent = Math.abs(power) > 4 ? `1e${power}` : Number((10 ** power).toPrecision(3)).toLocaleString("en");
+    text.textContent = Math.abs(power) > 6 ? `1e${power}` : Number((10 ** power).toPrecision(3)).toLocaleString("en");
     svg.append(text);
   }
   const caption = drawn("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" });
@@ -136,7 +136,7 @@ function drawMap() {
   }
   pen.globalAlpha = 1;
   if (step.centres) drawCentres(pen, step);
-  drawNumbers(pen, step, palette);
+  drawNumbers(pen, step);
   if (state.point !== null) {
     const [px, py] = places[state.point];
     pen.strokeStyle = style("--text");
@@ -239,26 +239,36 @@ function drawCentres(pen, step) {
     pen.stroke();
   });
 }
-function drawNumbers(pen, step, palette) {
+function drawNumbers(pen, step) {
   pen.font = "600 13px system-ui, sans-serif";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  shownClusters().forEach((cluster) => {
-    if (state.cluster !== null && state.cluster !== cluster.label) return;
-    const own = places.filter((_, row) => step.places[row] === cluster.label);
-    if (!own.length) return;
-    const [sx, sy] = own.reduce(([a, b], [px, py]) => [a + px, b + py], [0, 0]);
-    let [px, py] = [sx / own.length, sy / own.length];
-    if (step.centres) {  // beside the cross
-      [px, py] = placed(...step.centres[cluster.label]);
-      py -= 14;
-    }
+  const sums = step.colours.map(() => [0, 0, 0]);
+  places.forEach(([px, py], row) => {
+    const sum = sums[step.places[row]];
+    if (sum) { sum[0] += px; sum[1] += py; sum[2] += 1; }
+  });
+  const wanted = shownClusters().filter(({ label }) => sums[label][2] && (state.cluster === null || state.cluster === label));
+  const boxes = wanted.map(({ label }) => {
+    const [px, py] = step.centres ? placed(...step.centres[label]) : sums[label].slice(0, 2).map((sum) => sum / sums[label][2]);
+    return { label, px, py: step.centres ? py - 14 : py, width: pen.measureText(label).width, height: 13 };
+  });
+  for (const { label, px, py } of apart(boxes)) {
     pen.lineWidth = 4;
     pen.strokeStyle = style("--panel");
-    pen.strokeText(cluster.label, px, py);
+    pen.strokeText(label, px, py);
     pen.fillStyle = style("--text");
-    pen.fillText(cluster.label, px, py);
-  });
+    pen.fillText(label, px, py);
+  }
+}
+/* The boxes that overlap none before them: numbers of many clusters would cover each other. */
+function apart(boxes) {
+  const kept = [];
+  for (const box of boxes) {
+    const covers = (other) => Math.abs(box.px - other.px) < (box.width + other.width) / 2 + 2 && Math.abs(box.py - other.py) < box.height;
+    if (!kept.some(covers)) kept.push(box);
+  }
+  return kept;
 }
 function describePoint() {
   const box = at("hover");
@@ -286,7 +296,7 @@ function pointAt(row) {
 /* Cards, the table of features, and labels. */
 function drawCards() {
   const step = current();
-  const most = Math.max(1e-9, ...step.effects.flat().map(Math.abs).filter((value) => value < 50));
+  const most = Math.max(1e-9, ...step.effects.flat().map(Math.abs));
   at("cards").replaceChildren(...shownClusters().map((cluster) => {
     const colour = colourOf(step.colours[cluster.label]);
     const share = cluster.size / data.n_rows;
@@ -432,7 +442,7 @@ if (data.places) {
   at("table-panel").hidden = at("bars-help").hidden = true;
   for (const id of ["across", "up"]) at(id).parentElement.hidden = true;
 }
-at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters`
+at("map-help").textContent = `Point at a ${data.word}, or focus the map and use the arrow keys. Numbers mark the clusters, where there is room`
   + `${data.places ? ", crosses their centres. Shapes are true at the middle latitude" : ""}.`;
 at("subtitle").textContent = `${counted(data.n_rows, data.word)} · ${counted(data.n_features, "column")} · ${counted(current().k, "cluster")}`;
 at("certainty").textContent = data.certainty || "";
