@@ -65,7 +65,7 @@ def descend(
     whose states are ``near_enough`` to each other (None: the same partition) counts as failed, though the second state
     is kept if it costs no more. A move that would raise the cost is at the limit of rounding.
     """
-    require_finite(state)
+    require_finite(state.cost)
     descent = Descent(state, [state.cost])
     del state  # its labels are as long as X
     return go_on(descent, moves, engine, objective, max_iter, near_enough, in_time, report)
@@ -99,13 +99,8 @@ def go_on(
     return descent
 
 
-def require_finite(state: Costed) -> None:
-    """Raise if no search can go on from here."""
-    require_finite_cost(state.cost)
-
-
-def require_finite_cost(cost: float) -> None:
-    """Raise unless a cost is a number."""
+def require_finite(cost: float) -> None:
+    """Raise if no search can go on from a clustering of this cost."""
     if not math.isfinite(cost):
         raise ValueError(
             "the cost overflows float64: squared distances (times sample_weight) are too large. Divide X by a constant."

@@ -20,7 +20,7 @@ from kfree.engines.local.stream import RowStream
 from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import CosineObjective, DPMeansObjective
 from kfree.search.events import KINDS, followed
-from kfree.search.loop import require_finite_cost
+from kfree.search.loop import require_finite
 from kfree.search.monitor import Monitor
 from kfree.search.penalised import PenalisedSearch
 from kfree.search.result import Result
@@ -269,7 +269,7 @@ def _first_within(max_clusters: int | None, fitted: Callable[[int], Result]) -> 
         return found
     while _n_clusters(found) > max_clusters:
         if high > _MOST_DOUBLINGS:
-            require_finite_cost(math.inf)
+            require_finite(math.inf)
         low, high = high, 2 * high + 1
         found = fitted(high)
     while high - low > 1:

@@ -67,7 +67,7 @@ class PenalisedSearch:
         lam, path, kept = self._penalty(rows, monitor)
         monitor.begins()
         if self.sweep:
-            lam, descent = lam, self._swept(rows, lam, monitor)
+            descent = self._swept(rows, lam, monitor)
         elif path is not None:
             lam, descent = self._as_suggested(rows if kept is None else kept, lam, path, self._budget(monitor))
         elif self.target_k is not None and self.lam == "auto":

@@ -10,7 +10,7 @@ from kfree.core.memory import require_memory
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
 from kfree.search.centres.state import Objective, one_cluster
-from kfree.search.loop import require_finite_cost
+from kfree.search.loop import require_finite
 
 # Seeds, and the sums and centres of what is to follow.
 _COPIES = 3
@@ -59,7 +59,7 @@ def farthest_first(engine: MemoryRows, objective: Objective, target_k: int) -> f
     for found in range(target_k):
         seeding.approach(site)
         lam, site = seeding.farthest()
-        require_finite_cost(lam)
+        require_finite(lam)
         if lam == 0.0:
             raise ValueError(
                 f"farthest-first cannot find {target_k} clusters: after {found} round(s) every row of X "

@@ -69,7 +69,7 @@ def split_merge(
     """
     start = one_cluster(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
-    require_finite(state)
+    require_finite(state.cost)
     if divisible is not None:
         state = grown(state, engine, objective, max_clusters, budget.in_time, divisible)
     elif sites is None:

@@ -40,7 +40,7 @@ def shared_split_merge(
     engine = engine.penalised(objective)
     start = shared_by_all(engine, objective) if sites is None else sites
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
-    require_finite(state)
+    require_finite(state.cost)
     if sites is None:
         state = grown(state, engine, objective, None, budget.in_time)
     moves: list[GroupMove] = [

@@ -23,7 +23,7 @@ from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Oversplit, no_gain
 from kfree.search.centres.state import State, one_cluster, recentred, state_of
 from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
-from kfree.search.loop import descend, require_finite, require_finite_cost
+from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.step_tests import NO_DOUBT
 
@@ -83,7 +83,7 @@ class _Walk:
         self._row_share = self._engine.n_rows / engine.n_rows / self._group_share
         self._group_sizes = self._engine.group_weights()
         self._start = self._one_for_all()
-        require_finite(self._start)
+        require_finite(self._start.cost)
         self.all_equal = self._start.inertia == 0.0
         self._model = HDPEvidence(self._start.inertia / (self._engine.total_weight * engine.n_features))
 
@@ -195,7 +195,7 @@ def global_penalty(rows: GroupedRows, n_clusters: int) -> float:
         by_group = totals(rows.group, saving, rows.n_groups)
         group = int(by_group.argmax())
         distance = float(by_group[group])
-        require_finite_cost(distance)
+        require_finite(distance)
         if distance == 0.0:
             raise ValueError(
                 f"farthest-first cannot find {n_clusters} global clusters: after {found} round(s) every row coincides "

@@ -120,7 +120,7 @@ class BestByK:
             return descend(lloyd.start(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
         found, n_passes, converged = engine.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
         state = state_of(sites, found, objective)
-        require_finite(state)
+        require_finite(state.cost)
         descent = Descent(state, [state.cost], n_passes, converged)
         return go_on(descent, [lloyd], engine, objective, _MAX_LLOYD).state
 

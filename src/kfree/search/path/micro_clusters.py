@@ -60,7 +60,7 @@ class MicroClusters:
 def sample_of(engine: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
     """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
     centre = one_cluster(engine, objective)
-    require_finite(state_of(centre, engine.nearest(centre), objective))
+    require_finite(state_of(centre, engine.nearest(centre), objective).cost)
     sample = engine.sample(SAMPLE, rng, centre)
     assert sample is not None  # some row has a positive weight
     return sample

@@ -24,7 +24,7 @@ Step = Callable[[State, SplitMergeObjective], Sites]
 def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
     """The first pass."""
     state = state_of(sites, engine.nearest(sites), objective)
-    require_finite(state)
+    require_finite(state.cost)
     return Descent(state, [state.cost])
 
 

@@ -123,7 +123,7 @@ def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale
     share = replace(objective, lam=objective.lam / scale * some.total_weight / sample.total_weight)
     start = one_cluster(some, share)
     state = state_of(start, some.nearest(start), share)
-    require_finite(state)
+    require_finite(state.cost)
     state = occupied(state, some, share)
     return len(grown(state, some, share, None).stats.n)
 

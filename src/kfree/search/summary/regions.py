@@ -88,7 +88,7 @@ def searched_by_regions(
         done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
         new = state_of(proposal.sites, done, objective)
         if descent is None:
-            require_finite(new)
+            require_finite(new.cost)
             descent = Descent(new, [new.cost])
         else:
             descent.n_iter += 1
