@@ -139,6 +139,12 @@ def test_an_old_page_is_kept_when_a_new_one_cannot_be_made(tmp_path, fitted):
     assert path.read_text() == "old"
 
 
+def test_a_page_is_about_the_rows_of_fit(tmp_path, fitted):
+    model, X = fitted
+    with pytest.raises(ValueError, match=r"X holds other rows than fit: \d+ have labels that differ"):
+        write_report(tmp_path / "report.html", model, np.roll(X, 1, axis=0))
+
+
 def test_effects_of_columns_that_do_not_vary_within_clusters_are_finite():
     X = np.column_stack([np.repeat([0.0, 1.0], 30), np.tile([0.0, 0.5, 1.0], 20)])
     data = report_data(DPMeans(target_k=2).fit(X), X, ["plan", "x"])

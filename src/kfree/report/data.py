@@ -10,6 +10,7 @@ from kfree.estimators.lambda_path import lambda_path
 from kfree.explain.summary import exemplars_of, spreads_of
 from kfree.report.columns import shown_columns
 from kfree.report.steps import colours, sampled, slider_steps
+from kfree.validation.tensors import in_memory
 
 # Rows that are drawn, rows that clusters of other steps than the model are described by, and columns in the menus of
 # the map.
@@ -34,10 +35,18 @@ def report_data(model, X, feature_names=None, *, title="kfree", encoder=None, ro
 
 
 def require_rows_of_fit(model, X):
-    """Raise unless X has as many rows as the fit had."""
-    n_fitted = len(model.labels_)
-    if len(X) != n_fitted:
-        raise ValueError(f"X has {len(X)} rows and the model was fitted with {n_fitted}; give the rows of fit.")
+    """Raise unless X has as many rows as the fit had, with the labels of these.
+
+    A model that knows its rows by a digest compares all of them itself; otherwise some rows show it.
+    """
+    labels = in_memory(model.labels_)
+    if len(X) != len(labels):
+        raise ValueError(f"X has {len(X)} rows and the model was fitted with {len(labels)}; give the rows of fit.")
+    some = slice(None) if hasattr(model, "_labels_of_") else slice(None, None, -(-len(X) // _POINTS))
+    kept = labels[some] >= 0  # rows that were left out as noise
+    n_other = int((model._view(X[some]).labels != labels[some])[kept].sum())
+    if n_other:
+        raise ValueError(f"X holds other rows than fit: {n_other} have labels that differ; give the rows of fit.")
 
 
 def assembled(
