@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import kfree
-from kfree.cli.advice import in_terms_of_the_table
+from kfree.cli.advice import in_options, in_terms_of_the_table
 from kfree.core.printing import ISOLATES
 from tests.cli.conftest import outcome, told
 
@@ -94,6 +94,23 @@ def test_names_stay_on_the_line_of_their_sentence_and_do_not_turn_it(table, here
     assert any(isolated in sentence for sentence in told(["cluster", "g.csv", "--k", "2"], capsys)["sentences"])
 
 
+def test_columns_called_as_degrees_are_named(table, capsys):
+    table.rename(columns={"x": "Lat", "y": "lng"}).to_csv("t.csv", index=False)
+    said = "columns 'Lat' and 'lng' are called as degrees are, whose differences are no distances; give --geo Lat,lng"
+    assert said in outcome(["cluster", "t.csv", "--drop", "who,n", "--k", "2"], capsys)[2]
+    assert "degrees" not in outcome(["cluster", "t.csv", "--geo", "Lat,lng", "--k", "2"], capsys)[2]
+
+
+def test_a_cluster_that_no_column_sets_apart_is_explained_by_means(rng):
+    x = np.repeat([-20.0, 0.0, 20.0], 30) + rng.normal(size=90)
+    made = kfree.cluster(pd.DataFrame({"x": x, "who": [f"p{i}" for i in range(90)]}), id="who", k=3, columns="x")
+    middle = made.labels[45]
+    assert made.sentences()[middle].endswith("not set apart by any single column.")
+    assert [name for name, *_ in made.explain(45).features] == ["x"]
+    frame = made.summary().to_frame()
+    assert all(name.startswith("p") for name in frame["exemplars"][middle])
+
+
 def test_two_rows_get_advice_that_fits(table, capsys):
     table.head(2).to_csv("t.csv", index=False)
     err = outcome(["cluster", "t.csv", "--drop", "who,n"], capsys)[2]
@@ -104,5 +121,6 @@ def test_two_rows_get_advice_that_fits(table, capsys):
 
 
 def test_warnings_recommend_commands():
-    told_of = in_terms_of_the_table("Fit X[:, [1]] alone. Try kfree.lambda_path(X, max_k=40).", ["a", "b"])
-    assert told_of == "Use --columns b alone. Try kfree path --max-k 40."
+    message = "The runner-up is k=3. path_ shows all. Fit X[:, [1]] alone. Try kfree.lambda_path(X, max_k=40)."
+    recommended = "The runner-up is k=3. kfree path shows all. Use --columns b alone. Try kfree path --max-k 40."
+    assert in_options(in_terms_of_the_table(message, ["a", "b"])) == recommended

@@ -15,7 +15,7 @@ _OPTIONS = {
     "give lam or target_k, or more rows": "give --lam or --k, or more rows",
     "Give lam or target_k to set": "Give --lam or --k to set",
     "or KMeans if you know": "or --k if you know",
-    "; path_ shows all": "; kfree path shows all",
+    "path_ shows all": "kfree path shows all",
     "Use metric='haversine' with latitude and longitude alone": "Use --geo with both columns",
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",
@@ -40,8 +40,9 @@ _ERRORS = {
 }
 # Who named a column that is not there; numbers of clusters.
 _NAMED = re.compile(r"\((columns|drop|categories|weights|geo|id|weight|group|names)\); it has")
-_NUMBERS = re.compile(r"\b(target_k|n_clusters|k|max_k)=(\d+)\b")
+_NUMBERS = re.compile(r"\b(target_k|n_clusters|k|max_k)=(\d+)(?= is )")
 _LEVELS = re.compile(r"\blevels=\(([\d, ]+)\)")
+_GEO = re.compile(r"\bgeo=\('([^']*)', '([^']*)'\)")
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
 _LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
 _MAX_K = re.compile(r"kfree\.lambda_path\(X, max_k=(\d+)\)(\.suggest\(\)\.lam)?")
@@ -61,6 +62,7 @@ def in_options(message):
     for python, option in _ERRORS.items():
         message = message.replace(python, option)
     message = _LISTS.sub(_listed, message)
+    message = _GEO.sub(r"--geo \1,\2", message)
     message = _NAMED.sub(r"(--\1); it has", message)
     message = _NUMBERS.sub(lambda found: f"--{'max-k' if found[1] == 'max_k' else 'k'} {found[2]}", message)
     message = _LEVELS.sub(lambda found: "--levels " + found[1].replace(" ", "").strip(","), message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,8 @@ _NEARLY_ALL = 0.98
 _MANY_MISTAKES, _FEW_MISTAKES = 0.5, 0.1
 # Columns with more different codes are no categories.
 _MOST_LEVELS = 50
+# Names of columns of degrees.
+_LATITUDE, _LONGITUDE = re.compile(r"(?i)lat(itude)?"), re.compile(r"(?i)lng|lon(g(itude)?)?")
 _LIKE_IDENTIFIERS = "a different whole number in nearly every row"
 
 Say = Callable[[str], object]
@@ -180,6 +183,18 @@ def tell_of_codes(table: Any, plan: Preparation, X: NDArray[Any], is_encoded: bo
             f"warning: column(s) {quoted(alike)} hold {_LIKE_IDENTIFIERS}, like identifiers; leave "
             f"them out with drop={alike} unless they are measurements"
         )
+
+
+def tell_of_places(table: Any, names: list[str], say: Say) -> None:
+    """Name columns of latitude and longitude that are clustered as numbers."""
+    found = [[name for name in names if one.fullmatch(name.strip())] for one in (_LATITUDE, _LONGITUDE)]
+    pair = [alike[0] for alike in found if alike and table.is_number(alike[0])]
+    if len(pair) < 2:
+        return
+    say(
+        f"warning: columns {pair[0]!r} and {pair[1]!r} are called as degrees are, whose differences are no distances; "
+        f"give geo={tuple(pair)} to cluster places on the Earth by these alone"
+    )
 
 
 def _require_no_mistakes(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:

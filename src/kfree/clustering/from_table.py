@@ -16,7 +16,7 @@ from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import opened
 from kfree.core.sphere import require_latitude_first
 from kfree.files.dialect import TextOptions
-from kfree.validation.parameters import require
+from kfree.validation.parameters import require, require_choice
 
 
 def cluster(
@@ -115,6 +115,7 @@ def cluster(
     True
     """
     require(weight is None or sample_weight is None, "sample_weight", "…", "None where weight names a column")
+    require_choice("metric", metric, ["euclidean", "cosine"])
     if geo is not None:
         columns, prepare, metric = _places(geo, columns, prepare, metric)
     fitting = FitOptions(model, k, lam, metric, memory, n_threads, random_state)
@@ -135,12 +136,12 @@ def cluster(
         found = opened(table, text)
         named = ColumnOptions(
             prepare_of(prepare, found, metric),
-            columns,
+            None if columns is None else _listed(columns),
             _listed(drop),
             others,
             None,
             drop_text,
-            categories,
+            None if categories is None else _listed(categories),
             weights,
             fold,
             missing,

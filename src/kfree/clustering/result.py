@@ -19,6 +19,7 @@ from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import opened
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
+from kfree.explain.features import one_per_column
 from kfree.explain.sentences import distinct, name_of, sentences
 from kfree.explain.summary import Summary, summarize
 from kfree.explain.units import SHARE
@@ -27,6 +28,8 @@ from kfree.validation.parameters import require, require_choice
 
 # The estimators of a clustering, by the names that files have for them.
 ESTIMATORS = {"judged": "kfree.estimators.auto_cluster:AutoCluster", "round": "kfree.estimators.dp_means:DPMeans"}
+# Columns of a cluster that none sets apart, in an explanation.
+_FEATURES = 3
 
 
 @dataclass(eq=False)
@@ -216,7 +219,8 @@ class Clustering:
         label, second = int(view.labels[0]), int(view.second[0])
         in_units = X[0] if self.preparation is None else self.preparation.in_units(X)[0]
         value = dict(zip(self._feature_names(X.shape[1]), in_units.tolist(), strict=True))
-        features = distinct(self._summary.clusters[label].features) if label >= 0 else []
+        known = self._summary.clusters[label].features if label >= 0 else ()
+        features = distinct(known) or one_per_column(known, 0.0)[:_FEATURES]
         told = tuple((f.name, _of_row(value[f.name], f.unit), f.text, f.unit.text(f.others)) for f in features)
         score = float(self.model.outlier_score(X)[0])
         second_name = self.name(second) if second >= 0 else None

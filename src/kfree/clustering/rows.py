@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kfree.clustering.columns import ColumnOptions, Say, chosen_columns, tell_of_codes, with_encoder
+from kfree.clustering.columns import ColumnOptions, Say, chosen_columns, tell_of_codes, tell_of_places, with_encoder
 from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
@@ -105,6 +105,8 @@ def prepared(
     else:
         found = _in_memory(table, plan, options, say)
     assert found.preparation is not None
+    if not options.are_places:
+        tell_of_places(table, found.preparation.columns, say)
     tell_of_codes(table, found.preparation, found.X, options.prepare == "encode", say)
     return found
 

@@ -47,10 +47,18 @@ def as_frame(summary: Summary) -> Any:
     names = ["size", "share", "spread", "nearest", "nearest_distance"] + ["exemplars"] * _has_exemplars(summary)
     last = "place" if _are_places(summary) else "set_apart_by"
     rows = [
-        {name: getattr(cluster, name) for name in names} | {last: _features(cluster)} for cluster in summary.clusters
+        {name: getattr(cluster, name) for name in names} | _exemplars(summary, cluster) | {last: _features(cluster)}
+        for cluster in summary.clusters
     ]
     index = pandas.Index([cluster.label for cluster in summary.clusters], name="cluster")
     return pandas.DataFrame(rows, index=index)
+
+
+def _exemplars(summary: Summary, cluster: ClusterSummary) -> dict[str, tuple[Any, ...]]:
+    """Exemplars by the names of rows, where these have any."""
+    if summary.row_names is None or not cluster.exemplars:
+        return {}
+    return {"exemplars": tuple(summary.row_names[row] for row in cluster.exemplars)}
 
 
 def _title(summary: Summary) -> str:

@@ -401,7 +401,8 @@ function download() {
 function refresh() {
   const step = current(), slider = at("slider");
   slider.value = state.step;
-  const range = step.high === null ? `lam above ${shown(step.low)}` : `lam ${shown(step.low)} to ${shown(step.high)}`;
+  const upTo = step.high === step.low ? "" : ` to ${shown(step.high)}`;
+  const range = step.high === null ? `lam above ${shown(step.low)}` : `lam ${shown(step.low)}${upTo}`;
   const notes = [step.own ? "this model" : "", step.k === data.suggested ? "suggested" : ""].filter(Boolean).join(", ");
   const text = `${counted(step.k, "cluster")}, ${step.note ?? range}${notes ? ` (${notes})` : ""}`;
   at("readout").textContent = text;
