@@ -545,7 +545,7 @@ def _with_ellipses(rows, judge, chosen, candidates, n_threads):
     labels = np.unique(found, return_inverse=True)[1]
     links, avoided = judge.links(labels)
     ellipses = Candidate(ELLIPSES, int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels)
-    if links >= chosen.links - TIE:
+    if links >= chosen.links - TIE and avoided >= chosen.avoided - TIE:
         lost = replace(chosen, why_not="ellipses are simpler, and cut about as few links between neighbours")
         return ellipses, (ellipses, lost, *candidates[1:])
     why = f"cuts more links between neighbours: {links:.2f}, where the chosen model has {chosen.links:.2f}"
