@@ -11,10 +11,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, DPMeans, load
-from kfree.estimators.auto_cluster import _with_path
+from kfree.estimators.auto_cluster import _dips_beside, _with_levels, _with_path, not_offered
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
-from kfree.search.judge.choose import BY_CENTRES, Judge
+from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, Candidate, Judge
 from kfree.search.judge.scores import Scores
 from kfree.search.judge.surrogates import unit_rows
 
@@ -76,6 +76,55 @@ def test_one_column_has_valleys_and_no_shapes():
     one = AutoCluster().fit(rng.exponential(size=(200, 1)))
     assert (one.n_clusters_, one.model_name_) == (1, "one cluster")
     assert one.reason_.startswith("One cluster: nowhere are rows so few")
+
+
+def encoded(rng, n=300):
+    """Three groups of numbers, two of which a category tells apart, in TableEncoder's units."""
+    y = rng.integers(3, size=n)
+    level = np.where(rng.uniform(size=n) < 0.7, y, rng.integers(3, size=n))
+    return np.hstack([rng.normal(size=(n, 3)) + 5 * np.eye(3)[y], np.eye(3)[level] / np.sqrt(2)]), y
+
+
+def test_rows_of_a_table_encoder_stay_as_they_are(rng):
+    X, y = encoded(rng)
+    model = AutoCluster().fit(X)
+    assert adjusted_rand_score(y, model.labels_) > 0.9
+    assert model.reason_.endswith("Columns count as they are, because X has levels as TableEncoder encodes them.")
+    assert np.array_equal(AutoCluster(scale="none").fit(X).labels_, model.labels_)
+    of_other_units = AutoCluster().fit(X * np.sqrt(2))
+    assert "TableEncoder" not in of_other_units.reason_
+
+
+def test_density_dips_decide_between_close_scores_of_tables_with_levels(rng):
+    X, y = encoded(rng)
+    judge, rows = Judge(X, False, rng, whiten=False), np.arange(len(X))
+    numbers, flat = np.array([2, 3]), Scores(np.ones(2), np.array([1.0, 0.8]), np.ones(2))
+    steep = Scores(np.ones(2), np.array([1.0, 0.7]), np.ones(2))
+    second = _dips_beside(X, None)
+    assert adjusted_rand_score(y, second(rows, numbers, flat)) > 0.9
+    assert second(rows, numbers, steep) is None
+    two = judge.k_means_of(rows, 0, 2)
+    chosen = Candidate("round", 2, judge.links(two)[1], 0.5, 0.0, 1.0, two)
+    told, (first, lost) = _with_levels(judge, second, chosen, (chosen,), {ROWS_GRAPH: (numbers, flat)})
+    assert told is first
+    assert told.k == 3
+    assert lost.why_not.endswith("density dips show these")
+
+
+@pytest.mark.parametrize(
+    ("rows", "models"),
+    [
+        ([[0.0, 3.0], [1.0, 0.0]], ["counts"]),
+        ([[0.0, 1.0], [1.0, 0.0]], ["zeros and ones"]),
+        ([[0.5, 1.0]], []),
+        ([[-1.0, 2.0]], []),
+        (sp.csr_array([[0.0, 3.0]]), ["counts"]),
+    ],
+)
+def test_models_of_counts_are_named_for_counts(rows, models):
+    found = not_offered(rows if sp.issparse(rows) else np.array(rows))
+    assert [model for model, _ in found] == models
+    assert all(why.startswith("not offered: ") for _, why in found)
 
 
 def test_of_many_rows_a_sample_is_judged_and_all_get_labels():

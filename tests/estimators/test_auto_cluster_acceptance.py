@@ -27,6 +27,13 @@ def unequal(seed, n, k, gap):
     return rng.normal(size=(n, 1)) + gap * y[:, None], y
 
 
+def some(n, X, y):
+    """Rows that were cut into six ellipses before ellipses had to avoid as many links as clusters of any shape."""
+    rng = np.random.default_rng(0)
+    kept = [np.sort(rng.permutation(len(X))[:n]) for _ in range(2)][1]
+    return X[kept], y[kept]
+
+
 def alone(draw):
     X = draw(np.random.default_rng(5))
     return X, np.zeros(len(X))
@@ -46,6 +53,7 @@ SETS = {
     "breast cancer": (0.60, lambda: datasets.load_breast_cancer(return_X_y=True)),
     "digits": (0.64, lambda: datasets.load_digits(return_X_y=True)),
     "moons": (0.95, lambda: datasets.make_moons(400, noise=0.05, random_state=0)),
+    "280 of 400 moons": (0.95, lambda: some(280, *datasets.make_moons(400, noise=0.05, random_state=0))),
     "circles": (0.95, lambda: datasets.make_circles(400, factor=0.5, noise=0.05, random_state=0)),
     "varied": (0.89, lambda: datasets.make_blobs(500, cluster_std=[1.0, 2.5, 0.5], random_state=170)),
     "8 round": (0.93, lambda: blobs(0, 400, 10, 8, 7.0)),

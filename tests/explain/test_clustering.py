@@ -169,7 +169,7 @@ def test_warnings_name_the_columns_of_the_table(rng):
     kind = np.arange(120) % 3
     table = pd.DataFrame({"x": 50.0 * kind + rng.normal(size=120), "plan": np.array(["a", "b", "c"])[kind]})
     with pytest.warns(DataAdvice, match=r"column 'plan=a', column 'plan=b', column 'plan=c' take\(s\) few values"):
-        kfree.cluster(table)
+        kfree.cluster(table, model="round")
 
 
 def path_of(**facts):

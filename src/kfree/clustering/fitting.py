@@ -53,14 +53,14 @@ class FitOptions:
     def estimator(self, rows: TableRows) -> AutoCluster | DPMeans:
         """AutoCluster, or DPMeans where it cannot do what is asked for."""
         shared: dict[str, Any] = {"n_threads": self.n_threads, "random_state": self.random_state}
-        # On tables with levels, DPMeans finds the classes more often (docs/theory/judge.md).
-        has_levels = rows.preparation is not None and SHARE in rows.preparation.units_out
-        if self.asks_for_round or has_levels or rows.kept is None:
+        if self.asks_for_round or rows.kept is None:
             lam = "auto" if self.lam is None else self.lam
             return DPMeans(lam=lam, target_k=self.k, metric=self.metric, memory=self.memory, **shared)
-        # Weights of columns would be lost if these were all given the same deviation.
-        encoder = None if rows.preparation is None else rows.preparation.encoder
-        scale = "none" if encoder is not None and encoder.weights else "deviation"
+        # Weights of columns and distances between levels would be lost if columns were all given the same deviation.
+        prepared = rows.preparation
+        encoder = None if prepared is None else prepared.encoder
+        has_levels = prepared is not None and SHARE in prepared.units_out
+        scale = "none" if has_levels or (encoder is not None and encoder.weights) else "deviation"
         return AutoCluster(metric="auto" if self.metric == "euclidean" else self.metric, scale=scale, **shared)
 
 

@@ -25,12 +25,14 @@ from kfree.search.judge.k_means import means
 from kfree.search.judge.rows import Whitening
 from kfree.search.judge.surrogates import unit_rows
 
-METRICS, SCALES = ("auto", "euclidean", "cosine"), ("deviation", "none")
+METRICS, SCALES = ("auto", "euclidean", "cosine"), ("auto", "deviation", "none")
 ELLIPSES, DIPS, ONE = "ellipses", "density dips", "one cluster"
 # Rows are of equal length if their lengths differ by no more than this share.
 _EQUAL = 1e-3
 # Columns without differences: their standard deviation is at most this share of their largest value.
 _CONSTANT = 1e-12
+# How far rounding takes a distance between two levels from one.
+_ROUNDING = 1e-6
 # Ellipses are looked for in at most so many principal components.
 _MOST_COMPONENTS = 6
 
@@ -72,6 +74,12 @@ class RowFrame:
             return unit_rows(rows)
         framed: Floats = (rows[:, self.columns] - self.mean) / self.spread
         return framed if framed.shape[1] else np.zeros((len(rows), 1))
+
+
+def has_encoded_levels(rows: ArrayOrCSR) -> bool:
+    """Whether any two levels of each category are one apart, as in rows of TableEncoder."""
+    groups = [] if sp.issparse(rows) else one_hot_groups(rows)
+    return bool(groups) and all(abs(np.sqrt(2) * np.ptp(rows[:, group]) - 1) < _ROUNDING for group in groups)
 
 
 def _by_variable(rows: Floats, spread: Floats) -> Floats:

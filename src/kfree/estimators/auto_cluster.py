@@ -27,6 +27,7 @@ from kfree.estimators._auto_models import (
     Components,
     RowFrame,
     fit_on_all,
+    has_encoded_levels,
 )
 from kfree.estimators._base import ClusterEstimator, column_names, or_new, publish, report, require_rows
 from kfree.estimators._keywords import keyword_only
@@ -35,7 +36,18 @@ from kfree.estimators.bayesian_k_means import BayesianKMeans
 from kfree.estimators.dp_means import DPMeans
 from kfree.exceptions import DataAdvice
 from kfree.explain.spread import FALSE_ALARMS
-from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, TIE, Candidate, Judge
+from kfree.search.judge.choose import (
+    BY_CENTRES,
+    CLEAN,
+    FEWEST_ROWS,
+    ROUND,
+    ROWS_GRAPH,
+    SHAPES,
+    SHARED,
+    TIE,
+    Candidate,
+    Judge,
+)
 from kfree.search.judge.one_column import ColumnJudge
 from kfree.search.judge.rows import distinct, has_few_points
 from kfree.search.judge.stability import interval_of, is_sure, jaccard, refits_on_halves
@@ -74,9 +86,14 @@ _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
 _NO_VALLEYS = "nowhere are rows so few that one group of values cannot explain it"
 _NO_SHAPE = "clusters of one column have no shape"
+_AS_ENCODED = " Columns count as they are, because X has levels as TableEncoder encodes them."
+# Not offered, with the reason (docs/theory/judge.md); both take a number of clusters.
+_OF_COUNTS = ("counts", "not offered: with k clusters, DPMeans(metric='kl', target_k=k) is hardly better than round")
+_OF_BITS = ("zeros and ones", "not offered: with k clusters, DPMeans(metric='logistic', target_k=k) is not better")
 _NO_DIPS = "there are no density dips, which clusters in few columns have"
 # In few columns, density dips say that there are more clusters than the graph shows if they avoid this share of the
-# links that it avoids: 0.89 to 0.98 for round clusters that touch, 0.4 to 0.55 for pieces of rings and strips.
+# links that it avoids: 0.89 to 0.98 for round clusters that touch, 0.4 to 0.55 for pieces of rings and strips. With
+# levels, they say how many if the graph's score at this number is this share of its highest, too.
 _AS_CLEAN = 0.75
 # Other numbers of clusters with this share of the best score are named.
 _CLOSE = 0.9
@@ -103,10 +120,11 @@ class AutoCluster(ClusterEstimator):
         ``"euclidean"`` compares columns, ``"cosine"`` divides rows by their lengths.
         ``"auto"`` is ``"cosine"`` if all rows have the same length, as normalised embeddings have, or are sparse
         with more than 30 columns.
-    scale : {"deviation", "none"}, default="deviation"
+    scale : {"auto", "deviation", "none"}, default="auto"
         What columns are divided by unless the metric is cosine: their standard deviations, or nothing. Take ``"none"``
-        for rows whose distances have a meaning already, such as those of :class:`TableEncoder`; they are not whitened
-        either.
+        for rows whose distances have a meaning already; they are not whitened either. ``"auto"`` is ``"none"`` if X has
+        categories as :class:`TableEncoder` encodes them (one-hot columns, any two levels one apart), and ``reason_``
+        says so.
     time_budget : float or None, default=None
         Seconds on one processor core that the judgement may take: fewer rows are judged where it is short. The fit of
         the chosen model on all rows comes on top.
@@ -130,7 +148,8 @@ class AutoCluster(ClusterEstimator):
         "one cluster", "round", "shared ellipse", "ellipses" or "any shape".
     candidates_ : list of dict
         One for each candidate, the winner first: ``model``, ``k``, ``links``, ``score`` and ``why_not``. Candidates
-        that do not take sparse rows, or a single column, have None for all but the first and the last.
+        that do not take sparse rows or a single column, and models of counts, zeros and ones, have None for all but the
+        first and the last.
     reason_ : str
         Why this model and this number.
     k_interval_ : tuple of int
@@ -173,7 +192,7 @@ class AutoCluster(ClusterEstimator):
 
     @keyword_only
     def __init__(
-        self, *, metric="auto", scale="deviation", time_budget=None, n_threads=None, random_state=0, verbose=0
+        self, *, metric="auto", scale="auto", time_budget=None, n_threads=None, random_state=0, verbose=0
     ) -> None:
         self.metric = metric
         self.scale = scale
@@ -205,20 +224,21 @@ class AutoCluster(ClusterEstimator):
         rows = self._validated(X)
         weight = validated_weights(sample_weight, rows.shape[0])
         counting = np.arange(rows.shape[0]) if weight is None else np.flatnonzero(weight > 0)
-        frame = RowFrame.of(rows[counting], self.metric, self.scale)
+        frame, scale = self._frame_of(rows[counting])
         framed = frame(rows)
         rng = np.random.default_rng(random_generator(self.random_state).randint(2**31))
         # One thread for matrix products, so that no sum depends on the number of threads.
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings(), judging(self, _STEPS):
             warnings.simplefilter("ignore")  # by candidates: what matters of it is in reason_
             judged = self._judged_rows(framed, counting, frame.unit, rng)
-            whiten = self.scale != "none"
-            choice = chosen_for(framed[judged], rows[judged], frame.unit, whiten, rng, self.n_threads)
+            choice = chosen_for(framed[judged], rows[judged], frame.unit, scale != "none", rng, self.n_threads)
+            choice = replace(choice, left_out=choice.left_out + not_offered(rows[judged]))
             settings = {"unit": frame.unit, "white": choice.white, "n_threads": self.n_threads}
             tell("all rows", 0.0)
             fitted = fit_on_all(choice.name, framed, weight, judged, choice.labels, **settings)
             tell("all rows", 1.0)
-        publish(self, X, published(frame, choice, fitted, judged))
+        note = _AS_ENCODED if scale != self.scale == "auto" and scale == "none" and not frame.unit else ""
+        publish(self, X, published(frame, choice, fitted, judged, note))
         if len(judged) < FEWEST_ROWS:
             warn(
                 f"AutoCluster judges at least {FEWEST_ROWS} distinct rows, and X has {len(judged)}, so all rows are one"
@@ -288,6 +308,11 @@ class AutoCluster(ClusterEstimator):
         ok = self.model_.n_features_in_ == self._prepare_(self._frame_(np.zeros((1, self.n_features_in_)))).shape[1]
         require(ok, "model", "takes other columns than the frame gives")
 
+    def _frame_of(self, rows):
+        """Frame and scale; rows of TableEncoder stay as they are unless a scale is given."""
+        scale = self.scale if self.scale != "auto" else "none" if has_encoded_levels(rows) else "deviation"
+        return RowFrame.of(rows, self.metric, scale), scale
+
     def _judged_rows(self, framed, counting, unit, rng):
         """Numbers of the rows that are judged: distinct ones, at most as many as the time allows."""
         most = _MOST_JUDGED_UNIT if unit and not sp.issparse(framed) else _MOST_JUDGED
@@ -301,8 +326,16 @@ class AutoCluster(ClusterEstimator):
         return np.sort(rng.permutation(some)[:most])
 
 
-def published(frame, choice, fitted, judged):
-    """The attributes of a fit."""
+def not_offered(rows):
+    """Models of counts, or of zeros and ones, with the reason why they are no candidates, for rows of that kind."""
+    values = rows.data if sp.issparse(rows) else rows
+    if values.size == 0 or values.min() < 0 or not np.array_equal(values, np.round(values)):
+        return ()
+    return (_OF_BITS,) if values.max() <= 1 else (_OF_COUNTS,)
+
+
+def published(frame, choice, fitted, judged, note):
+    """The attributes of a fit; ``note`` ends the reason."""
     k = int(fitted.labels.max()) + 1
     interval, stability = interval_of(k, choice.refits), jaccard(fitted.labels[judged], choice.refits)
     stability = np.append(stability, np.zeros(k - len(stability)))  # clusters without judged rows
@@ -314,7 +347,7 @@ def published(frame, choice, fitted, judged):
         "model_": fitted.model,
         "model_name_": choice.name,
         "candidates_": choice.table(),
-        "reason_": choice.reason(k, len(judged), len(fitted.labels)),
+        "reason_": choice.reason(k, len(judged), len(fitted.labels)) + note,
         "k_interval_": interval,
         "stability_": stability,
         "is_sure_": is_sure(interval, stability),
@@ -410,7 +443,8 @@ def choose(rows, given, unit, whiten, rng, n_threads):
     if rows.shape[1] == 1:
         return _in_one_column(rows, rng)
     # Whitened, rare values of a category would count as much as frequent ones.
-    judge = Judge(rows, unit, rng, whiten=whiten and not one_hot_groups(rows))
+    whiten = whiten and not one_hot_groups(rows)
+    judge = Judge(rows, unit, rng, whiten=whiten)
     verdict = judge.judge()
     facts = (verdict.best_score, verdict.gate, verdict.curves)
     if verdict.chosen is None:
@@ -426,7 +460,10 @@ def choose(rows, given, unit, whiten, rng, n_threads):
             return Choice(ONE, nothing, candidates, *facts, veto=_NO_DIPS)
     if unit:
         chosen, candidates = _with_path(judge, chosen, candidates, verdict.curves, n_threads)
-    refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS))
+    second = None if whiten or unit or judge.may_be_curved else _dips_beside(rows, n_threads)
+    if second is not None:
+        chosen, candidates = _with_levels(judge, second, chosen, candidates, verdict.curves)
+    refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS, second))
     if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:
         chosen, candidates = _with_ellipses(rows, judge, chosen, candidates, n_threads)
     white = chosen.view > 0 and chosen.model != ELLIPSES
@@ -470,10 +507,8 @@ def _with_dips(judge, chosen, candidates, n_threads):
         return chosen, candidates
     if found is None:
         return None, (replace(chosen, why_not=_NO_DIPS), *candidates[1:])
-    labels = found.astype(np.int64)
-    links, avoided = judge.links(labels)
-    dips = Candidate((ROUND, SHARED)[view], int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels, view)
-    if dips.k > chosen.k and avoided >= _AS_CLEAN * judge.links(chosen.labels)[1]:
+    dips = _by_centres_of(found, judge, view)
+    if dips.k > chosen.k and dips.avoided >= _AS_CLEAN * judge.links(chosen.labels)[1]:
         why = f"density dips show {dips.k} clusters, about as well separated"
         return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
     return chosen, candidates
@@ -496,13 +531,43 @@ def _with_path(judge, chosen, candidates, curves, n_threads):
     return told, (told, replace(chosen, why_not=why), *candidates[1:])
 
 
+def _with_levels(judge, second, chosen, candidates, curves):
+    """Clusters of DPMeans, which recognises levels, beside those of a table with levels whose scores are close."""
+    found = second(np.arange(judge.n_rows), *curves[ROWS_GRAPH])
+    dips = chosen if found is None else _by_centres_of(found, judge, 0)
+    if dips.k == chosen.k or dips.avoided < _AS_CLEAN * chosen.avoided:
+        return chosen, candidates
+    why = f"its score is not far from that of {dips.k} clusters, and density dips show these"
+    return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
+
+
+def _dips_beside(rows, n_threads):
+    """A second opinion on some of the rows: labels of DPMeans if the score of its number is not far from the best."""
+
+    def labels(some, numbers, scores):
+        possible = numbers[scores.score >= _AS_CLEAN * scores.score.max()]
+        if len(possible) < 2:
+            return None
+        found = DPMeans(random_state=0, n_threads=n_threads).fit(rows[some]).labels_.astype(np.int64)
+        return found if found.max() + 1 in possible else None
+
+    return labels
+
+
+def _by_centres_of(found, judge, view):
+    """Clusters of DPMeans in one view as a candidate."""
+    labels = np.asarray(found, dtype=np.int64)
+    links, avoided = judge.links(labels)
+    return Candidate((ROUND, SHARED)[view], int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels, view)
+
+
 def _with_ellipses(rows, judge, chosen, candidates, n_threads):
     """Ellipses of any direction beside the candidates; they are simpler than clusters of any shape."""
     found = BayesianKMeans(random_state=0, n_threads=n_threads).fit(Components.of(rows)(rows)).labels_
     labels = np.unique(found, return_inverse=True)[1]
     links, avoided = judge.links(labels)
     ellipses = Candidate(ELLIPSES, int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels)
-    if links >= chosen.links - TIE:
+    if links >= chosen.links - TIE and avoided >= chosen.avoided - TIE:
         lost = replace(chosen, why_not="ellipses are simpler, and cut about as few links between neighbours")
         return ellipses, (ellipses, lost, *candidates[1:])
     why = f"cuts more links between neighbours: {links:.2f}, where the chosen model has {chosen.links:.2f}"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
 from kfree.search.judge.choose import SHAPES, Candidate, Judge
+from kfree.search.judge.scores import Scores
 
 # Clusters with a lower Jaccard index are not stable (Hennig 2007).
 _STABLE = 0.75
@@ -26,8 +27,15 @@ class Refit(NamedTuple):
         return int(self.labels.max()) + 1
 
 
-def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int) -> list[Refit]:
-    """Each half of ``n_splits`` random splits, clustered by the chosen model with the k that its own score chooses."""
+# Labels of some of the judged rows where scores of these numbers of clusters do not decide, or None.
+Second: TypeAlias = Callable[[Index, Index, Scores], Index | None]
+
+
+def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int, second: Second | None = None) -> list[Refit]:
+    """Each half of ``n_splits`` random splits, clustered by the chosen model with the k that its own score chooses.
+
+    Where that is another k, the ``second`` opinion is asked, as for all rows.
+    """
     found = []
     for number in range(n_splits):
         tell("halves", number / n_splits)
@@ -36,7 +44,12 @@ def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int) -> list[Ref
             measured, scores = judge.on_part(rows, chosen.view)
             at = int(scores.score.argmax())
             labels = measured.labels[at]
-            if chosen.model != SHAPES and not judge.unit:
+            told = None
+            if second is not None and measured.numbers[at] != chosen.k:
+                told = second(rows, measured.numbers, scores)
+            if told is not None:
+                labels = told
+            elif chosen.model != SHAPES and not judge.unit:
                 labels = judge.k_means_of(rows, chosen.view, int(measured.numbers[at]))
             found.append(Refit(rows, labels))
     return found
