@@ -18,6 +18,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -27,7 +28,7 @@ import pyarrow.parquet
 import kfree
 from kfree.cli import main as run
 
-READERS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "stream.arrow", "npy", "folder"]
+READERS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "stream.arrow", "npy", "folder", "xlsx"]
 WRITERS = ["csv", "parquet", "jsonl"]
 _NAMES = ["x", "größe", "a b", "a,b", 'q"uote', "line\nend", "=sum", "cluster", "名", "x\x1b[1m", "a;b", "'"]
 _CELLS = [
@@ -64,6 +65,11 @@ class Case:
             cells[0] = "word"
             self.text[name] = cells
         self.reader, self.writer = self.rng.choice(READERS), self.rng.choice(WRITERS)
+        if self.reader == "xlsx":  # whose cells hold no control characters, and may be empty
+            self.names = [_for_sheet(name) for name in self.names]
+            self.text = {_for_sheet(name): [_for_sheet(cell) for cell in cells] for name, cells in self.text.items()}
+            cells = list(self.text.values())[-1]
+            cells[1:] = [self.rng.choice([cell, ""]) for cell in cells[1:]]
         self.is_text = self.reader in ("csv", "tsv", "csv.gz")
         self.delimiter = "\t" if self.reader == "tsv" else self.rng.choice(",;|") if self.is_text else ","
 
@@ -84,6 +90,8 @@ class Case:
         elif self.reader == "stream.arrow":
             with pa.ipc.new_stream(path, table.schema) as writer:
                 writer.write_table(table, max_chunksize=self.rng.randint(1, 50))
+        elif self.reader == "xlsx":
+            _write_sheet(path, columns)
         elif self.reader == "folder":
             path.mkdir()
             cut = self.rng.randint(0, self.n_rows)
@@ -106,6 +114,21 @@ class Case:
         """A cell as people write it: quoted where it must be, and at times where it need not."""
         must = cell.startswith('"') or any(sign in cell for sign in (self.delimiter, "\n", "\r"))
         return '"' + cell.replace('"', '""') + '"' if must or self.rng.random() < 0.1 else cell
+
+
+def _for_sheet(text):
+    return text.replace("\r\n", "\n").replace("\x1b", "")
+
+
+def _write_sheet(path, columns):
+    """A sheet in which no text is a formula, and empty text is no cell."""
+    book = openpyxl.Workbook()
+    for i, row in enumerate([list(columns), *zip(*columns.values(), strict=True)], start=1):
+        for j, value in enumerate(row, start=1):
+            if value != "":
+                cell = book.active.cell(i, j, value)
+                cell.data_type = "s" if isinstance(value, str) else cell.data_type
+    book.save(path)
 
 
 def read_output(path, case):
@@ -155,7 +178,8 @@ def check(seed, folder):
         expected = {"row": list(range(1, case.n_rows + 1))} if case.reader == "npy" else case.columns()
         assert heading == [*expected, "kfree_cluster" if "cluster" in expected else "cluster"]
         for j, (name, cells) in enumerate(expected.items()):
-            found = [row[j] if isinstance(cells[0], str) else type(cells[0])(row[j]) for row in rows]
+            # An empty cell of a sheet is a missing value elsewhere.
+            found = [(row[j] or "") if isinstance(cells[0], str) else type(cells[0])(row[j]) for row in rows]
             assert found == cells, (name, found[:5], cells[:5])
 
 

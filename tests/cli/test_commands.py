@@ -319,3 +319,10 @@ def test_places_are_clustered_on_the_globe(here, capsys):
         status, _, err = outcome(["cluster", "places.csv", *wrong], capsys)
         assert status != 0
         assert said in err
+
+
+def test_an_option_that_exists_is_not_taken_for_another(blobs_csv, capsys):
+    for given, meant in [("--threads", ""), ("--thraeds", "--threads"), ("--weights", "--weight")]:
+        status, _, err = outcome(["cluster", "data.csv", given, "x"], capsys)
+        assert status == 2
+        assert (f"did you mean {meant}?" in err) if meant else ("did you mean" not in err)

@@ -89,6 +89,17 @@ def test_numbers_in_files_are_rows(here):
     assert kfree.open_rows("t.xlsx").shape == (2, 2)
 
 
+def test_a_row_may_end_with_empty_cells_and_not_beyond_the_names(here, capsys):
+    rows = [[float(50 * (i % 2) + i), None if i == 4 else float(i)] for i in range(12)]
+    write("t.xlsx", [["a", "b"], *rows])
+    told(["cluster", "t.xlsx", "--missing", "drop", "--k", "2", "-o", "t.csv"], capsys)
+    assert [row["b"] for row in rows_of("t.csv")][3:6] == ["3", "", "5"]
+    write("wide.xlsx", [["a", "b"], *rows, [1.0, 2.0, "note"]])
+    status, _, err = outcome(["cluster", "wide.xlsx"], capsys)
+    assert status == 1
+    assert "row 14 of the sheet has a cell in column 3, where the names end with column 2" in err
+
+
 def test_of_several_sheets_the_first_is_read_and_named(here):
     write("t.xlsx", [["a", "b"], [1, 2], [30, 4]], "Other", "More")
     with pytest.warns(kfree.exceptions.DataAdvice, match=r"t\.xlsx has 3 sheets, and the first, 'Sheet', is read"):

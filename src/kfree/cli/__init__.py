@@ -62,7 +62,10 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         """Print an error and end with status 2."""
         given = re.findall(r"--[\w-]+|(?<=invalid choice: ')[\w-]+", message)
-        meant = [near[0] for word in given if (near := get_close_matches(word, self.words() - {word}, 1, 0.7))]
+        words = self.words()
+        # An option that exists is seldom another one: --weights may be --weight, and --threads is not --header.
+        close = ((word, 0.9 if word in words else 0.7) for word in given)
+        meant = [near[0] for word, share in close if (near := get_close_matches(word, words - {word}, 1, share))]
         super().error(message + (f"; did you mean {' '.join(meant)}?" if meant else ""))
 
     def words(self):

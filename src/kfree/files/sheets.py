@@ -61,15 +61,21 @@ class _Copy:
         self.path, self.decimal = os.path.join(folder, "sheet.csv"), decimal
 
     def write(self, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Write rows, without empty ones and without columns at the end that have no name."""
+        """Write rows, without empty ones, as long as the names are: a sheet does not keep empty cells at the end."""
         with open(self.path, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, delimiter=_delimiter(self.decimal), lineterminator="\n")
             width = None
-            for row in rows:
+            for number, row in enumerate(rows, start=1):
                 if all(cell is None for cell in row):
                     continue
-                width = _width(row) if width is None else width
-                writer.writerow([self._text(cell) for cell in row[:width]])
+                found = _width(row)
+                width = found if width is None else width
+                if found > width:
+                    raise ValueError(
+                        f"row {number} of the sheet has a cell in column {found}, where the names end with column "
+                        f"{width}. Give the column a name, or clear the cell"
+                    )
+                writer.writerow([self._text(cell) for cell in (*row[:width], *[None] * (width - len(row)))])
 
     def _text(self, cell: Any) -> str:
         if cell is None:

@@ -259,7 +259,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         table : what ``fit`` was given: a frame of pandas or polars, a table of pyarrow, or an array
-            With all columns; those that were left out have their constant value.
+            With all columns; those that were left out have their constant value. Dates that had a time zone are given
+            in UTC, without a zone.
         """
         columns = [encoder.decoded(block) for encoder, block in self._blocks(X)]
         return as_container(self._container_, _names(self), columns)
