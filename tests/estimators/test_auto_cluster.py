@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, DPMeans, load
-from kfree.estimators.auto_cluster import _dips_beside, _with_levels, _with_path, not_offered
+from kfree.estimators._auto_choice import _dips_beside, _with_levels, _with_path, not_offered
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
 from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, Candidate, Judge
