@@ -127,6 +127,8 @@ WEIGHTS = {
     "too short": ([1, 1, 1], "3 values for 4 rows"),
     "two-dimensional": (np.ones((4, 1)), "has 2 dimensions"),
     "text": (np.array(["1", "2", "3", "4"]), "sample_weight holds text or dates"),
+    "a list of text": (["1", "2", "3", "4"], "sample_weight holds text, not numbers"),
+    "objects of text": (np.array([1, 2.0, "3", 4], dtype=object), "sample_weight holds text, not numbers"),
     "dates": (np.arange(4).astype("datetime64[s]"), "sample_weight holds text or dates"),
     "a dict": ({0: 1.0}, "sample_weight is a dict"),
     "masked": (

@@ -91,6 +91,12 @@ def validated_rows(X: Any, estimator: Any) -> Any:
     return canonical_csr(X) if sp.issparse(X) else X
 
 
+def _holds_text(values: Any) -> bool:
+    """Whether a list or an array of objects has texts among its values, which NumPy would turn into numbers."""
+    is_object = getattr(getattr(values, "dtype", None), "kind", "") == "O"
+    return (is_object or isinstance(values, list | tuple)) and any(isinstance(value, str | bytes) for value in values)
+
+
 def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = False) -> Floats | None:
     """Weights as contiguous float64, or None where all rows count once."""
     if sample_weight is None:
@@ -101,8 +107,9 @@ def validated_weights(sample_weight: Any, n_rows: int, all_may_be_zero: bool = F
         sample_weight = np.full(n_rows, sample_weight, dtype=np.float64)
     require_sound_array(sample_weight, "sample_weight")
     given = getattr(sample_weight, "dtype", None)
-    if getattr(given, "kind", "f") in "USmM":
-        raise ValueError(f"sample_weight holds text or dates ({given}), not numbers; give one number per row of X.")
+    if getattr(given, "kind", "f") in "USmM" or _holds_text(sample_weight):
+        told = "text" if given is None or given.kind == "O" else f"text or dates ({given})"
+        raise ValueError(f"sample_weight holds {told}, not numbers; give one number per row of X.")
     _require_real(sample_weight, "sample_weight")
     settings = {"dtype": np.float64, "ensure_2d": False, "ensure_all_finite": False, "input_name": "sample_weight"}
     try:
