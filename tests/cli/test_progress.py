@@ -52,11 +52,12 @@ def test_a_command_shows_progress_on_a_terminal_only(blobs_csv, capsys, monkeypa
     monkeypatch.setattr(progress, "DELAY", 0.0)
     monkeypatch.setattr(progress, "INTERVAL", 0.001)
     monkeypatch.setattr(Progress, "hear", lambda self, step, share: heard.append((step, share)))
-    _, _, err = outcome(["cluster", "data.csv", "--encode", "--report", "r.html"], capsys)
+    line = ["cluster", "data.csv", "--encode", "--model", "round", "--report", "r.html"]
+    _, _, err = outcome(line, capsys)
     assert "%" not in re.sub(r"\(\d+ %\)", "", err)
     assert heard == []
     monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    assert outcome(["cluster", "data.csv", "--encode", "--report", "r.html"], capsys)[0] == 0
+    assert outcome(line, capsys)[0] == 0
     assert re.search(r"kfree: \w+, \d+ %", terminal.getvalue())
     assert {step for step, _ in heard} == {"reading", "preparing", "clustering", "page"}
     assert all(0 <= share <= 1 for _, share in heard)

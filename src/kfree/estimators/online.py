@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfree.core.blocks import blocks
-from kfree.core.fields import Number, NumberOfCoordinates
+from kfree.core.fields import NumberOfCoordinates
 from kfree.core.frame import differences_overflow
 from kfree.core.marks import OPTIONAL, AtLeast, OneOf, Shape
 from kfree.core.marks import require as require_field
@@ -178,8 +178,9 @@ class OnlineDPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterEs
     ([0, 0, 1], [0, 2])
     """
 
-    inertia_: Annotated[Number, OPTIONAL]
-    cost_: Annotated[Number, OPTIONAL]
+    # Sums of a stream may overflow, which is no damage.
+    inertia_: Annotated[float, OPTIONAL]
+    cost_: Annotated[float, OPTIONAL]
     n_features_in_: NumberOfCoordinates
     _stream_: Annotated[RowStream | MicroStream, OneOf(STREAMS)]
     _log_: EventLog
