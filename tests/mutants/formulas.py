@@ -160,10 +160,10 @@ SEARCHES = {
         "every_penalty",
     ),
     "a row draws the window to itself": Mutant(
-        "own = np.where(labels == end, self.weight[rows], 0.0)",
+        "own = np.where(labels[rows] == end, weight[rows], 0.0)",
         "own = np.zeros(len(rows))",
-        "search/test_density_dips.py",
-        "dips_are_those",
+        "native/test_path.py",
+        "between",
     ),
     "clusters of which the cheapest pair is one are not compared": Mutant(
         "near = np.flatnonzero(least <= (1 + 1e-9) * at_most)",
