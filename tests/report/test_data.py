@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from kfree import DPMeans, TableEncoder, lambda_path
+from kfree import AutoCluster, DPMeans, TableEncoder, lambda_path
 from kfree.report import embedded, page, steps, write_report
 from kfree.report.data import number, packed, report_data
+from kfree.report.others import chosen_data
 from kfree.report.steps import colours, slider_steps
 from tests.report.conftest import NAMES
 
@@ -193,3 +194,14 @@ def test_a_single_cluster_has_columns_in_the_order_of_the_next_step(rng):
     data = report_data(DPMeans(lam=1e9).fit(X), X)
     assert own_step(data)["k"] == 1
     assert data["features"][0] == "x2"
+
+
+def test_the_page_of_a_chosen_model_says_why_and_the_number_once(rng):
+    X = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], 30, axis=0) + rng.normal(size=(90, 2))
+    for rows, begins in ((X, "round: neighbours are"), (rng.normal(size=(90, 2)), "")):
+        model = AutoCluster().fit(rows)
+        (step,) = chosen_data(model, rows)["steps"]
+        assert step["k"] == model.n_clusters_
+        assert step["note"].startswith(begins)
+        assert model.reason_.endswith(step["note"].removeprefix("round: "))
+        assert "cluster" not in step["note"].split(" ")[:2]

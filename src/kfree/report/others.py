@@ -36,7 +36,9 @@ def chosen_data(model, X, feature_names=None, **about):
     """What the page needs of a fitted AutoCluster and its rows: one clustering, and why it was chosen."""
     X = np.asarray(X)
     require_rows_of_fit(model, X)
-    step = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), is_own=True, note=model.reason_)
+    why = model.reason_.partition(": ")[2]  # after the number of clusters, which the page tells itself
+    note = why if model.n_clusters_ == 1 else f"{model.model_name_}: {why}"
+    step = SliderStep(np.asarray(model.labels_), lambda rows: model._view(X[rows]), is_own=True, note=note)
     return assembled([step], X, feature_names, **about)
 
 
