@@ -230,7 +230,7 @@ def test_every_kind_of_winner_has_the_methods_of_the_house(name, tmp_path):
     assert labels.shape == distances.shape == (len(X), 2)
     assert (labels[:, 0] == model.predict(X)).all()
     model.report(tmp_path / "page.html", X)
-    assert model.reason_.split(":")[0] in (tmp_path / "page.html").read_text()
+    assert model.reason_.partition(": ")[2] in (tmp_path / "page.html").read_text()
     again = load(model.save(tmp_path / "model") and tmp_path / "model")
     for attribute in ("labels_", "candidates_", "reason_", "k_interval_", "stability_", "is_sure_", "n_judged_"):
         assert np.array_equal(getattr(again, attribute), getattr(model, attribute)), attribute
