@@ -36,7 +36,7 @@ def listener() -> Hear | None:
 
 def is_heard() -> bool:
     """Whether anybody listens."""
-    return _hear.get() is not None
+    return listener() is not None
 
 
 def duration(seconds: float) -> str:
