@@ -31,7 +31,8 @@ class Masses:
             masses = self._levels[-1]
             pairs = np.zeros(len(masses) + len(masses) % 2)
             pairs[: len(masses)] = masses
-            self._levels.append(pairs[0::2] + pairs[1::2])
+            with np.errstate(over="ignore"):
+                self._levels.append(pairs[0::2] + pairs[1::2])
 
     @classmethod
     def of(cls, mass: Floats, block: int, add_up: BlockSums = block_sums) -> Masses:
@@ -52,6 +53,7 @@ class Masses:
             left, right = float(masses[index]), float(masses[index + 1]) if index + 1 < len(masses) else 0.0
             if not (target < left or not right > 0):
                 target, index = target - left, index + 1
-        cumulated = self._of_rows(index).cumsum()
+        with np.errstate(over="ignore"):  # the search finds out that costs overflow
+            cumulated = self._of_rows(index).cumsum()
         last_with_mass = int(cumulated.searchsorted(cumulated[-1]))
         return index * self._block + min(int(cumulated.searchsorted(target, side="right")), last_with_mass)

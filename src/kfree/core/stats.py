@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Self, TypeAlias
 
@@ -26,6 +28,14 @@ def first_row_that_counts(weight: Floats | None) -> int:
 def totals(labels: Labels | Index, values: Floats, n_clusters: int = 0) -> Floats:
     """Sums of values over each cluster, added in order."""
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
+
+
+def exact_sum(values: Iterable[float]) -> float:
+    """The sum of costs, rounded once, so that their order does not matter; infinite where it overflows."""
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True)

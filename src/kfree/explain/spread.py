@@ -229,4 +229,7 @@ def _gamma(sq_dist: Floats, shape: float | None = None) -> tuple[float, float]:
     if shape is None:
         ratio = median / quartile if quartile > 0 else np.inf
         shape = float(np.interp(-ratio, -_RATIOS, _SHAPES))
-    return shape, float(median / gammaincinv(shape, 0.5))
+    with np.errstate(over="ignore"):
+        scale = median / gammaincinv(shape, 0.5)
+    # Finite, so that limits of distances are.
+    return shape, float(min(scale, np.finfo(np.float64).max))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
@@ -13,7 +12,7 @@ from kfree.core.fields import NotNegative
 from kfree.core.marks import OneOf
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, RowCosts
 from kfree.core.spaces import EUCLIDEAN, SPACES, Space
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Stats, exact_sum
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class DPMeansObjective:
 
     def cost(self, stats: Stats) -> float:
         """J of rows about the sites of ``stats``; the sum is exact, so its order does not matter."""
-        return math.fsum(stats.sse.tolist()) + self.lam * len(stats.n)  # numbers of a list are read faster
+        return exact_sum(stats.sse.tolist()) + self.lam * len(stats.n)  # numbers of a list are read faster
 
     def centres(self, stats: Stats, previous: Floats) -> Floats:
         """The best centres for the clusters: their means. A cluster without weight keeps its previous one."""

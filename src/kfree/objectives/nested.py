@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from kfree.core.stats import Floats, Labels, totals
+from kfree.core.stats import Floats, Labels, exact_sum, totals
 
 # The parent of each node of a level, for every level but the coarsest; the finest level comes first.
 Parents = tuple[Labels, ...]
@@ -59,7 +59,7 @@ class NestedObjective:
 
     def cost(self, sse: Floats, n: Floats, centres: tuple[Floats, ...], parents: Parents) -> float:
         """J as it is written, for ``centres`` of all levels; ``sse`` (k,) is about those of the finest."""
-        return math.fsum(sse.tolist()) + self.fixed_cost(n, centres, parents)
+        return exact_sum(sse.tolist()) + self.fixed_cost(n, centres, parents)
 
     def fixed_cost(self, n: Floats, centres: tuple[Floats, ...], parents: Parents) -> float:
         """J without the distances of rows: pulls and penalties."""
@@ -68,7 +68,7 @@ class NestedObjective:
             own, above = centres[level : level + 2]
             terms += [float(self.pulls(n, level) @ sq_gaps(own, above[parent])), self.penalties[level + 1] * len(above)]
             n = totals(parent, n, len(above))
-        return math.fsum(terms)
+        return exact_sum(terms)
 
     def centres(self, n: Floats, mean: Floats, parents: Parents) -> tuple[Floats, ...]:
         """The centres of all levels that minimise J, finest first, for clusters of weight n and this mean.

@@ -83,7 +83,8 @@ class Visitor {
     return !(smallest_[label] > rows_.weight(row)) || joining < leaving - least_gain_;
   }
 
-  // Where the row would cost least, its own cluster aside; the first one on ties, −1 if there is no other.
+  // Where the row would cost least, its own cluster aside; the first one on ties, also where all costs overflow, and −1
+  // if there is no other.
   int32_t alternative(int64_t row, int32_t own, Scratch& scratch) const {
     const double w = rows_.weight(row);
     double best = std::numeric_limits<double>::infinity();
@@ -94,10 +95,9 @@ class Visitor {
       rows_.sq_dist_panel(scratch, sites_, p, sq_dist);
       for (int64_t j = p * PANEL; j < std::min(sites_.k, (p + 1) * PANEL); ++j) {
         const double joining = RowCosts::joining(size_[j], w, sq_dist[j - p * PANEL]);
-        if (j != own && joining < best) {
-          best = joining;
-          to = static_cast<int32_t>(j);
-        }
+        if (j == own || !(to < 0 || joining < best)) continue;
+        if (joining < best) best = joining;
+        to = static_cast<int32_t>(j);
       }
     }
     return to;

@@ -94,6 +94,7 @@ def cheapest_pair(n, sq_sum, products, directions):
     return best
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as in compiled code
 def _gram_costs(a, n, sq_sum, products, directions):
     """What merging cluster a with each one costs, from inner products of the clusters' sums."""
     if directions:

@@ -14,6 +14,7 @@ import numpy as np
 from kfree.core import hashing
 from kfree.core.masses import block_sums as block_sums
 from kfree.core.row_costs import DirectionRowCosts, MeanRowCosts, row_sums
+from kfree.core.stats import exact_sum
 from kfree.core.sum_tree import join
 
 # Functions that make rows belong to the passes' module, as in compiled code.
@@ -67,7 +68,7 @@ def k_means(rows, centres, uids, penalty, max_passes, n_threads, bounds, label, 
     def passed(centres):
         state = centres, *(np.empty_like(part) for part in (label, sq_dist, n, sum, sse))
         nearest(rows, centres, uids, np.inf, n_threads, bounds, *state[1:], None)
-        return state, math.fsum(state[-1].tolist()) + penalty
+        return state, exact_sum(state[-1].tolist()) + penalty
 
     (state, cost), n_passes, converged = passed(centres.copy()), 1, False
     while n_passes < max_passes and not converged and math.isfinite(cost) and (state[3] > 0).all():
@@ -189,12 +190,14 @@ def second_nearest(rows, row, cluster, centres, n_threads, second, sq_dist):
         second[block], sq_dist[block] = gaps.argmin(axis=1), gaps.min(axis=1)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as in compiled code
 def distances_to_own(rows, row, cluster, centres, n_threads, sq_dist):
     """Squared distances of the listed rows to the sites of their clusters; in row, cluster (m,); out sq_dist (m,)."""
     for block in blocks_of(len(row)):
         sq_dist[block] = row_sums((rows.z(row[block]) - centres[cluster[block]]) ** 2)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # as in compiled code
 def closing_costs(rows, row, cluster, second, centres, n_threads, cost):
     """What closing each cluster adds to the cost if its listed rows go to the sites ``second`` instead.
 

@@ -103,15 +103,21 @@ def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, r
     """
     active = np.ones(len(pairs) // 2, dtype=bool)
     stats, _ = rows.choose(pairs, active)
-    cost = stats.sse[0::2] + stats.sse[1::2]
+    cost = _of_both(stats)
     while active.any():
         both = np.repeat(active, 2)
         pairs = np.where(both[:, None], objective.centres(stats, previous=pairs), pairs)
         found, n_changed = rows.choose(pairs, active)
         stats.put(both, found.take(both))
-        before, cost = cost, stats.sse[0::2] + stats.sse[1::2]
+        before, cost = cost, _of_both(stats)
         active &= (n_changed > restless * rows.n_rows) & (cost < before)
     return pairs, stats
+
+
+def _of_both(stats: Stats) -> Floats:
+    """The costs of sites 2p and 2p + 1 together; infinite if that overflows."""
+    with np.errstate(over="ignore"):
+        return stats.sse[0::2] + stats.sse[1::2]
 
 
 def _pairs(centres: Floats, axis: Floats) -> Floats:

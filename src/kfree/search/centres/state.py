@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -12,7 +11,7 @@ from kfree.core.assignment import Assignment
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Floats, Stats, exact_sum
 from kfree.engines.contract import Pass, Rows
 
 
@@ -69,7 +68,7 @@ class State:
     @property
     def inertia(self) -> float:
         """Squared distances alone."""
-        return math.fsum(self.stats.sse)
+        return exact_sum(self.stats.sse)
 
     def same_partition(self, later: State) -> bool:
         """Whether ``later`` holds the same rows in the same clusters, apart from removed clusters of no weight."""

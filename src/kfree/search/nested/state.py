@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Floats, Stats, exact_sum
 from kfree.engines.contract import Rows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
@@ -46,7 +45,7 @@ class NestedState:
     @property
     def inertia(self) -> float:
         """Squared distances of rows alone."""
-        return math.fsum(self.stats.sse)
+        return exact_sum(self.stats.sse)
 
     @property
     def numbers(self) -> tuple[int, ...]:

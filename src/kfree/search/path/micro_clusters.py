@@ -144,8 +144,9 @@ def spread_seeds(engine: MemoryRows, n_seeds: int, rng: np.random.RandomState) -
 
 
 def _drawn(mass: Floats, size: int, rng: np.random.RandomState) -> Index:
-    """Up to ``size`` rows in proportion to their mass, each once, in ascending order."""
-    cumulated = np.cumsum(mass / mass.max())
+    """Up to ``size`` rows in proportion to their mass, each once, in ascending order; infinite ones are alike."""
+    largest = mass.max()
+    cumulated = np.cumsum(mass / largest if largest < np.inf else mass == largest)
     last = int(np.searchsorted(cumulated, cumulated[-1]))  # none without mass
     drawn = np.searchsorted(cumulated, rng.uniform(size=size) * cumulated[-1], side="right")
     return np.unique(np.minimum(drawn, last))

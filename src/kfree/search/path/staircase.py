@@ -223,8 +223,8 @@ class Staircase(Steps):
 
     @staticmethod
     def _middles(low: Floats, high: Floats) -> Floats:
-        ends = np.where(np.isinf(high), 2 * low, high / 2)
-        with np.errstate(invalid="ignore"):  # zero times infinity, where ``ends`` are taken
+        with np.errstate(invalid="ignore", over="ignore"):  # zero times infinity, where ``ends`` are taken
+            ends = np.where(np.isinf(high), np.minimum(2 * low, np.finfo(np.float64).max), high / 2)
             inner = np.sqrt(low) * np.sqrt(high)
         middles = np.where(np.isinf(high) | (low == 0), ends, inner)
         # All rows are equal: any penalty gives one cluster.

@@ -6,7 +6,6 @@ stay together. So a search on micro-clusters minimises an upper bound of J.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, exact_sum
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
@@ -106,7 +105,7 @@ def summarised(
     rows = np.where((done.stats.sse == 0)[:, None], done.centres, rows)
     counts = weight > 0
     micro = SummaryRows(engine.frame.outward(rows[counts]), weight[counts], engine, sample, n_threads)
-    offset = math.fsum(objective.least_cost(done.stats, done.centres))
+    offset = exact_sum(objective.least_cost(done.stats, done.centres))
     return Summary(micro, sample, offset, n_passes=2)
 
 
