@@ -38,6 +38,8 @@ from kfree.search.path.best_by_k import BestByK
 _MOST_MOVES = 300
 # A number of nodes to keep, or None where the penalty decides; finest first.
 Counts = tuple[int | None, ...]
+# A step of the search, on rows anywhere or, where single rows move, on rows in memory.
+Move = Callable[[NestedState, Any, NestedObjective], NestedState]
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def nested_descent(
 ) -> Descent[NestedState]:
     """Descend from ``state``. ``by_passes`` says that rows are streamed, so that moves of single rows are left out."""
     regroup = Regroup(lambda rows, state, objective: _regrouped(rows, state, objective, counts[1:]))
-    moves: list[Any] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
+    moves: list[Move] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
     if counts[0] is None:
         moves.append(MergeClusters())
     if not by_passes:
@@ -71,11 +73,11 @@ def nested_descent(
     return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
 
 
-def _keeping(move: Any, counts: Counts) -> Any:
+def _keeping(move: Move, counts: Counts) -> Move:
     """The move, unless it changes the number of nodes of a level whose number is to stay."""
 
     def kept(state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
-        new: NestedState = move(state, rows, objective)
+        new = move(state, rows, objective)
         numbers = zip(counts, state.numbers, new.numbers, strict=True)
         return state if any(count and before != after for count, before, after in numbers) else new
 
@@ -134,8 +136,7 @@ def _flat(points: LocalRows, objective: NestedObjective, count: int | None, star
         sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
     if count:
         assert sites is not None  # as above
-        moves: list[Any] = [Lloyd(), ExchangeRows()]
-        state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
+        state = descend(Lloyd().start(sites, points, flat), [Lloyd(), ExchangeRows()], points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
         state = split_merge(points, flat, sites, _MOST_MOVES, None, budget).state

@@ -10,7 +10,7 @@ from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, go_on, require_finite
+from kfree.search.loop import Clock, Descent, always, descend
 
 # Passes end when one lowers the cost by less than this share.
 LEAST_SHARE = 1e-4
@@ -23,9 +23,7 @@ Step = Callable[[State, SplitMergeObjective], Sites]
 
 def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
     """The first pass."""
-    state = state_of(sites, engine.nearest(sites), objective)
-    require_finite(state.cost)
-    return Descent(state, [state.cost])
+    return Descent.at(state_of(sites, engine.nearest(sites), objective))
 
 
 def descended(
@@ -43,7 +41,7 @@ def descended(
         sites = step(state, objective)
         return state_of(sites, engine.nearest(sites), objective)
 
-    return go_on(descent, [next_pass], engine, objective, most_passes, _gains_little, in_time, report)
+    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, in_time, report)
 
 
 def _gains_little(old: State, new: State) -> bool:
