@@ -44,7 +44,7 @@ def with_exactly(
     starts = [with_number(k, state, rows, objective) for state in near]
     best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
     moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
-    return descend(best, moves, rows, objective, max_iter, no_gain, budget.in_time, budget.report)
+    return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
 
 @dataclass(frozen=True)

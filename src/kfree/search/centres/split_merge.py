@@ -8,7 +8,7 @@ of the result counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
 from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, descend, require_finite
+from kfree.search.loop import UNWATCHED, Clock, Descent, Watch, always, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
 SPLIT_MARGIN = 0.6
@@ -36,21 +36,22 @@ PROMISING = 1e-3
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Watch):
     """Limits of a search: ``patience`` random splits in a row that fail, and ``deadline`` (time.monotonic()).
 
-    ``may_go_on`` can end a search earlier, and ``report`` is called after every move.
+    ``watch`` can end a search earlier, and hears of every move.
     """
 
     rng: np.random.RandomState
     patience: float = 0
     deadline: float = np.inf
-    may_go_on: Clock = always
-    report: Callable[[Descent[State]], None] | None = None
+    watch: Watch = UNWATCHED
 
-    def in_time(self) -> bool:
-        """Whether another step may begin."""
-        return time.monotonic() < self.deadline and self.may_go_on()
+    def may_go_on(self) -> bool:
+        return time.monotonic() < self.deadline and self.watch.may_go_on()
+
+    def report(self, descent: Descent[State]) -> None:
+        self.watch.report(descent)
 
 
 def split_merge(
@@ -71,10 +72,10 @@ def split_merge(
     state = occupied(state_of(start, rows.nearest(start), objective), rows, objective)
     require_finite(state.cost)
     if divisible is not None:
-        state = grown(state, rows, objective, max_clusters, budget.in_time, divisible)
+        state = grown(state, rows, objective, max_clusters, budget.may_go_on, divisible)
     elif sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
-        state = grow(state, rows, objective, max_clusters, in_time=budget.in_time)
+        state = grow(state, rows, objective, max_clusters, in_time=budget.may_go_on)
     moves: list[Move[SplitMergeObjective]] = [
         CONVERGE,
         Exchange(),
@@ -82,10 +83,10 @@ def split_merge(
         Death(),
         Split(max_clusters),
         Birth(max_clusters),
-        Oversplit(max_clusters, budget.in_time, 1.0 if divisible is None else divisible),
+        Oversplit(max_clusters, budget.may_go_on, 1.0 if divisible is None else divisible),
         Perturb(budget, max_clusters),
     ]
-    return descend(state, moves, rows, objective, max_iter, no_gain, budget.in_time, budget.report)
+    return descend(state, moves, rows, objective, max_iter, no_gain, budget)
 
 
 def grown(
@@ -167,7 +168,7 @@ class Perturb:
     def _draws(self, bisections: Bisections) -> Iterator[Index]:
         can_be_cut, n_drawn = np.flatnonzero(bisections.gain > 0), 0
         most = max(1, round(max(SHARES) * len(can_be_cut)))
-        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.in_time():
+        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.may_go_on():
             n_drawn += 1
             size = self.budget.rng.randint(most) + 1
             yield np.sort(self.budget.rng.choice(can_be_cut, size, replace=False))

@@ -57,8 +57,8 @@ class CutSearch:
         monitor.begins()
 
         def search_at(lam: float, start: Labels | None = None) -> Descent[CutState]:
-            start, watched = grown(graph, cut(lam)) if start is None else start, (monitor.may_go_on, monitor.report)
-            return search(start, graph, cut(lam), rng, patience, self.max_iter, *watched)
+            start = grown(graph, cut(lam)) if start is None else start
+            return search(start, graph, cut(lam), rng, patience, self.max_iter, monitor)
 
         staircase = None
         if path is None:

@@ -7,7 +7,6 @@ search of a level calls itself for the levels above, on the clusters alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.refine import Exchange as ExchangeRows
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 from kfree.search.nested.moves import (
     Birth,
     Exchange,
@@ -42,21 +41,13 @@ Counts = tuple[int | None, ...]
 Move = Callable[[NestedState, Any, NestedObjective], NestedState]
 
 
-@dataclass(frozen=True)
-class Watch:
-    """Whether a search may go on, and who is told of its moves."""
-
-    max_iter: int = _MOST_MOVES
-    may_go_on: Clock = always
-    report: Callable[[Descent[Any]], None] | None = None
-
-
 def nested_descent(
     state: NestedState,
     rows: Rows,
     objective: NestedObjective,
     counts: Counts,
-    watch: Watch,
+    max_iter: int = _MOST_MOVES,
+    watch: Watch = UNWATCHED,
     *,
     by_passes: bool = False,
 ) -> Descent[NestedState]:
@@ -70,7 +61,7 @@ def nested_descent(
     if counts[0] is None and not by_passes:
         moves += [SplitClusters(), Birth()]
     moves = [_keeping(move, counts) for move in moves]
-    return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
+    return descend(state, moves, rows, objective, max_iter, no_gain, watch)
 
 
 def _keeping(move: Move, counts: Counts) -> Move:
@@ -100,7 +91,7 @@ def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, st
     parents = parents_of(above, objective.above, counts[1:], start[1:] if same else ())
     scatter = _scatter(points, first, mean)
     state = assigned(points, objective, planned(Sites.of(mean), n, mean, scatter, parents, objective))
-    state = nested_descent(state, points, objective, counts, Watch()).state
+    state = nested_descent(state, points, objective, counts).state
     return points.labels(state.assignment), *state.tree.parents
 
 

@@ -10,7 +10,7 @@ from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # Passes end when one lowers the cost by less than this share.
 LEAST_SHARE = 1e-4
@@ -32,8 +32,7 @@ def descended(
     objective: SplitMergeObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
-    in_time: Clock = always,
-    report: Callable[[Descent[State]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
 
@@ -41,7 +40,7 @@ def descended(
         sites = step(state, objective)
         return state_of(sites, engine.nearest(sites), objective)
 
-    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, in_time, report)
+    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, watch)
 
 
 def _gains_little(old: State, new: State) -> bool:
