@@ -20,14 +20,14 @@ from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import State, one_cluster, settle
+from kfree.search.centres.state import State, one_cluster, recentred, settle
 from kfree.search.loop import Descent, Silent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.path.few_rows import split_merge_from_path
 from kfree.search.path.lam_path import lam_path, staircase_to
 from kfree.search.path.staircase import Staircase
 from kfree.search.result import Result
-from kfree.search.summary.exact import Step, merged_means, occupied_means
+from kfree.search.summary.exact import Step, merged_means
 from kfree.search.summary.micro import Summary, SummaryObjective, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
@@ -119,7 +119,7 @@ class PenalisedSearch:
     @property
     def step(self) -> Step:
         """The sites of the next pass: a penalty that was given decides about merging, a number of clusters stays."""
-        return merged_means if self.is_given else occupied_means
+        return merged_means if self.is_given else recentred
 
     def region_search(self, monitor: Monitor) -> RegionSearch | None:
         """The search on rows of a region, None if the number of clusters is to stay."""

@@ -9,7 +9,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, recentred, state_of
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, state_of
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # Passes end when one lowers the cost by less than this share.
@@ -50,11 +50,6 @@ def _gains_little(old: State, new: State) -> bool:
 def means(state: State, objective: Objective) -> Sites:
     """Means of the clusters; one without rows stays where it is."""
     return at_means(state.sites, state.stats, objective)
-
-
-def occupied_means(state: State, objective: Objective) -> Sites:
-    """Means of the clusters that have rows."""
-    return recentred(state, objective)
 
 
 def merged_means(state: State, objective: SplitMergeObjective) -> Sites:
