@@ -105,7 +105,7 @@ def _names_used(thing):
 def _follow_module(name, pieces):
     """A module of kfree and all that it imports of kfree."""
     for found in closure(name):
-        pieces[found] = _source_hash(found)
+        pieces[found] = _hash_of(_source(found))
     if any(found.startswith(f"{LIBRARY}.native") for found in closure(name)):
         pieces["compiled"] = compiled_sources()
 
@@ -125,13 +125,19 @@ def closure(name):
 @cache
 def _imports(name):
     """The modules of kfree that a module names in its import statements, wherever they stand."""
+    return frozenset(_home(module, imported) for module, imported in _names_imported(_source(name)))
+
+
+@cache
+def _names_imported(source):
+    """Pairs of a module of kfree and a name that is imported from it, or None."""
     found = set()
-    for node in ast.walk(_tree(name)):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {_home(alias.name, None) for alias in node.names if alias.name.split(".")[0] == LIBRARY}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == LIBRARY:
-            found |= {_home(node.module, alias.name) for alias in node.names}
-    return frozenset(found - {None})
+            found |= {(alias.name, None) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {(node.module or "", alias.name) for alias in node.names}
+    return {(module, name) for module, name in found if module.split(".")[0] == LIBRARY}
 
 
 def _home(module, name):
@@ -162,13 +168,13 @@ def _path(module):
 
 
 @cache
-def _tree(module):
-    return ast.parse(_path(module).read_text(encoding="utf-8"))
+def _source(module):
+    return _path(module).read_text(encoding="utf-8")
 
 
 @cache
-def _source_hash(module):
-    return hashlib.sha256(_normalised(_path(module).read_text(encoding="utf-8")).encode()).hexdigest()
+def _hash_of(source):
+    return hashlib.sha256(_normalised(source).encode()).hexdigest()
 
 
 def _normalised(source):

@@ -1,24 +1,17 @@
 """The hash of the code behind a number: it changes with what the number depends on, and with nothing else."""
 
 import inspect
-import os
 import shutil
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-import kfree
+from kfree import BayesianKMeans
 from kfree.baselines import GMeans, KMeansBIC
-from kfree.native import _core
 from reproduce import code
 from reproduce.code import code_of
 from reproduce.kulis_jordan import three_gaussians
 from reproduce.kurihara_welling import table1
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_settings_and_functions_count_and_parameters_do_not():
@@ -46,43 +39,37 @@ def test_what_a_module_imports_is_followed_to_where_names_are_defined():
     assert "kfree.baselines.g_means" in code.closure("kfree.baselines.g_means")
 
 
-def hashed(folder):
-    program = "from reproduce.code import code_of; from kfree import BayesianKMeans; print(code_of(BayesianKMeans))"
-    paths = f"{folder / 'src'}{os.pathsep}{folder}"
-    environment = {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-    return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, check=True
-    ).stdout
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """A copy of kfree's sources, which hashes are made of from now on."""
+    package = tmp_path / "kfree"
+    shutil.copytree(code.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__", "_core*"))
+    expected = code_of(BayesianKMeans)
+    monkeypatch.setattr(code, "PACKAGE", package)
+    assert hashed() == expected
+    yield package
+    forget()
 
 
-@pytest.fixture(scope="module")
-def copied(tmp_path_factory):
-    """A copy of the packages, and its hash."""
-    folder = tmp_path_factory.mktemp("copy")
-    package = folder / "src" / "kfree"
-    shutil.copytree(ROOT / "src" / "kfree", package, ignore=shutil.ignore_patterns("__pycache__", "_core*"))
-    compiled = Path(_core.__file__)  # where kfree is installed
-    shutil.copy(compiled, package / compiled.relative_to(Path(kfree.__file__).parent))
-    shutil.copytree(ROOT / "reproduce", folder / "reproduce", ignore=shutil.ignore_patterns("results", "__pycache__"))
-    return {"folder": folder, "hash": hashed(folder)}
+def forget():
+    for kept in (code.closure, code._imports, code._source, code.compiled_sources):
+        kept.cache_clear()
 
 
-def planted(folder, changes):
-    """The hash after some texts of files were replaced, which are then put back."""
-    before = {file: (folder / "src" / "kfree" / file).read_text() for file, _, _ in changes}
-    try:
-        for file, old, new in changes:
-            path = folder / "src" / "kfree" / file
-            assert old in path.read_text()
-            path.write_text(path.read_text().replace(old, new, 1))
-        return hashed(folder)
-    finally:
-        for file, text in before.items():
-            (folder / "src" / "kfree" / file).write_text(text)
+def hashed():
+    """The hash of Bayesian k-means, from sources that are read now."""
+    forget()
+    return code_of(BayesianKMeans)
 
 
-def test_comments_docstrings_and_other_modules_change_no_hash(copied):
-    """In a copy of the package, by another process, for Bayesian k-means."""
+def replace(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def test_planted_changes_are_seen_and_comments_docstrings_and_other_modules_change_no_hash(copied):
+    before = hashed()
     harmless = [
         ("objectives/gaussian.py", "\nimport", "\n# A comment.\nimport"),
         ("objectives/gaussian.py", '"""', '"""Another first line. '),
@@ -90,18 +77,13 @@ def test_comments_docstrings_and_other_modules_change_no_hash(copied):
         ("plot/paths.py", "\nimport", "\nimport os\nimport"),
         ("native/samplers/random.hpp", "//", "// More. "),
     ]
-    assert planted(copied["folder"], harmless) == copied["hash"]
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new"),
-    [
-        ("search/evidence/hard_labels.py", "LEAST_GAIN = 1e-12", "LEAST_GAIN = 1e-11"),
-        ("native/samplers/random.hpp", "uint64_t", "uint32_t"),
-    ],
-)
-def test_a_planted_change_is_seen(file, old, new, copied):
-    assert planted(copied["folder"], [(file, old, new)]) != copied["hash"]
+    for file, old, new in harmless:
+        replace(copied / file, old, new)
+    assert hashed() == before
+    replace(copied / "search/evidence/hard_labels.py", "LEAST_GAIN = 1e-12", "LEAST_GAIN = 1e-11")
+    python_changed = hashed()
+    replace(copied / "native/samplers/random.hpp", "uint64_t", "uint32_t")
+    assert len({before, python_changed, hashed()}) == 3
 
 
 def test_normalised_sources_have_no_docstrings():

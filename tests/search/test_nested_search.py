@@ -10,7 +10,7 @@ from kfree.engines.registry import open_engine
 from kfree.objectives.dp_means import OBJECTIVES
 from kfree.objectives.nested import CosineNestedObjective, NestedObjective, sq_gaps
 from kfree.search.monitor import Monitor
-from kfree.search.nested.descent import Watch, nested_descent
+from kfree.search.nested.descent import nested_descent
 from kfree.search.nested.judge import ENOUGH, judged
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.moves import _paying_pairs, _with_pull
@@ -222,7 +222,7 @@ def test_clusters_move_between_groups_and_groups_open_and_close():
     for parents in (np.zeros(9), np.arange(9), (truth + np.eye(9)[0]) % 3):
         numbered = np.unique(parents, return_inverse=True)[1].astype(np.int32)
         start = assigned(rows, objective, _plan(found, (numbered,), objective))
-        ended = nested_descent(start, rows, objective, (None, None), Watch()).state
+        ended = nested_descent(start, rows, objective, (None, None)).state
         assert ended.cost < start.cost
         assert len(np.unique(np.column_stack([ended.tree.parents[0], truth]), axis=0)) == 3
 

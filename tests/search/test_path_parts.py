@@ -143,7 +143,7 @@ def test_a_fit_to_few_rows_costs_no_more_than_the_path(metric):
     A fit with another number of clusters than the path costs less.
     """
     for seed in (1, 13):
-        X = blobs(np.random.default_rng(seed), n=35, d=3, k=5, spread=1.0)[0]
+        X = blobs(np.random.default_rng(seed), n=24, d=3, k=5, spread=1.0)[0]
         path = lambda_path(X, metric=metric)
         for step in (path.at(k=int(k)) for k in path.k):
             if step.has_penalty:

@@ -80,7 +80,7 @@ def test_halves_and_what_they_gain(metric, rng):
     for place, cluster in enumerate(bisections.clusters):
         rows = np.flatnonzero(labels == cluster)
         newborn = np.where(np.arange(len(bisections.clusters)) == place, 6, -1).astype(np.int32)
-        sides = (engine.labels(bisections.rows.divided(newborn))[rows] == 6).astype(int)
+        sides = (engine.labels(bisections.sides.divided(newborn))[rows] == 6).astype(int)
         parts = [cluster_cost(Z[rows[sides == s]], engine.weight[rows[sides == s]], metric) for s in (0, 1)]
         whole = cluster_cost(Z[rows], engine.weight[rows], metric)
         assert bisections.gain[place] == pytest.approx(whole - sum(parts), rel=1e-9)

@@ -1,4 +1,4 @@
-"""Memory that is available, that dense centres need, and that was freed but not returned to the system."""
+"""Memory that is available, that dense centres need, and pages of mapped files."""
 
 from __future__ import annotations
 
@@ -63,15 +63,6 @@ def require_memory(n_centres: int, n_features: int, n_copies: int) -> None:
             f"{available} bytes are available. Reduce the columns of X, for example by TruncatedSVD or a smaller "
             "n_features of HashingVectorizer, or give a larger lam, fewer clusters or fewer rows."
         )
-
-
-def return_freed_memory() -> None:
-    """Return freed memory to the system, where the C library can (glibc); else nothing happens."""
-    try:
-        trim = ctypes.CDLL(None).malloc_trim
-    except (AttributeError, OSError, TypeError):
-        return
-    trim(0)
 
 
 def forget_pages(address: int, size: int) -> None:

@@ -305,8 +305,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         spanned = data.in_span(objective.model, self.engine, self.n_threads) if narrow else None
         where = (engine, objective) if spanned is None else (spanned[0], replace(objective, model=spanned[1]))
         monitor.begins()
-        watched = monitor.may_go_on, monitor.report
-        descent = SEARCHES[self.search](*where, self.max_iter, self.max_clusters, *watched)
+        descent = SEARCHES[self.search](*where, self.max_iter, self.max_clusters, monitor)
         descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
         if spanned is not None:
             descent.state = relabelled(descent.state, spanned[0], engine, objective)

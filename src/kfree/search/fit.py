@@ -43,7 +43,7 @@ def fit_by_summary(
     found = search(summary.engine, monitor)
     begun = _begun(rows, found, search, plan, seed, monitor)
     most = min(MOST_PASSES, search.max_iter)
-    descent = descended(rows, begun, found.objective, search.step, most, monitor.may_go_on, monitor.report)
+    descent = descended(rows, begun, found.objective, search.step, most, monitor)
     limit = "max_iter" if most == search.max_iter else "passes"
     descent.stop_reason = monitor.stopped_by or ("converged" if descent.converged else limit)
     earlier, cost = found.descent, found.descent.state.cost + summary.offset
@@ -58,6 +58,6 @@ def _begun(rows: Rows, found: Result, search: Search, plan: Plan, seed: int, mon
         begun = started(rows, found.state.sites, found.objective)
         monitor.report(begun)
         return begun
-    limits = Limits(plan.region_rows, plan.region_sample, min(MOST_PASSES, search.max_iter), seed, monitor.may_go_on)
+    limits = Limits(plan.region_rows, plan.region_sample, min(MOST_PASSES, search.max_iter), seed)
     start = Proposal(found.state.sites, found.state.stats.n)
-    return searched_by_regions(rows, start, found.objective, region_search, limits, monitor.report)
+    return searched_by_regions(rows, start, found.objective, region_search, limits, monitor)

@@ -60,8 +60,8 @@ class LloydSearch:
         n_begun = 0
         for centres in self._starts(rows):
             n_begun += 1
-            start, watched = lloyd.start(Sites.of(centres), rows, objective), (monitor.may_go_on, monitor.report)
-            descent = descend(start, [lloyd], rows, objective, self.max_iter + 1, rule, *watched)
+            start = lloyd.start(Sites.of(centres), rows, objective)
+            descent = descend(start, [lloyd], rows, objective, self.max_iter + 1, rule, monitor)
             descent.n_iter = self._n_iterations(descent, rule)
             best = descent if best is None or descent.state.cost < best.state.cost else best
             if not monitor.may_go_on():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 
 class Costed(Protocol):
@@ -27,7 +27,7 @@ def always() -> bool:
 
 
 S = TypeVar("S", bound=Costed)
-E = TypeVar("E")
+R = TypeVar("R")
 O = TypeVar("O")
 
 
@@ -46,46 +46,60 @@ class Descent(Generic[S]):
     reached_last: bool = False
     stop_reason: str = ""
 
+    @classmethod
+    def at(cls, state: S, n_iter: int = 1, converged: bool = False) -> Descent[S]:
+        """A search that stands at its first state, or at one that ``n_iter`` moves led to. Its cost must be finite."""
+        require_finite(state.cost)
+        return cls(state, [state.cost], n_iter, converged)
+
+
+class Watch:
+    """Says whether a search may go on, and hears of its moves. As it is, every search may, and nobody hears."""
+
+    def may_go_on(self) -> bool:
+        """Whether another move may begin."""
+        return True
+
+    def report(self, descent: Descent[Any]) -> None:
+        """A move was tried, or a pass was made."""
+
+
+UNWATCHED = Watch()
+
+
+@dataclass(frozen=True)
+class Silent(Watch):
+    """Ends a search when another watch would, which does not hear of the moves."""
+
+    watch: Watch
+
+    def may_go_on(self) -> bool:
+        return self.watch.may_go_on()
+
 
 def descend(
-    state: S,
-    moves: Sequence[Callable[[S, E, O], S]],
-    engine: E,
+    start: S | Descent[S],
+    moves: Sequence[Callable[[S, R, O], S]],
+    rows: R,
     objective: O,
     max_iter: int,
     near_enough: Callable[[S, S], bool] | None = None,
-    in_time: Clock = always,
-    report: Callable[[Descent[S]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[S]:
-    """Try ``moves`` in their order from ``state``, the first of ``max_iter``, until none lowers the cost.
+    """Try ``moves`` in their order until none lowers the cost, from a state or from where another search has ended.
 
-    No move is begun when ``in_time()`` is false. ``report`` is called after every move.
+    ``max_iter`` counts the first state, and the moves of the search before.
 
     After a move that lowered the cost, the loop starts again with the first move, so cheap ones come first. A move
     whose states are ``near_enough`` to each other (None: the same partition) counts as failed, though the second state
     is kept if it costs no more. A move that would raise the cost is at the limit of rounding.
     """
-    require_finite(state.cost)
-    descent = Descent(state, [state.cost])
-    del state  # its labels are as long as X
-    return go_on(descent, moves, engine, objective, max_iter, near_enough, in_time, report)
-
-
-def go_on(
-    descent: Descent[S],
-    moves: Sequence[Callable[[S, E, O], S]],
-    engine: E,
-    objective: O,
-    max_iter: int,
-    near_enough: Callable[[S, S], bool] | None = None,
-    in_time: Clock = always,
-    report: Callable[[Descent[S]], None] | None = None,
-) -> Descent[S]:
-    """The same from where another search has ended; ``max_iter`` counts its moves too."""
+    descent = start if isinstance(start, Descent) else Descent.at(start)
+    del start  # its labels are as long as X
     turn = 0
-    while descent.n_iter < max_iter and not descent.converged and in_time():
+    while descent.n_iter < max_iter and not descent.converged and watch.may_go_on():
         descent.reached_last |= turn == len(moves) - 1
-        old, new = descent.state, moves[turn](descent.state, engine, objective)
+        old, new = descent.state, moves[turn](descent.state, rows, objective)
         descent.n_iter += 1
         unchanged = near_enough(old, new) if near_enough else old.same_partition(new)
         turn = 0 if new.cost < old.cost and not unchanged else turn + 1
@@ -94,8 +108,7 @@ def go_on(
             descent.state = new
             descent.cost_history.append(new.cost)
         del old, new
-        if report is not None:
-            report(descent)
+        watch.report(descent)
     return descent
 
 

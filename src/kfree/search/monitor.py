@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from kfree.search.loop import Descent
+from kfree.search.loop import Descent, Watch
 
 # Called with what is being done and the share of the work that is done, for progress.
 Tell = Callable[[str, float], None]
@@ -32,7 +32,7 @@ class Listener:
 silent: Tell = Listener().path
 
 
-class Monitor:
+class Monitor(Watch):
     """Passes on what a search tells, and says whether it may go on.
 
     ``stopped_by`` is None, "interrupt" or "callback". ``has_state`` says that there is a state to keep when Ctrl-C ends

@@ -20,14 +20,14 @@ from kfree.search.centres.exact_number import around, crossing, with_exactly
 from kfree.search.centres.moves import Sweep
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.centres.state import State, one_cluster, settle
-from kfree.search.loop import Descent, descend
+from kfree.search.centres.state import State, one_cluster, recentred, settle
+from kfree.search.loop import Descent, Silent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.path.few_rows import split_merge_from_path
 from kfree.search.path.lam_path import lam_path, staircase_to
 from kfree.search.path.staircase import Staircase
 from kfree.search.result import Result
-from kfree.search.summary.exact import Step, merged_means, occupied_means
+from kfree.search.summary.exact import Step, merged_means
 from kfree.search.summary.micro import Summary, SummaryObjective, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
@@ -119,13 +119,13 @@ class PenalisedSearch:
     @property
     def step(self) -> Step:
         """The sites of the next pass: a penalty that was given decides about merging, a number of clusters stays."""
-        return merged_means if self.is_given else occupied_means
+        return merged_means if self.is_given else recentred
 
     def region_search(self, monitor: Monitor) -> RegionSearch | None:
         """The search on rows of a region, None if the number of clusters is to stay."""
         if not self.is_given:
             return None
-        budget = Budget(random_generator(self.random_state), may_go_on=monitor.may_go_on)
+        budget = Budget(random_generator(self.random_state), watch=Silent(monitor))
 
         def search(rows: MemoryRows, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
             return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
@@ -166,7 +166,7 @@ class PenalisedSearch:
         k, found = self.target_k, list[tuple[float, Descent[State]]]()
         assert k is not None  # the caller has looked
         lam, descent = self._nearest_to(k, rows, lam, budget, found=found)
-        if len(descent.state.stats.n) == k or not budget.in_time():
+        if len(descent.state.stats.n) == k or not budget.may_go_on():
             return lam, descent
         near = around(k, [one.state for _, one in found])
         lam = crossing(*near) if len(near) == 2 else lam
@@ -202,7 +202,7 @@ class PenalisedSearch:
             return lam, self._split_merge(rows, lam, self._start(rows), budget)
         lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
         n_found = len(descent.state.stats.n)
-        if not path.suggests(n_found) and budget.may_go_on():
+        if not path.suggests(n_found) and budget.watch.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
                 f"clusterings of lower cost than the path found. Give {self.number}={step.k} for that number.",
@@ -230,7 +230,7 @@ class PenalisedSearch:
             found.append((lam, self._split_merge(rows, lam, given if last is None else last.sites, budget)))
             return found[-1][1]
 
-        lam, descent = nearest_to(k, lam, search, budget.in_time)
+        lam, descent = nearest_to(k, lam, search, budget.may_go_on)
         return (lam, descent) if within[0] <= lam <= within[1] else found[0]
 
     def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
@@ -245,14 +245,14 @@ class PenalisedSearch:
         """Remaining time is spent on random splits, unless a number of clusters is to be reached."""
         deadline = np.inf if self.time_budget is None else time.monotonic() + self.time_budget
         patience = self.patience or (0 if self.time_budget is None or self.target_k is not None else np.inf)
-        return Budget(random_generator(self.random_state), patience, deadline, monitor.may_go_on, monitor.report)
+        return Budget(random_generator(self.random_state), patience, deadline, monitor)
 
     def _swept(self, rows: Rows, lam: float, monitor: Monitor) -> Descent[State]:
         objective = self.family(lam)
         order = VisitingOrder(self._order_seed(), rows.n_rows) if self.order == "random" else None
         sweep = Sweep(order, self.max_clusters)
         state = sweep.start(self._start(rows) or one_cluster(rows, objective), rows, objective)
-        return descend(state, [sweep], rows, objective, self.max_iter, None, monitor.may_go_on, monitor.report)
+        return descend(state, [sweep], rows, objective, self.max_iter, None, monitor)
 
     def _order_seed(self) -> int:
         """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""

@@ -30,7 +30,7 @@ class Bisections:
     centres: Floats
     stats: Stats
     gain: Floats
-    rows: Bisection
+    sides: Bisection
 
     def divided(self, sites: Sites, chosen: Index) -> Sites:
         """Sites in which the ``chosen`` clusters, places in ``clusters``, keep one half; the other half is newborn."""
@@ -46,13 +46,13 @@ class Bisections:
         stats = stats.followed_by(self.stats.take(2 * chosen + 1))
         newborn = np.full(len(self.clusters), -1, dtype=np.int32)
         newborn[chosen] = np.arange(n_before, n_before + len(chosen))
-        sites, assignment = self.divided(state.sites, chosen), self.rows.divided(newborn)
+        sites, assignment = self.divided(state.sites, chosen), self.sides.divided(newborn)
         return State(sites, assignment, stats, objective.cost(stats), settled=False)
 
 
 def bisect(
     state: State,
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: SplitMergeObjective,
     wanted: NDArray[np.bool_] | None = None,
     restless: float = 0.0,
@@ -65,28 +65,28 @@ def bisect(
     clusters = np.flatnonzero(has_weight if wanted is None else has_weight & wanted)
     place = np.full(len(has_weight), -1, dtype=np.int32)
     place[clusters] = np.arange(len(clusters))
-    rows = engine.bisection(state.assignment, place, len(clusters))
+    sides = rows.bisection(state.assignment, place, len(clusters))
     # Also where centres are directions: rows fall on both sides of their mean, but not of a point that is far off.
     means = state.stats.sum[clusters] / state.stats.n[clusters, None]
     cost = objective.least_cost(state.stats, state.sites.centres)[clusters]
-    axis = _principal_axes(rows, means, np.sqrt(cost / state.stats.n[clusters]), engine, objective.space)
-    centres, stats = _two_means(rows, _pairs(means, axis), objective, restless)
+    axis = _principal_axes(sides, means, np.sqrt(cost / state.stats.n[clusters]), rows, objective.space)
+    centres, stats = _two_means(sides, _pairs(means, axis), objective, restless)
     in_two = (stats.n[0::2] > 0) & (stats.n[1::2] > 0)
     halves_cost = objective.least_cost(stats, centres)
     gain = np.where(in_two, cost - halves_cost[0::2] - halves_cost[1::2], 0.0)
-    return Bisections(clusters, centres, stats, gain, rows)
+    return Bisections(clusters, centres, stats, gain, sides)
 
 
-def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: MemoryRows, space: Space) -> Floats:
+def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: MemoryRows, space: Space) -> Floats:
     """The direction in which each cluster is widest, as long as ``radius``; by power iteration.
 
     The squared distances to mean − axis and mean + axis differ by 4·axis·(z − mean), so that ``scatter_product`` is a
     multiplication with the scatter matrix.
     """
-    axis = _scaled(np.tile(engine.generic_axis(), (len(means), 1)), radius, space)
+    axis = _scaled(np.tile(rows.generic_axis(), (len(means), 1)), radius, space)
     for _ in range(AXIS_ROUNDS):
         with np.errstate(over="ignore", invalid="ignore"):
-            mass, moment = rows.scatter_product(_pairs(means, axis))
+            mass, moment = sides.scatter_product(_pairs(means, axis))
             turned = moment - mass[:, None] * means
         # A moment has the third power of the rows, which may overflow where the cost does not.
         known = np.isfinite(turned).all(axis=1, keepdims=True)
@@ -94,7 +94,9 @@ def _principal_axes(rows: Bisection, means: Floats, radius: Floats, engine: Memo
     return axis
 
 
-def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float) -> tuple[Floats, Stats]:
+def _two_means(
+    sides: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float
+) -> tuple[Floats, Stats]:
     """K-means within every cluster, from two sites each; a cluster in which few rows change sides is not iterated
     further.
 
@@ -102,15 +104,15 @@ def _two_means(rows: Bisection, pairs: Floats, objective: SplitMergeObjective, r
     sites that the rows were last assigned to, and statistics about those.
     """
     active = np.ones(len(pairs) // 2, dtype=bool)
-    stats, _ = rows.choose(pairs, active)
+    stats, _ = sides.choose(pairs, active)
     cost = _of_both(stats)
     while active.any():
         both = np.repeat(active, 2)
         pairs = np.where(both[:, None], objective.centres(stats, previous=pairs), pairs)
-        found, n_changed = rows.choose(pairs, active)
+        found, n_changed = sides.choose(pairs, active)
         stats.put(both, found.take(both))
         before, cost = cost, _of_both(stats)
-        active &= (n_changed > restless * rows.n_rows) & (cost < before)
+        active &= (n_changed > restless * sides.n_rows) & (cost < before)
     return pairs, stats
 
 

@@ -32,7 +32,7 @@ def around(k: int, found: Sequence[State]) -> list[State]:
 def with_exactly(
     k: int,
     near: Sequence[State],
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: SplitMergeObjective,
     max_iter: int,
     budget: Budget,
@@ -41,51 +41,51 @@ def with_exactly(
 
     It has another number only where clusters cannot be split, as with too few distinct rows.
     """
-    starts = [with_number(k, state, engine, objective) for state in near]
+    starts = [with_number(k, state, rows, objective) for state in near]
     best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
     moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
-    return descend(best, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
+    return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
 
 @dataclass(frozen=True)
 class Relocate:
     """Split the cluster that gains most, then merge the cheapest pair."""
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
-        more = _split(state, 1, engine, objective)
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+        more = _split(state, 1, rows, objective)
         if more is None or len(more.stats.n) != len(state.stats.n) + 1:
             return state
-        new = _merged(more, 1, engine, objective)
+        new = _merged(more, 1, rows, objective)
         return new if len(new.stats.n) == len(state.stats.n) else state
 
 
-def with_number(k: int, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     """k clusters: the cheapest pairs are merged, or the clusters split that gain most, and k-means follows."""
     for _ in range(2 * abs(len(state.stats.n) - k)):
         n_found = len(state.stats.n)
         if n_found == k:
             break
         at_once = max(1, abs(n_found - k) // 2)
-        new = (_merged if n_found > k else _split)(state, at_once, engine, objective)
+        new = (_merged if n_found > k else _split)(state, at_once, rows, objective)
         if new is None:
             break
         state = new
     return state
 
 
-def _merged(state: State, n_merges: int, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+def _merged(state: State, n_merges: int, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     merges = agglomerate(state.stats, objective)
     stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
     for (a, b), cost in zip(merges.pairs[:n_merges], merges.costs[:n_merges], strict=True):
         stats.absorb(a, b, cost)
         alive[b] = False
     sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
-    return CONVERGE.start(sites, engine, objective)
+    return CONVERGE.start(sites, rows, objective)
 
 
-def _split(state: State, n_splits: int, engine: MemoryRows, objective: SplitMergeObjective) -> State | None:
-    halves = bisect(state, engine, objective)
+def _split(state: State, n_splits: int, rows: MemoryRows, objective: SplitMergeObjective) -> State | None:
+    halves = bisect(state, rows, objective)
     by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
     if not len(by_gain):
         return None
-    return CONVERGE.start(halves.divided(recentred(state, objective), np.sort(by_gain[:n_splits])), engine, objective)
+    return CONVERGE.start(halves.divided(recentred(state, objective), np.sort(by_gain[:n_splits])), rows, objective)

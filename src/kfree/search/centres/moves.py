@@ -18,7 +18,7 @@ O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
 class Move(Protocol[O_contra]):
     """A step of a search; a move that finds nothing to do returns the state that it was given."""
 
-    def __call__(self, state: State, engine: MemoryRows, objective: O_contra) -> State: ...
+    def __call__(self, state: State, rows: MemoryRows, objective: O_contra) -> State: ...
 
 
 @dataclass(frozen=True)
@@ -32,30 +32,30 @@ class Sweep:
     order: VisitingOrder | None = None
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: Rows, objective: Objective) -> State:
-        return self.start(recentred(state, objective), engine, objective)
+    def __call__(self, state: State, rows: Rows, objective: Objective) -> State:
+        return self.start(recentred(state, objective), rows, objective)
 
-    def start(self, sites: Sites, engine: Rows, objective: Objective) -> State:
+    def start(self, sites: Sites, rows: Rows, objective: Objective) -> State:
         """The sweep from given sites."""
-        room = engine.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
-        return state_of(sites, engine.sweep(sites, objective.lam, self.order, room), objective)
+        room = rows.n_rows if self.max_clusters is None else max(self.max_clusters - len(sites.uids), 0)
+        return state_of(sites, rows.sweep(sites, objective.lam, self.order, room), objective)
 
 
 @dataclass(frozen=True)
 class Lloyd:
     """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
 
-    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
         stats = state.stats
         if (stats.n > 0).all():
-            engine.expect_means()
+            rows.expect_means()
         else:
-            stats = _relocated(state, engine)
-        return self.start(at_means(state.sites, stats, objective), engine, objective)
+            stats = _relocated(state, rows)
+        return self.start(at_means(state.sites, stats, objective), rows, objective)
 
-    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
+    def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
         """The iteration from given sites."""
-        return state_of(sites, engine.nearest(sites), objective)
+        return state_of(sites, rows.nearest(sites), objective)
 
 
 @dataclass(frozen=True)
@@ -65,31 +65,31 @@ class Converge:
 
     least_gain: float = 0.0
 
-    def __call__(self, state: State, engine: MemoryRows, objective: Objective) -> State:
-        new = self.start(recentred(state, objective), engine, objective)
+    def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
+        new = self.start(recentred(state, objective), rows, objective)
         return new if new.cost < (1.0 - self.least_gain) * state.cost else state
 
-    def start(self, sites: Sites, engine: MemoryRows, objective: Objective) -> State:
+    def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
         """The same from given sites."""
-        state = state_of(sites, engine.nearest(sites), objective)
+        state = state_of(sites, rows.nearest(sites), objective)
         while True:
             if (state.stats.n > 0).all():
-                engine.expect_means()
+                rows.expect_means()
             sites = recentred(state, objective)
-            new = state_of(sites, engine.nearest(sites), objective)
+            new = state_of(sites, rows.nearest(sites), objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
-                return occupied(new if new.cost <= state.cost else state, engine, objective)
+                return occupied(new if new.cost <= state.cost else state, rows, objective)
             state = new
 
 
-def _relocated(state: State, engine: MemoryRows) -> Stats:
+def _relocated(state: State, rows: MemoryRows) -> Stats:
     """Weights and sums after each empty cluster took the farthest row that is not alone in its cluster.
 
     With fewer distinct rows than clusters nothing is left to take, and some stay empty.
     """
     left, empty = state.stats.n.copy(), np.flatnonzero(state.stats.n == 0)
     # At most one row per cluster is not available.
-    row, cluster, weight = engine.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
+    row, cluster, weight = rows.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
     taken: list[int] = []
     for place in range(len(row)):
         if len(taken) == len(empty):
@@ -99,11 +99,11 @@ def _relocated(state: State, engine: MemoryRows) -> Stats:
             taken.append(place)
     filled = empty[: len(taken)]
     changed = np.union1d(filled, cluster[taken])
-    some = engine.sums_among(engine.moved(state.assignment, row[taken], filled), changed)
+    some = rows.sums_among(rows.moved(state.assignment, row[taken], filled), changed)
     n = state.stats.n.copy()
     n[changed] = some.n
     if (n > 0).all():
-        engine.expect_means((changed, some))  # before sums are copied, which takes long where there are millions
+        rows.expect_means((changed, some))  # before sums are copied, which takes long where there are millions
     sums = state.stats.sum.copy()
     sums[changed] = some.sum
     return Stats(n, sums, np.zeros(len(n)))

@@ -23,7 +23,7 @@ PATIENCE = 2
 
 def pruned(
     state: State,
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: Objective,
     max_clusters: int | None = None,
     in_time: Clock = always,
@@ -33,13 +33,13 @@ def pruned(
 
     Out of time, it ends as soon as the limit is kept.
     """
-    limit = engine.n_rows if max_clusters is None else max_clusters
+    limit = rows.n_rows if max_clusters is None else max_clusters
     best, n_idle, costs = state, 0, None
     while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
-        costs = costs or engine.deletion_costs()
+        costs = costs or rows.deletion_costs()
         costs.update(state.assignment, state.sites)
         dead = independent_deaths(costs, objective.lam, share)
-        state = ROUGHLY.start(recentred(state, objective).kept(~dead), engine, objective)
+        state = ROUGHLY.start(recentred(state, objective).kept(~dead), rows, objective)
         if state.cost < best.cost or len(best.stats.n) > limit:
             best, n_idle = state, 0
         else:

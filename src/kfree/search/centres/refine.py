@@ -33,45 +33,45 @@ class Exchange:
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
     """
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
         assignment, stats = state.assignment, state.stats
         centres = objective.centres(stats, previous=state.sites.centres)
         for _ in range(MOST_ROUNDS):
-            moved = engine.exchange(assignment, centres, stats, objective.row_costs, LEAST_GAIN * state.cost)
+            moved = rows.exchange(assignment, centres, stats, objective.row_costs, LEAST_GAIN * state.cost)
             if moved is None:
                 break
-            assignment, stats = moved, engine.sums(moved)
+            assignment, stats = moved, rows.sums(moved)
             centres = objective.centres(stats, previous=centres)
         if assignment is state.assignment:
             return state
         sites = state.sites.moved(centres)
-        return occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+        return occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
 
 
-def exchanged(state: State, engine: MemoryRows, objective: Objective) -> State:
+def exchanged(state: State, rows: MemoryRows, objective: Objective) -> State:
     """The same with all rows compared with all clusters, which takes few passes: for few rows.
 
     There are several clusters, and none is empty.
     """
-    rows, centres = engine.counting(), objective.centres(state.stats, previous=state.sites.centres)
-    others = np.full(len(rows), -1, dtype=np.int32)
+    counting, centres = rows.counting(), objective.centres(state.stats, previous=state.sites.centres)
+    others = np.full(len(counting), -1, dtype=np.int32)
     gain = LEAST_GAIN * state.cost
-    labels = engine.exchange_listed(rows, others, state.assignment.labels, centres, state.stats, gain)
+    labels = rows.exchange_listed(counting, others, state.assignment.labels, centres, state.stats, gain)
     if labels is not None:
-        stats = engine.sums(engine.assignment(labels, len(centres)))
+        stats = rows.sums(rows.assignment(labels, len(centres)))
         centres = objective.centres(stats, previous=centres)
     sites = state.sites.moved(centres)
-    return state_of(sites, engine.nearest(sites), objective)
+    return state_of(sites, rows.nearest(sites), objective)
 
 
 @dataclass(frozen=True)
 class Merge:
     """Merge the cheapest pairs: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
-        near = self._near_enough(state, engine, objective)
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+        near = self._near_enough(state, rows, objective)
         merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
         if not len(merges.pairs):
             return state
@@ -80,16 +80,16 @@ class Merge:
             stats.absorb(a, b, cost)
             alive[b] = False
         sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
-        return CONVERGE.start(sites, engine, objective)
+        return CONVERGE.start(sites, rows, objective)
 
     @staticmethod
-    def _near_enough(state: State, engine: MemoryRows, objective: SplitMergeObjective) -> Index:
+    def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> Index:
         """Clusters that have any other so near that merging with the smallest one there would lower J."""
         if len(state.stats.n) < 2:
             return np.arange(len(state.stats.n))
         sizes = objective.sizes(state.stats)
         centres = objective.centres(state.stats, previous=state.sites.centres)
-        least = sizes * sizes.min() / (sizes + sizes.min()) * engine.gaps(centres)
+        least = sizes * sizes.min() / (sizes + sizes.min()) * rows.gaps(centres)
         return np.flatnonzero(least < objective.most_saved_by_merging(state.stats))
 
 
@@ -98,15 +98,15 @@ class Death:
     """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
     lam."""
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
         if len(state.stats.n) < 2:
             return state
-        costs = engine.deletion_costs()
+        costs = rows.deletion_costs()
         costs.update(state.assignment, state.sites)
         dead = independent_deaths(costs, objective.lam)
         if not dead.any():
             return state
-        return CONVERGE.start(recentred(state, objective).kept(~dead), engine, objective)
+        return CONVERGE.start(recentred(state, objective).kept(~dead), rows, objective)
 
 
 @dataclass(frozen=True)
@@ -115,13 +115,13 @@ class Split:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
-        bisections = bisect(state, engine, objective)
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+        bisections = bisect(state, rows, objective)
         pays = _highest(bisections.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
         if not len(chosen):
             return _refusing(state, pays)
-        return CONVERGE.start(bisections.divided(recentred(state, objective), np.sort(chosen)), engine, objective)
+        return CONVERGE.start(bisections.divided(recentred(state, objective), np.sort(chosen)), rows, objective)
 
 
 @dataclass(frozen=True)
@@ -130,16 +130,16 @@ class Birth:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
         centres = objective.centres(state.stats, previous=state.sites.centres)
-        pays = engine.best_departures(
+        pays = rows.best_departures(
             state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty
         )
         founders = pays.points[: _room(state, self.max_clusters)]
         if not len(founders):
             return _refusing(state, pays.row)
         sites = recentred(state, objective)
-        return CONVERGE.start(sites.born(np.vstack([sites.centres, founders])), engine, objective)
+        return CONVERGE.start(sites.born(np.vstack([sites.centres, founders])), rows, objective)
 
 
 def _highest(gain: Floats, penalty: float) -> Index:

@@ -17,15 +17,15 @@ _COPIES = 3
 
 
 def greedy_k_means_plus_plus(
-    engine: MemoryRows, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
+    rows: MemoryRows, n_clusters: int, rng: np.random.RandomState, n_trials: int | None = None
 ) -> Floats:
     """Centres at rows drawn in proportion to weight·squared distance, each the best of several draws.
 
     There are 2 + log k draws unless ``n_trials`` is given; a single one makes it plain k-means++.
     """
-    require_memory(n_clusters, engine.n_features, _COPIES)
-    seeding = engine.seeding()
-    centres = np.empty((n_clusters, engine.n_features))
+    require_memory(n_clusters, rows.n_features, _COPIES)
+    seeding = rows.seeding()
+    centres = np.empty((n_clusters, rows.n_features))
     centres[0] = seeding.draw(rng.uniform(size=1))[0]
     n_trials = n_trials or 2 + int(math.log(n_clusters))
     for found in range(1, n_clusters):
@@ -35,26 +35,26 @@ def greedy_k_means_plus_plus(
     return centres
 
 
-def random_rows(engine: MemoryRows, n_clusters: int, rng: np.random.RandomState) -> Floats:
+def random_rows(rows: MemoryRows, n_clusters: int, rng: np.random.RandomState) -> Floats:
     """Centres at different rows, drawn in proportion to weight (Forgy 1965)."""
-    require_memory(n_clusters, engine.n_features, _COPIES)
-    weight = engine.row_weights()
-    if engine.n_counting < n_clusters:
+    require_memory(n_clusters, rows.n_features, _COPIES)
+    weight = rows.row_weights()
+    if rows.n_counting < n_clusters:
         raise ValueError(
             f"init='random' draws n_clusters={n_clusters} different rows of positive weight, and X has "
-            f"{engine.n_counting}; give a smaller n_clusters."
+            f"{rows.n_counting}; give a smaller n_clusters."
         )
-    return engine.rows(rng.choice(engine.n_rows, n_clusters, replace=False, p=weight / weight.sum()))
+    return rows.rows(rng.choice(rows.n_rows, n_clusters, replace=False, p=weight / weight.sum()))
 
 
-def farthest_first(engine: MemoryRows, objective: Objective, target_k: int) -> float:
+def farthest_first(rows: MemoryRows, objective: Objective, target_k: int) -> float:
     """The penalty at which a sweep opens about ``target_k`` clusters (Kulis & Jordan 2012, §6.1).
 
     T starts as the global mean; ``target_k`` times, the row farthest from T joins it. The penalty is what the last
     of them would save by opening a cluster: weight·squared distance, so that lam scales with the weights as J does.
     """
-    seeding = engine.seeding()
-    site = one_cluster(engine, objective).centres[0]
+    seeding = rows.seeding()
+    site = one_cluster(rows, objective).centres[0]
     lam = 0.0
     for found in range(target_k):
         seeding.approach(site)
@@ -63,7 +63,7 @@ def farthest_first(engine: MemoryRows, objective: Objective, target_k: int) -> f
         if lam == 0.0:
             raise ValueError(
                 f"farthest-first cannot find {target_k} clusters: after {found} round(s) every row of X "
-                f"(n_samples = {engine.n_rows}) coincides with one already taken. Give a smaller number of "
+                f"(n_samples = {rows.n_rows}) coincides with one already taken. Give a smaller number of "
                 "clusters, or lam as a positive number."
             )
     return lam

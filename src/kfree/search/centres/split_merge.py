@@ -8,7 +8,7 @@ of the result counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
 from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
 from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, descend, require_finite
+from kfree.search.loop import UNWATCHED, Clock, Descent, Watch, always, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
 SPLIT_MARGIN = 0.6
@@ -36,25 +36,26 @@ PROMISING = 1e-3
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Watch):
     """Limits of a search: ``patience`` random splits in a row that fail, and ``deadline`` (time.monotonic()).
 
-    ``may_go_on`` can end a search earlier, and ``report`` is called after every move.
+    ``watch`` can end a search earlier, and hears of every move.
     """
 
     rng: np.random.RandomState
     patience: float = 0
     deadline: float = np.inf
-    may_go_on: Clock = always
-    report: Callable[[Descent[State]], None] | None = None
+    watch: Watch = UNWATCHED
 
-    def in_time(self) -> bool:
-        """Whether another step may begin."""
-        return time.monotonic() < self.deadline and self.may_go_on()
+    def may_go_on(self) -> bool:
+        return time.monotonic() < self.deadline and self.watch.may_go_on()
+
+    def report(self, descent: Descent[State]) -> None:
+        self.watch.report(descent)
 
 
 def split_merge(
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: SplitMergeObjective,
     sites: Sites | None,
     max_iter: int,
@@ -67,14 +68,14 @@ def split_merge(
     With ``divisible``, ``sites`` are over-split as well. It is the share of the clusters that can be divided here,
     where all others have one row each: compound moves split and close a share of those alone.
     """
-    start = one_cluster(engine, objective) if sites is None else sites
-    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
+    start = one_cluster(rows, objective) if sites is None else sites
+    state = occupied(state_of(start, rows.nearest(start), objective), rows, objective)
     require_finite(state.cost)
     if divisible is not None:
-        state = grown(state, engine, objective, max_clusters, budget.in_time, divisible)
+        state = grown(state, rows, objective, max_clusters, budget.may_go_on, divisible)
     elif sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
-        state = grow(state, engine, objective, max_clusters, in_time=budget.in_time)
+        state = grow(state, rows, objective, max_clusters, in_time=budget.may_go_on)
     moves: list[Move[SplitMergeObjective]] = [
         CONVERGE,
         Exchange(),
@@ -82,15 +83,15 @@ def split_merge(
         Death(),
         Split(max_clusters),
         Birth(max_clusters),
-        Oversplit(max_clusters, budget.in_time, 1.0 if divisible is None else divisible),
+        Oversplit(max_clusters, budget.may_go_on, 1.0 if divisible is None else divisible),
         Perturb(budget, max_clusters),
     ]
-    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
+    return descend(state, moves, rows, objective, max_iter, no_gain, budget)
 
 
 def grown(
     state: State,
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: SplitMergeObjective,
     max_clusters: int | None,
     in_time: Clock = always,
@@ -99,33 +100,33 @@ def grown(
     """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
     start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
     while wanted.any() and in_time():
-        bisections = bisect(state, engine, objective, wanted, RESTLESS)
+        bisections = bisect(state, rows, objective, wanted, RESTLESS)
         chosen = np.flatnonzero(bisections.gain > SPLIT_MARGIN * objective.lam)
         wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
         wanted[bisections.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
         state = bisections.cut(state, chosen, objective)
     if in_time():
-        state = ROUGHLY.start(recentred(state, objective), engine, objective)
-    return cheaper(start, pruned(state, engine, objective, max_clusters, in_time, divisible * SHARE))
+        state = ROUGHLY.start(recentred(state, objective), rows, objective)
+    return cheaper(start, pruned(state, rows, objective, max_clusters, in_time, divisible * SHARE))
 
 
 def grown_in_haste(
-    state: State, engine: MemoryRows, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
+    state: State, rows: MemoryRows, objective: SplitMergeObjective, max_clusters: int | None, in_time: Clock
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
     So a good state is available early.
     """
     sites, rng, n_rows = state.sites, np.random.RandomState(0), LEAST_SAMPLE
-    while 2 * n_rows <= engine.n_counting and in_time():
-        sample = engine.sample(n_rows, rng, one_cluster(engine, objective))
+    while 2 * n_rows <= rows.n_counting and in_time():
+        sample = rows.sample(n_rows, rng, one_cluster(rows, objective))
         assert sample is not None  # there are more rows than that
-        penalised = replace(objective, lam=sample.total_weight / engine.total_weight * objective.lam)
+        penalised = replace(objective, lam=sample.total_weight / rows.total_weight * objective.lam)
         some = occupied(state_of(sites, sample.nearest(sites), penalised), sample, penalised)
         sites = recentred(grown(some, sample, penalised, max_clusters, in_time=in_time), penalised)
         n_rows *= TIMES_LARGER
-    everyone = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
-    return cheaper(state, grown(everyone, engine, objective, max_clusters, in_time=in_time))
+    everyone = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
+    return cheaper(state, grown(everyone, rows, objective, max_clusters, in_time=in_time))
 
 
 def cheaper(one: State, other: State) -> State:
@@ -142,13 +143,13 @@ class Oversplit:
     in_time: Clock = always
     divisible: float = 1.0
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
-        bisections = bisect(state, engine, objective, restless=RESTLESS)
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+        bisections = bisect(state, rows, objective, restless=RESTLESS)
         by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
         n_divisible = self.divisible * len(bisections.gain)
         sizes = {min(max(1, round(share * n_divisible)), len(by_gain)) for share in SHARES}
         cuts = (np.sort(by_gain[:size]) for size in sorted(sizes - {0}) if self.in_time())
-        return _first_that_pays(cuts, bisections, state, engine, objective, self.max_clusters, self.divisible)
+        return _first_that_pays(cuts, bisections, state, rows, objective, self.max_clusters, self.divisible)
 
 
 @dataclass(frozen=True)
@@ -158,16 +159,16 @@ class Perturb:
     budget: Budget
     max_clusters: int | None = None
 
-    def __call__(self, state: State, engine: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
         if not self.budget.patience:
             return state
-        bisections = bisect(state, engine, objective, restless=RESTLESS)
-        return _first_that_pays(self._draws(bisections), bisections, state, engine, objective, self.max_clusters)
+        bisections = bisect(state, rows, objective, restless=RESTLESS)
+        return _first_that_pays(self._draws(bisections), bisections, state, rows, objective, self.max_clusters)
 
     def _draws(self, bisections: Bisections) -> Iterator[Index]:
         can_be_cut, n_drawn = np.flatnonzero(bisections.gain > 0), 0
         most = max(1, round(max(SHARES) * len(can_be_cut)))
-        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.in_time():
+        while len(can_be_cut) and n_drawn < self.budget.patience and self.budget.may_go_on():
             n_drawn += 1
             size = self.budget.rng.randint(most) + 1
             yield np.sort(self.budget.rng.choice(can_be_cut, size, replace=False))
@@ -177,7 +178,7 @@ def _first_that_pays(
     cuts: Iterator[Index],
     bisections: Bisections,
     state: State,
-    engine: MemoryRows,
+    rows: MemoryRows,
     objective: SplitMergeObjective,
     max_clusters: int | None,
     divisible: float = 1.0,
@@ -185,10 +186,10 @@ def _first_that_pays(
     """The outcome of the first of the ``cuts``, places in ``bisections``, that ends below the cost of ``state``."""
     sites = recentred(state, objective)
     for chosen in cuts:
-        many = ROUGHLY.start(bisections.divided(sites, chosen), engine, objective)
-        new = pruned(many, engine, objective, max_clusters, share=divisible * SHARE)
+        many = ROUGHLY.start(bisections.divided(sites, chosen), rows, objective)
+        new = pruned(many, rows, objective, max_clusters, share=divisible * SHARE)
         if new.cost < (1.0 + PROMISING) * state.cost:
-            new = CONVERGE(new, engine, objective)
+            new = CONVERGE(new, rows, objective)
         if not no_gain(state, new):
             return new
     return state

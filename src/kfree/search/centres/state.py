@@ -81,10 +81,10 @@ class State:
         )
 
 
-def one_cluster(engine: Rows, objective: Objective) -> Sites:
+def one_cluster(rows: Rows, objective: Objective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
-    start = Sites.of(engine.first_point()[None, :])
-    return start.moved(objective.centres(engine.nearest(start).stats, previous=start.centres))
+    start = Sites.of(rows.first_point()[None, :])
+    return start.moved(objective.centres(rows.nearest(start).stats, previous=start.centres))
 
 
 def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
@@ -121,24 +121,24 @@ def recentred(state: State, objective: Objective) -> Sites:
     return moved.kept(state.stats.n > 0)
 
 
-def occupied(state: State, engine: Rows, objective: Objective) -> State:
+def occupied(state: State, rows: Rows, objective: Objective) -> State:
     """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
 
     Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
     """
     while not (state.stats.n > 0).all():
         sites = state.sites.kept(state.stats.n > 0)
-        state = state_of(sites, engine.nearest(sites), objective)
+        state = state_of(sites, rows.nearest(sites), objective)
     return state
 
 
-def settle(state: State, engine: Rows, objective: Objective) -> State:
+def settle(state: State, rows: Rows, objective: Objective) -> State:
     """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
 
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
     """
     for sites in (recentred(state, objective), state.sites):
-        new = occupied(state_of(sites, engine.nearest(sites), objective), engine, objective)
+        new = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
         if new.cost <= state.cost:
             break
     return new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol
 
@@ -21,7 +20,7 @@ from kfree.search.evidence.hard_labels import (
 )
 from kfree.search.evidence.overlap import OVERLAP, criteria
 from kfree.search.evidence.splits import Bisections, Oversplit, divided, penalty_of_another
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Silent, Watch, descend
 
 # From this many rows on, a sample is searched first, and a split or merge is given up after so many updates.
 MANY_ROWS, SAMPLE, MOST_STEPS = 50_000, 10_000, 3
@@ -34,8 +33,7 @@ def bayesian_k_means(
     objective: FreeEnergy[S],
     max_iter: int,
     max_clusters: int | None,
-    in_time: Clock = always,
-    report: Callable[[Descent[HardClustering[S]]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[HardClustering[S]]:
     """From one cluster, until no update, split or merge lowers the free energy.
 
@@ -45,11 +43,11 @@ def bayesian_k_means(
     start = one_cluster(engine, objective)
     if engine.n_rows >= MANY_ROWS:
         sample = engine.sample(SAMPLE)
-        found = _search(one_cluster(sample, objective), sample, objective, max_iter, max_clusters, in_time, None)
+        found = _search(one_cluster(sample, objective), sample, objective, max_iter, max_clusters, Silent(watch))
         assigned = clustering_of(*engine.assign(objective.labelling(found.state.stats)), engine, objective)
         start = min(start, assigned, key=lambda state: state.cost)
         engine.n_evaluations += sample.n_evaluations
-    return _search(start, engine, objective, max_iter, max_clusters, in_time, report)
+    return _search(start, engine, objective, max_iter, max_clusters, watch)
 
 
 def _search(
@@ -58,8 +56,7 @@ def _search(
     objective: FreeEnergy[S],
     max_iter: int,
     max_clusters: int | None,
-    in_time: Clock,
-    report: Callable[[Descent[HardClustering[S]]], None] | None,
+    watch: Watch,
 ) -> Descent[HardClustering[S]]:
     bisections: Bisections[S] = Bisections()
     patiently: HardMove[S] = SplitWithin(Bisections(patient=True), max_clusters)
@@ -68,7 +65,7 @@ def _search(
     # Of many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
     moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), Merge(), *last]
-    return descend(start, moves, engine, objective, max_iter, no_gain, in_time, report)
+    return descend(start, moves, engine, objective, max_iter, no_gain, watch)
 
 
 class HardMove(Protocol[S]):

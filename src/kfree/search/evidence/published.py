@@ -6,7 +6,7 @@ until convergence, and the change is kept if the free energy fell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic
 
@@ -18,7 +18,7 @@ from kfree.objectives.free_energy import FreeEnergy, S
 from kfree.search.evidence.bayesian import HardMove, merged, no_gain
 from kfree.search.evidence.hard_labels import HardClustering, Update, clustering_by, first_gain, one_cluster
 from kfree.search.evidence.overlap import criteria
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 
 def published_search(
@@ -26,12 +26,11 @@ def published_search(
     objective: FreeEnergy[S],
     max_iter: int,
     max_clusters: int | None,
-    in_time: Clock = always,
-    report: Callable[[Descent[HardClustering[S]]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[HardClustering[S]]:
     """From one cluster: splits until none is accepted, then a merge, and splits again after an accepted merge."""
     moves: list[HardMove[S]] = [SplitByFit(max_clusters), MergeByOverlap()]
-    return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, no_gain, in_time, report)
+    return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, no_gain, watch)
 
 
 @dataclass(frozen=True)

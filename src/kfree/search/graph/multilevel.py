@@ -17,7 +17,7 @@ from kfree.core.stats import Index, Labels, totals
 from kfree.engines.graph import Graph, in_order_of_first
 from kfree.objectives.cut import NormalizedCut
 from kfree.search.agglomerate import Merges
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # A gain below this, in units of the largest cut that a node can have, is at the limit of rounding.
 _LEAST_GAIN = 1e-11
@@ -117,19 +117,14 @@ def search(
     rng: np.random.RandomState,
     patience: int,
     max_iter: int = 1000,
-    in_time: Clock = always,
-    report: Callable[[Descent[CutState]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[CutState]:
-    """Descend from ``start`` until no move lowers J and ``patience`` random perturbations in a row fail to.
-
-    No move is begun when ``in_time()`` is false. ``report`` is called after every move.
-    """
+    """Descend from ``start`` until no move lowers J and ``patience`` random perturbations in a row fail to."""
     local: list[Move] = [MoveNodes(), MergeClusters(), SplitClusters()]
     random: list[Move] = [Recombine(rng, finest=0.3), Scatter(rng, most=0.3)]
     wider: list[Move] = [*local, Recombine(rng), *islice(cycle(random), patience)]
-    first, watched = CutState.of(start, graph, objective), (in_time, report)
-    wide = descend(first, wider, graph, objective, max_iter, _hardly_better, *watched)
-    last = descend(wide.state, local, graph, objective, max_iter + 1 - wide.n_iter, None, *watched)
+    wide = descend(CutState.of(start, graph, objective), wider, graph, objective, max_iter, _hardly_better, watch)
+    last = descend(wide.state, local, graph, objective, max_iter + 1 - wide.n_iter, None, watch)
     history = wide.cost_history + last.cost_history[1:]
     return Descent(last.state, history, wide.n_iter + last.n_iter - 1, wide.converged and last.converged)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 
 from kfree.core.stats import Labels
 from kfree.core.warning import warn
-from kfree.engines.graph import Graph
-from kfree.objectives.cut import CUTS
+from kfree.engines.graph import Graph, in_order_of_first
+from kfree.objectives.cut import CUTS, NormalizedCut
+from kfree.search.agglomerate import Merges
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.cut_staircase import CutStaircase
-from kfree.search.graph.exact_number import crossing, with_exactly
-from kfree.search.graph.multilevel import CutState, grown, search
+from kfree.search.graph.multilevel import CutState, MoveNodes, grown, search
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.target import by_difference, nearest_to
@@ -57,8 +58,8 @@ class CutSearch:
         monitor.begins()
 
         def search_at(lam: float, start: Labels | None = None) -> Descent[CutState]:
-            start, watched = grown(graph, cut(lam)) if start is None else start, (monitor.may_go_on, monitor.report)
-            return search(start, graph, cut(lam), rng, patience, self.max_iter, *watched)
+            start = grown(graph, cut(lam)) if start is None else start
+            return search(start, graph, cut(lam), rng, patience, self.max_iter, monitor)
 
         staircase = None
         if path is None:
@@ -108,8 +109,8 @@ class CutSearch:
         fewer = [state for state in found if state.clusters.n_nodes < k]
         more = [state for state in found if state.clusters.n_nodes > k]
         if fewer and more:
-            lam = crossing(max(fewer, key=_number), min(more, key=_number), cut(lam))
-        exact = with_exactly(k, more, graph, cut(lam))
+            lam = _crossing(max(fewer, key=_number), min(more, key=_number), cut(lam))
+        exact = _with_exactly(k, more, graph, cut(lam))
         descent = descent if exact is None else Descent(exact, [exact.cost], descent.n_iter, converged=True)
         self._warn_of_number(descent.state.clusters.n_nodes, n_alone, lam)
         return lam, descent
@@ -136,6 +137,34 @@ class CutSearch:
                 f"a penalty of {lowest:g} or less single nodes are always best. Give a number between {lowest:g} and 0"
                 + (", better above -1." if self.cut == "normalized" else ".")
             )
+
+
+def _crossing(fewer: CutState, more: CutState, objective: NormalizedCut) -> float:
+    """The penalty at which two states with different numbers of clusters cost the same."""
+    lower, higher = (float(objective.rates(state.clusters).sum()) for state in (fewer, more))
+    return -(higher - lower) / (more.clusters.n_nodes - fewer.clusters.n_nodes)
+
+
+def _with_exactly(k: int, found: list[CutState], graph: Graph, objective: NormalizedCut) -> CutState | None:
+    """The best clustering with k clusters by merges of those with more, the cheapest pair first; None if there is none.
+
+    Then nodes move, as long as that keeps the number.
+    """
+    made = [state for more in found if (state := _merged_to(k, more, graph, objective)) is not None]
+    return min(made, key=lambda state: state.cost, default=None)
+
+
+def _merged_to(k: int, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState | None:
+    clusters = state.clusters
+    if clusters.n_nodes < k:
+        return None
+    pairs, costs = clusters.merged(objective.volume(clusters), math.inf)
+    if clusters.n_nodes - len(pairs) > k:
+        return None
+    labels = Merges(clusters.n_nodes, pairs, costs).labels(k).astype(np.int32)
+    merged = CutState.of(in_order_of_first(labels[state.labels]), graph, objective)
+    moved = MoveNodes()(merged, graph, objective)
+    return moved if moved.clusters.n_nodes == k and moved.cost < merged.cost else merged
 
 
 def _number(state: CutState) -> int:

@@ -42,7 +42,7 @@ def shared_split_merge(
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state.cost)
     if sites is None:
-        state = grown(state, engine, objective, None, budget.in_time)
+        state = grown(state, engine, objective, None, budget.may_go_on)
     moves: list[GroupMove] = [
         CONVERGE,
         Exchange(),
@@ -54,7 +54,7 @@ def shared_split_merge(
         Oversplit(),
         Perturb(budget),
     ]
-    return descend(state, moves, engine, objective, max_iter, no_gain, budget.in_time, budget.report)
+    return descend(state, moves, engine, objective, max_iter, no_gain, budget)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def sweeps(
     sweep = HDPSweep()
     start = shared_by_all(engine, objective) if sites is None else sites
     state = sweep.start(start, engine, objective)
-    return descend(state, [sweep], engine, objective, max_iter, None, budget.in_time, budget.report)
+    return descend(state, [sweep], engine, objective, max_iter, None, budget)
 
 
 def at_rest(state: State, engine: GroupedRows, objective: HDPObjective) -> State:

@@ -134,7 +134,7 @@ class SharedSearch:
 
     def _budget(self, monitor: Monitor) -> Budget:
         rng = random_generator(self.random_state)
-        return Budget(rng, self.patience, np.inf, monitor.may_go_on, monitor.report)
+        return Budget(rng, self.patience, np.inf, monitor)
 
     def _finished(
         self, rows: GroupedRows, objective: HDPObjective, descent: Descent[State], monitor: Monitor

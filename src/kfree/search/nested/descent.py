@@ -7,7 +7,6 @@ search of a level calls itself for the levels above, on the clusters alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.refine import Exchange as ExchangeRows
 from kfree.search.centres.split_merge import Budget, split_merge
-from kfree.search.loop import Clock, Descent, always, descend
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 from kfree.search.nested.moves import (
     Birth,
     Exchange,
@@ -38,15 +37,8 @@ from kfree.search.path.best_by_k import BestByK
 _MOST_MOVES = 300
 # A number of nodes to keep, or None where the penalty decides; finest first.
 Counts = tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Whether a search may go on, and who is told of its moves."""
-
-    max_iter: int = _MOST_MOVES
-    may_go_on: Clock = always
-    report: Callable[[Descent[Any]], None] | None = None
+# A step of the search, on rows anywhere or, where single rows move, on rows in memory.
+Move = Callable[[NestedState, Any, NestedObjective], NestedState]
 
 
 def nested_descent(
@@ -54,13 +46,14 @@ def nested_descent(
     rows: Rows,
     objective: NestedObjective,
     counts: Counts,
-    watch: Watch,
+    max_iter: int = _MOST_MOVES,
+    watch: Watch = UNWATCHED,
     *,
     by_passes: bool = False,
 ) -> Descent[NestedState]:
     """Descend from ``state``. ``by_passes`` says that rows are streamed, so that moves of single rows are left out."""
     regroup = Regroup(lambda rows, state, objective: _regrouped(rows, state, objective, counts[1:]))
-    moves: list[Any] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
+    moves: list[Move] = [Reassign(1e-4 if by_passes else 1e-5), regroup]
     if counts[0] is None:
         moves.append(MergeClusters())
     if not by_passes:
@@ -68,14 +61,14 @@ def nested_descent(
     if counts[0] is None and not by_passes:
         moves += [SplitClusters(), Birth()]
     moves = [_keeping(move, counts) for move in moves]
-    return descend(state, moves, rows, objective, watch.max_iter, no_gain, watch.may_go_on, watch.report)
+    return descend(state, moves, rows, objective, max_iter, no_gain, watch)
 
 
-def _keeping(move: Any, counts: Counts) -> Any:
+def _keeping(move: Move, counts: Counts) -> Move:
     """The move, unless it changes the number of nodes of a level whose number is to stay."""
 
     def kept(state: NestedState, rows: Rows, objective: NestedObjective) -> NestedState:
-        new: NestedState = move(state, rows, objective)
+        new = move(state, rows, objective)
         numbers = zip(counts, state.numbers, new.numbers, strict=True)
         return state if any(count and before != after for count, before, after in numbers) else new
 
@@ -98,7 +91,7 @@ def parents_of(points: LocalRows, objective: NestedObjective, counts: Counts, st
     parents = parents_of(above, objective.above, counts[1:], start[1:] if same else ())
     scatter = _scatter(points, first, mean)
     state = assigned(points, objective, planned(Sites.of(mean), n, mean, scatter, parents, objective))
-    state = nested_descent(state, points, objective, counts, Watch()).state
+    state = nested_descent(state, points, objective, counts).state
     return points.labels(state.assignment), *state.tree.parents
 
 
@@ -134,8 +127,7 @@ def _flat(points: LocalRows, objective: NestedObjective, count: int | None, star
         sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
     if count:
         assert sites is not None  # as above
-        moves: list[Any] = [Lloyd(), ExchangeRows()]
-        state = descend(Lloyd().start(sites, points, flat), moves, points, flat, _MOST_MOVES).state
+        state = descend(Lloyd().start(sites, points, flat), [Lloyd(), ExchangeRows()], points, flat, _MOST_MOVES).state
     else:
         budget = Budget(np.random.RandomState(0))
         state = split_merge(points, flat, sites, _MOST_MOVES, None, budget).state

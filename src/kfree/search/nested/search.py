@@ -14,7 +14,7 @@ from kfree.objectives.nested import NESTED_OBJECTIVES, NestedObjective, Parents,
 from kfree.search.centres.state import State
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
-from kfree.search.nested.descent import Watch, nested_descent
+from kfree.search.nested.descent import nested_descent
 from kfree.search.nested.levels import LevelChoice
 from kfree.search.nested.moves import flat_objective
 from kfree.search.nested.state import NestedState, Plan, Tree, assigned, planned
@@ -58,8 +58,8 @@ class NestedSearch:
         if self.finest.is_given and self.choice.penalties and not by_passes and monitor.may_go_on():
             plans.append(self._bound_plan(found.in_memory, objective, monitor))
         starts = [assigned(found.rows, objective, plan) for plan in plans]
-        watch = self._watch(monitor)
-        ended = [nested_descent(one, found.rows, objective, counts, watch, by_passes=by_passes) for one in starts]
+        how = objective, counts, self.finest.max_iter, monitor
+        ended = [nested_descent(one, found.rows, *how, by_passes=by_passes) for one in starts]
         best = min(ended, key=lambda descent: descent.state.cost)
         return self._finished(found, objective, best, monitor, tuple(evidence))
 
@@ -76,16 +76,13 @@ class NestedSearch:
         assert choice.taus is not None
         objective = self._objective((float(self.finest.lam), *choice.penalties), tuple(choice.taus))
         monitor.begins()
-        descent = swept(rows, objective, self._watch(monitor))
+        descent = swept(rows, objective, self.finest.max_iter, monitor)
         state = _flat_state(descent.state)
         flat = Result(rows, flat_objective(objective, objective.lam), state, Descent(state, descent.cost_history))
         return self._finished(flat, objective, descent, monitor, ())
 
     def _objective(self, penalties: tuple[float, ...], taus: tuple[float, ...]) -> NestedObjective:
         return NESTED_OBJECTIVES[self.choice.metric](penalties, taus, self.choice.by_rows)
-
-    def _watch(self, monitor: Monitor) -> Watch:
-        return Watch(self.finest.max_iter, monitor.may_go_on, monitor.report)
 
     def _finished(
         self,

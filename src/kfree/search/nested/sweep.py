@@ -16,8 +16,7 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Labels, totals
 from kfree.engines.contract import MemoryRows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps, summed
-from kfree.search.loop import Descent, descend
-from kfree.search.nested.descent import Watch
+from kfree.search.loop import Descent, Watch, descend
 from kfree.search.nested.state import NestedState, Plan, Tree, assigned
 
 
@@ -69,12 +68,12 @@ class Nodes:
         return self.open(point, weight, objective, level)
 
 
-def swept(rows: MemoryRows, objective: NestedObjective, watch: Watch) -> Descent[NestedState]:
+def swept(rows: MemoryRows, objective: NestedObjective, max_iter: int, watch: Watch) -> Descent[NestedState]:
     """Sweeps from one node at every level until nothing changes; then every row goes to its nearest centre."""
     points: MemoryRows = rows.among(np.arange(rows.n_rows))
     n_above = objective.n_levels - 1
     start = _after(np.zeros(rows.n_rows, dtype=np.int32), (np.zeros(1, dtype=np.int32),) * n_above, points, objective)
-    descent = descend(start, [_sweep], points, objective, watch.max_iter, None, watch.may_go_on, watch.report)
+    descent = descend(start, [_sweep], points, objective, max_iter, None, watch)
     found = descent.state
     plan = Plan(Sites.of(found.centres[0]), Tree(found.parents, found.centres[1:]), found.cost)
     state = assigned(rows, objective, plan)

@@ -15,7 +15,7 @@ from kfree.engines.local.rows import LocalRows
 from kfree.search.centres.moves import Lloyd
 from kfree.search.centres.refine import exchanged
 from kfree.search.centres.state import State, one_cluster, state_of
-from kfree.search.loop import Descent, descend, go_on, require_finite
+from kfree.search.loop import Descent, descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
 
@@ -119,10 +119,8 @@ class BestByK:
         if objective.of_directions:
             return descend(lloyd.start(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
         found, n_passes, converged = engine.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
-        state = state_of(sites, found, objective)
-        require_finite(state.cost)
-        descent = Descent(state, [state.cost], n_passes, converged)
-        return go_on(descent, [lloyd], engine, objective, _MAX_LLOYD).state
+        descent = Descent.at(state_of(sites, found, objective), n_passes, converged)
+        return descend(descent, [lloyd], engine, objective, _MAX_LLOYD).state
 
     def _after_merging(self, k: int) -> Floats:
         labels = self.merges.labels(k)
@@ -152,10 +150,7 @@ class BestByK:
     def _cheapest_pair(self, state: State) -> tuple[int, int, float]:
         """The pair of clusters that is cheapest to merge; of many, only those with a low bound are compared."""
         stats = state.stats
-        if len(stats.n) < _MANY:
-            return cheapest_pair(stats, self._objective, self._engine.name)
-        sizes = self._objective.sizes(stats)
-        if not (sizes > 0).all():
+        if len(stats.n) < _MANY or not ((sizes := self._objective.sizes(stats)) > 0).all():
             return cheapest_pair(stats, self._objective, self._engine.name)
         centres = self._objective.centres(stats, previous=state.sites.centres)
         least = self._partners.least_costs(state.sites.uids, sizes, centres)

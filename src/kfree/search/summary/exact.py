@@ -9,8 +9,8 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, go_on, require_finite
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, state_of
+from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # Passes end when one lowers the cost by less than this share.
 LEAST_SHARE = 1e-4
@@ -23,9 +23,7 @@ Step = Callable[[State, SplitMergeObjective], Sites]
 
 def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
     """The first pass."""
-    state = state_of(sites, engine.nearest(sites), objective)
-    require_finite(state.cost)
-    return Descent(state, [state.cost])
+    return Descent.at(state_of(sites, engine.nearest(sites), objective))
 
 
 def descended(
@@ -34,8 +32,7 @@ def descended(
     objective: SplitMergeObjective,
     step: Step,
     most_passes: int = MOST_PASSES,
-    in_time: Clock = always,
-    report: Callable[[Descent[State]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
 
@@ -43,7 +40,7 @@ def descended(
         sites = step(state, objective)
         return state_of(sites, engine.nearest(sites), objective)
 
-    return go_on(descent, [next_pass], engine, objective, most_passes, _gains_little, in_time, report)
+    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, watch)
 
 
 def _gains_little(old: State, new: State) -> bool:
@@ -53,11 +50,6 @@ def _gains_little(old: State, new: State) -> bool:
 def means(state: State, objective: Objective) -> Sites:
     """Means of the clusters; one without rows stays where it is."""
     return at_means(state.sites, state.stats, objective)
-
-
-def occupied_means(state: State, objective: Objective) -> Sites:
-    """Means of the clusters that have rows."""
-    return recentred(state, objective)
 
 
 def merged_means(state: State, objective: SplitMergeObjective) -> Sites:

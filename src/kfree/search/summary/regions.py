@@ -25,7 +25,7 @@ from kfree.engines.drawing import Region
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
 from kfree.search.centres.state import State, recentred, state_of
-from kfree.search.loop import Clock, Descent, always, require_finite
+from kfree.search.loop import UNWATCHED, Descent, Watch
 from kfree.search.summary.micro import SummaryObjective
 
 # If regions cannot hold all rows, all clusters are first searched at once on a random sample of so many rows per
@@ -60,7 +60,6 @@ class Limits:
     n_sampled: int
     most_passes: int
     seed: int
-    in_time: Clock = always
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def searched_by_regions(
     objective: SummaryObjective,
     search: Search,
     limits: Limits,
-    report: Callable[[Descent[State]], None] | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Rounds over regions that cover all clusters, until a round gains less than ``_LEAST_SHARE`` per pass."""
     rounds = _Rounds(engine, limits)
@@ -88,17 +87,15 @@ def searched_by_regions(
         done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
         new = state_of(proposal.sites, done, objective)
         if descent is None:
-            require_finite(new.cost)
-            descent = Descent(new, [new.cost])
+            descent = Descent.at(new)
         else:
             descent.n_iter += 1
             if new.cost < descent.state.cost:
                 descent.state = new
                 descent.cost_history.append(new.cost)
         rounds.count(descent.state.cost)
-        if report is not None:
-            report(descent)
-        if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not limits.in_time():
+        watch.report(descent)
+        if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not watch.may_go_on():
             return descent
         give_back_free_memory()
         proposal = _proposed(descent.state, region, rows, is_all, objective, search)
