@@ -187,7 +187,7 @@ def commits(cells):
         cells_of = [row["methods"].get(method) for row in cells.values()]
         for name in sorted({one["commit"] for one in cells_of if one}):
             found.setdefault(name, []).append(method)
-    return "; ".join(f"commit {name}: {', '.join(methods)}" for name, methods in found.items())
+    return "; ".join(f"commit {name} ({' · '.join(methods)})" for name, methods in found.items())
 
 
 def groups(cells):
