@@ -5,7 +5,7 @@ Gaussian mixture with the best BIC, and k-means that is told the number of class
 that leave out noise is given twice, with noise as a class of its own, and with each noise row in the cluster of the
 nearest mean. Sets are those of scikit-learn, those of ``kfree.datasets`` and every ``real/*.npz`` (arrays X, y) of the
 folder that KFREE_DATA names. They are in two halves by a hash of their names: the judge was tuned on the first. Of
-larger sets 2,000 rows are drawn. Cells that are there already are kept.
+larger sets 2,000 rows are drawn. Cells that are there already are kept; ``--methods … --again`` computes some anew.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ratio import RESULTS, versions
+from ratio import RESULTS, commit, versions
 from sklearn import datasets as bundled
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score, silhouette_score
@@ -135,15 +135,20 @@ def cell(X, y, unit, method):
         return None
     found = [round(float(adjusted_rand_score(y, some)), 3) for some in (labels, filled(X, np.asarray(labels)))]
     seconds = round(time.process_time() - started, 2)
-    return {"k": len(set(labels.tolist()) - {-1}), "ari": found[0], "filled": found[1], "seconds": seconds}
+    k = len(set(labels.tolist()) - {-1})
+    return {"k": k, "ari": found[0], "filled": found[1], "seconds": seconds, "commit": commit()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--anew", action="store_true", help="compute all cells again")
     parser.add_argument("--methods", nargs="*", default=list(METHODS), help="default: all")
+    parser.add_argument("--again", action="store_true", help="compute the cells of these methods again")
     options = parser.parse_args()
     cells = {} if options.anew or not FILE.exists() else json.loads(FILE.read_text())["cells"]
+    for row in cells.values() if options.again else ():
+        for method in options.methods:
+            row["methods"].pop(method, None)
     for name, half, X, y, unit in tables():
         row = cells.setdefault(name, {"half": half, "classes": len(set(y.tolist())), "cosine": unit, "methods": {}})
         for method in options.methods if X is not None else ():
@@ -162,6 +167,7 @@ def write(cells):
     FILE.write_text(json.dumps({"versions": facts, "cells": cells}, indent=1) + "\n")
     lines = [
         ", ".join(f"{key} {value}" for key, value in facts.items()),
+        f"\nCells are of {commits(cells)}.",
         "\nNumber of clusters and adjusted Rand index, noise rows in the nearest cluster (in brackets: as a class).\n",
         "| table | half | classes | " + " | ".join(METHODS) + " |",
         "|---" * (3 + len(METHODS)) + "|",
@@ -172,6 +178,16 @@ def write(cells):
     for title, chosen in groups(cells).items():
         lines.append(f"| **{title}** | | | " + " | ".join(mean(chosen, method) for method in METHODS) + " |")
     FILE.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def commits(cells):
+    """The commits at which cells were computed, with the methods."""
+    found = {}
+    for method in METHODS:
+        cells_of = [row["methods"].get(method) for row in cells.values()]
+        for name in sorted({one["commit"] for one in cells_of if one}):
+            found.setdefault(name, []).append(method)
+    return "; ".join(f"commit {name} ({' · '.join(methods)})" for name, methods in found.items())
 
 
 def groups(cells):

@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from kfree import AutoCluster, DPMeans, load
-from kfree.estimators._auto_choice import _dips_beside, _with_levels, _with_path, not_offered
+from kfree.estimators._auto_choice import not_offered
+from kfree.estimators._auto_opinions import with_levels, with_path
 from kfree.exceptions import DataAdvice
 from kfree.models.neighbours import NeighbourVote
 from kfree.search.judge.choose import BY_CENTRES, ROWS_GRAPH, Candidate, Judge
@@ -97,15 +98,17 @@ def test_rows_of_a_table_encoder_stay_as_they_are(rng):
 
 def test_density_dips_decide_between_close_scores_of_tables_with_levels(rng):
     X, y = encoded(rng)
-    judge, rows = Judge(X, False, rng, whiten=False), np.arange(len(X))
-    numbers, flat = np.array([2, 3]), Scores(np.ones(2), np.array([1.0, 0.8]), np.ones(2))
-    steep = Scores(np.ones(2), np.array([1.0, 0.7]), np.ones(2))
-    second = _dips_beside(X, None)
-    assert adjusted_rand_score(y, second(rows, numbers, flat)) > 0.9
-    assert second(rows, numbers, steep) is None
-    two = judge.k_means_of(rows, 0, 2)
+    judge = Judge(X, False, rng, whiten=False)
+    numbers, two = np.array([2, 3]), judge.k_means_at(2)
     chosen = Candidate("round", 2, judge.links(two)[1], 0.5, 0.0, 1.0, two)
-    told, (first, lost) = _with_levels(judge, second, chosen, (chosen,), {ROWS_GRAPH: (numbers, flat)})
+
+    def told_by(*scores):
+        curves = {ROWS_GRAPH: (numbers, Scores(np.ones(2), np.array(scores), np.ones(2)))}
+        return with_levels(judge, X, chosen, (chosen,), curves, None)
+
+    assert told_by(1.0, 0.7) == (chosen, (chosen,))
+    told, (first, lost) = told_by(1.0, 0.8)
+    assert adjusted_rand_score(y, told.labels) > 0.9
     assert told is first
     assert told.k == 3
     assert lost.why_not.endswith("density dips show these")
@@ -323,6 +326,13 @@ def test_where_scores_of_topics_do_not_decide_dp_means_does(monkeypatch):
         monkeypatch.setattr(DPMeans, "fit", lambda self, X, k=suggested: setattr(self, "n_clusters_", k) or self)
         scores = Scores(np.ones(4), np.array([0.1, high, 0.2, 0.5]), np.ones(4))
         nine = replace(verdict.chosen, k=9)
-        told, candidates = _with_path(judge, nine, (nine,), {BY_CENTRES: (numbers, scores)}, None)
+        told, candidates = with_path(judge, nine, (nine,), {BY_CENTRES: (numbers, scores)}, None)
         assert (told.k, told.labels.max() + 1 if told.k < 9 else 9) == (k, k)
         assert [one.k for one in candidates] == ([3, 9] if k == 3 else [9])
+
+
+def test_halves_are_judged_as_a_fit_of_as_many_rows_is():
+    rng = np.random.default_rng(2)
+    y = rng.integers(4, size=160)
+    model = AutoCluster().fit(rng.normal(scale=1.2, size=(4, 10))[y] + rng.normal(size=(160, 10)))
+    assert (model.n_clusters_, model.k_interval_) == (4, (2, 4))  # 9 with half as many neighbours as a fit has

@@ -205,6 +205,8 @@ def test_how_sure_in_words(rng):
     assert in_words(auto).startswith("2 or 3 clusters (3 shown): not sure, because halves")
     auto.k_interval_, auto.stability_ = (3, 3), np.array([0.9, 0.5, 0.9])
     assert in_words(auto).endswith("do not show the same cluster 1")
+    auto.k_interval_, auto.n_clusters_ = (1, 3), 1
+    assert in_words(auto).endswith("Some halves of the rows show up to 3 clusters. For a practical division give k.")
     model = type("Model", (), {"n_clusters_": 5, "path_": path_of(is_doubtful=True, weakest=-1.0, runner_up=2)})
     assert in_words(model) == (
         "5 clusters: not sure, because rows do not thin out between two of them; the runner-up is k = 2"

@@ -7,43 +7,32 @@ import scipy.sparse as sp
 
 from kfree.core.frame import Frame
 from kfree.core.one_hot import one_hot_groups
-from kfree.estimators._auto_models import DIPS, ELLIPSES, ONE, Components
-from kfree.estimators.bayesian_k_means import BayesianKMeans
-from kfree.estimators.dp_means import DPMeans
-from kfree.search.judge.choose import (
-    BY_CENTRES,
-    CLEAN,
-    FEWEST_ROWS,
-    ROUND,
-    ROWS_GRAPH,
-    SHAPES,
-    SHARED,
-    TIE,
-    Candidate,
-    Judge,
+from kfree.estimators._auto_models import DIPS, ELLIPSES, ONE
+from kfree.estimators._auto_opinions import (
+    CLOSE,
+    NO_DIPS,
+    by_dips,
+    ellipses_of,
+    with_dips,
+    with_ellipses,
+    with_levels,
+    with_path,
 )
+from kfree.search.judge.choose import BY_CENTRES, CLEAN, FEWEST_ROWS, ROUND, SHAPES, SHARED, Judge
 from kfree.search.judge.one_column import ColumnJudge
 from kfree.search.judge.rows import has_few_points
-from kfree.search.judge.stability import refits_on_halves
-from kfree.search.path.lattice import circles_in
+from kfree.search.judge.stability import Refit, refits_on_halves
 from kfree.search.span import coordinates
 
-# Random splits into halves that stability is measured on: of tables, of unit rows.
-_N_SPLITS, _N_SPLITS_UNIT = 4, 2
+# Random splits into halves that stability is measured on; fewer where a half takes long.
+_N_SPLITS, _FEW_SPLITS = 4, 2
+# Halves are asked for twice as many clusters as all rows show, and at least for so many.
+_FEWEST_IN_HALF = 13
 _FEW_POINTS = "rows share few distinct points, so density dips between these decide"
 _CUT = "neighbours are separated {} less often than in rows without clusters."
 _MISSING = "there are {} fewer rows between clusters than one cluster would have."
 _NO_VALLEYS = "nowhere are rows so few that one group of values cannot explain it"
 _NO_SHAPE = "clusters of one column have no shape"
-_NO_DIPS = "there are no density dips, which clusters in few columns have"
-# In few columns, density dips say that there are more clusters than the graph shows if they avoid this share of the
-# links that it avoids: 0.89 to 0.98 for round clusters that touch, 0.4 to 0.55 for pieces of rings and strips. With
-# levels, they say how many if the graph's score at this number is this share of its highest, too.
-_AS_CLEAN = 0.75
-# Other numbers of clusters with this share of the best score are named.
-_CLOSE = 0.9
-# If such numbers differ by this ratio, scores of unit rows do not decide between them.
-_UNDECIDED = 2.0
 # Not offered, with the reason (docs/theory/judge.md); both take a number of clusters.
 _OF_COUNTS = ("counts", "not offered: with k clusters, DPMeans(metric='kl', target_k=k) is hardly better than round")
 _OF_BITS = ("zeros and ones", "not offered: with k clusters, DPMeans(metric='logistic', target_k=k) is not better")
@@ -103,7 +92,7 @@ class Choice:
             for number, score in zip(numbers.tolist(), scores.score.tolist(), strict=True):
                 found[number] = max(found.get(number, 0.0), score)
         best = max(found.values())
-        near = [number for number, score in found.items() if score >= _CLOSE * best and abs(number - k) > 0.15 * k]
+        near = [number for number, score in found.items() if score >= CLOSE * best and abs(number - k) > 0.15 * k]
         return f" {', '.join(map(str, sorted(near)[:3]))} was close." if near else ""
 
 
@@ -125,39 +114,91 @@ def chosen_for(rows, given, unit, whiten, rng, n_threads):
 
 def choose(rows, given, unit, whiten, rng, n_threads):
     """The same for dense rows."""
-    nothing = np.zeros(len(rows), dtype=np.int64)
     if len(rows) < FEWEST_ROWS:
-        return Choice(ONE, nothing, ())
+        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), ())
     if has_few_points(rows):
-        return _by_dips(rows, given, (), n_threads)
+        labels = by_dips(rows, given, n_threads)
+        found = Choice(DIPS if labels.max() else ONE, labels, ())
+        return _sure(found, rng, lambda some: by_dips(rows[some], given[some], n_threads))
     if rows.shape[1] == 1:
         return _in_one_column(rows, rng)
     # Whitened, rare values of a category would count as much as frequent ones.
-    whiten = whiten and not one_hot_groups(rows)
-    judge = Judge(rows, unit, rng, whiten=whiten)
+    judge = Judge(rows, unit, rng, whiten=whiten and not one_hot_groups(rows))
+    if unit:
+        return _of_directions(judge, n_threads)
+    return _sure_of_table(_of_table(judge, rows, given, n_threads), judge, rows, given, n_threads)
+
+
+def _sure(choice, rng, cluster, n_splits=_N_SPLITS):
+    """A choice with what ``cluster`` finds in halves of the rows."""
+    rows = np.arange(len(choice.labels))
+    return replace(choice, refits=tuple(refits_on_halves(rows, n_splits, rng, lambda half: Refit(half, cluster(half)))))
+
+
+def _of_directions(judge, n_threads):
+    """The lam path beside the candidates of the judge."""
     verdict = judge.judge()
     facts = (verdict.best_score, verdict.gate, verdict.curves)
-    if verdict.chosen is None:
-        # Unit rows of skewed factors have dips without clusters, and so have curves. For other tables, and for more
-        # clusters than the graph is asked for, dips are the second opinion.
-        one = Choice(ONE, nothing, verdict.candidates, *facts)
-        found = one if unit else _by_dips(rows, given, verdict.candidates, n_threads, *facts)
-        return one if judge.may_be_curved and found.labels.max() < max(judge.numbers) else found
+    if verdict.chosen is None:  # rows of skewed factors have dips without clusters, so dips are not asked
+        return Choice(ONE, np.zeros(judge.n_rows, dtype=np.int64), verdict.candidates, *facts)
+    chosen, candidates = with_path(judge, verdict.chosen, verdict.candidates, verdict.curves, n_threads)
+    choice = Choice(chosen.model, chosen.labels, candidates, *facts)
+    return _sure(choice, judge.rng, judge.centres_of_part, _FEW_SPLITS)
+
+
+def _of_table(judge, rows, given, n_threads):
+    """Density dips and ellipses beside the candidates of the judge."""
+    verdict, nothing = judge.judge(), np.zeros(len(rows), dtype=np.int64)
+    facts = (verdict.best_score, verdict.gate, verdict.curves)
     chosen, candidates = verdict.chosen, verdict.candidates
-    if judge.may_be_curved:
-        chosen, candidates = _with_dips(judge, chosen, candidates, n_threads)
-        if chosen is None:
-            return Choice(ONE, nothing, candidates, *facts, veto=_NO_DIPS)
-    if unit:
-        chosen, candidates = _with_path(judge, chosen, candidates, verdict.curves, n_threads)
-    second = None if whiten or unit or judge.may_be_curved else _dips_beside(rows, n_threads)
-    if second is not None:
-        chosen, candidates = _with_levels(judge, second, chosen, candidates, verdict.curves)
-    refits = tuple(refits_on_halves(judge, chosen, _N_SPLITS_UNIT if unit else _N_SPLITS, second))
-    if not unit and chosen.model == SHAPES and chosen.avoided < CLEAN:
-        chosen, candidates = _with_ellipses(rows, judge, chosen, candidates, n_threads)
+    if chosen is None:
+        # Dips are the second opinion. Curves have some, so there they count if the graph is not asked for as many.
+        labels = by_dips(rows, given, n_threads)
+        seen = labels.max() >= (max(judge.numbers) if judge.may_be_curved else 1)
+        return Choice(DIPS, labels, candidates, *facts) if seen else Choice(ONE, nothing, candidates, *facts)
+    chosen, candidates = _with_second_opinions(judge, rows, chosen, candidates, verdict.curves, n_threads)
+    if chosen is None:
+        return Choice(ONE, nothing, candidates, *facts, veto=NO_DIPS)
+    if chosen.model == SHAPES and chosen.avoided < CLEAN:
+        chosen, candidates = with_ellipses(rows, judge, chosen, candidates, n_threads)
     white = chosen.view > 0 and chosen.model != ELLIPSES
-    return Choice(chosen.model, chosen.labels, candidates, *facts, refits, white)
+    return Choice(chosen.model, chosen.labels, candidates, *facts, white=white)
+
+
+def _with_second_opinions(judge, rows, chosen, candidates, curves, n_threads):
+    """Density dips beside the candidates of tables of few columns, and of tables with levels."""
+    if judge.may_be_curved:
+        return with_dips(judge, chosen, candidates, n_threads)
+    if not judge.whiten:
+        return with_levels(judge, rows, chosen, candidates, curves, n_threads)
+    return chosen, candidates
+
+
+def _sure_of_table(choice, judge, rows, given, n_threads):
+    """A choice with what the same rules find in halves, which are compared with as many rows of surrogates.
+
+    The model is that of all rows. Halves do not show twice as many clusters, and dips that all rows do not show.
+    """
+    most = max(2 * (int(choice.labels.max()) + 1), _FEWEST_IN_HALF)
+    halves = judge.of_fewer(len(rows) // 2, most)
+
+    def cluster(some):
+        half = halves.on(judge.rows[some])
+        best, _, curves = half.best_graph()
+        if best.score < half.gate and choice.name == DIPS:
+            return by_dips(rows[some], given[some], n_threads)
+        told = None
+        if best.score >= half.gate:
+            told, _ = _with_second_opinions(half, rows[some], best, (best,), curves, n_threads)
+        if told is None:
+            return np.zeros(len(some), dtype=np.int64)
+        if choice.name == ELLIPSES:
+            return ellipses_of(rows[some], n_threads)
+        return half.k_means_at(told.k, told.view) if choice.name in (ROUND, SHARED) else told.labels
+
+    # Tests of density dips and ellipses take longer than the judge.
+    is_slow = judge.may_be_curved or choice.name == ELLIPSES
+    return _sure(choice, judge.rng, cluster, _FEW_SPLITS if is_slow else _N_SPLITS)
 
 
 def _in_one_column(rows, rng):
@@ -167,101 +208,10 @@ def _in_one_column(rows, rng):
     facts = (verdict.candidates, verdict.best_score, verdict.gate, verdict.curves)
     others = tuple((model, _NO_SHAPE) for model in (SHARED, ELLIPSES, SHAPES))
     if verdict.chosen is None:
-        return Choice(ONE, np.zeros(len(rows), dtype=np.int64), *facts, left_out=others, veto=_NO_VALLEYS)
-    refits = tuple(judge.refits(_N_SPLITS))
-    return Choice(ROUND, verdict.chosen.labels, *facts, refits, left_out=others, rarely=_MISSING)
-
-
-def _by_dips(rows, given, candidates, n_threads, *facts):
-    """What DPMeans finds, which tests density dips.
-
-    It recognises one-hot columns, and sine and cosine of an angle, in the given units alone. With such columns it must
-    find clusters there too.
-    """
-    labels = DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_.astype(np.int64)
-    has_categories = bool(one_hot_groups(given)) or bool(circles_in(given))
-    if has_categories and DPMeans(random_state=0, n_threads=n_threads).fit(given).n_clusters_ == 1:
-        labels = np.zeros_like(labels)
-    return Choice(DIPS if labels.max() else ONE, labels, candidates, *facts)
-
-
-def _with_dips(judge, chosen, candidates, n_threads):
-    """Density dips beside the candidates of a table of few columns, where they are seen wherever there are clusters.
-
-    None is chosen if neither rows nor whitened rows have dips, unless hardly any link is cut. More round clusters
-    than the graph has parts are chosen if they avoid about as many links.
-    """
-    fits = (DPMeans(random_state=0, n_threads=n_threads).fit(rows).labels_ for rows in judge.views.rows)
-    view, found = next(((view, labels) for view, labels in enumerate(fits) if labels.max()), (0, None))
-    if found is None and chosen.avoided >= CLEAN:
-        return chosen, candidates
-    if found is None:
-        return None, (replace(chosen, why_not=_NO_DIPS), *candidates[1:])
-    dips = _by_centres_of(found, judge, view)
-    if dips.k > chosen.k and dips.avoided >= _AS_CLEAN * judge.links(chosen.labels)[1]:
-        why = f"density dips show {dips.k} clusters, about as well separated"
-        return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
-    return chosen, candidates
-
-
-def _with_path(judge, chosen, candidates, curves, n_threads):
-    """The number of DPMeans beside those of unit rows whose scores do not decide: topics have sub-topics."""
-    numbers, scores = curves[BY_CENTRES]
-    close = numbers[scores.score >= _CLOSE * scores.score.max()]
-    if close.max() <= _UNDECIDED * close.min():
-        return chosen, candidates
-    k = DPMeans(metric="cosine", random_state=0, n_threads=n_threads).fit(judge.rows).n_clusters_
-    if not close.min() <= k <= close.max():
-        return chosen, candidates
-    labels = judge.k_means_of(np.arange(judge.n_rows), 0, k)
-    links, avoided = judge.links(labels)
-    score = float(np.interp(k, numbers, scores.score))
-    told = Candidate(ROUND, k, avoided, links, 0.0, score, labels)
-    why = f"scores do not decide between {close.min()} and {close.max()} clusters, and density dips show {k}"
-    return told, (told, replace(chosen, why_not=why), *candidates[1:])
-
-
-def _with_levels(judge, second, chosen, candidates, curves):
-    """Clusters of DPMeans, which recognises levels, beside those of a table with levels whose scores are close."""
-    found = second(np.arange(judge.n_rows), *curves[ROWS_GRAPH])
-    dips = chosen if found is None else _by_centres_of(found, judge, 0)
-    if dips.k == chosen.k or dips.avoided < _AS_CLEAN * chosen.avoided:
-        return chosen, candidates
-    why = f"its score is not far from that of {dips.k} clusters, and density dips show these"
-    return dips, (dips, replace(chosen, why_not=why), *candidates[1:])
-
-
-def _dips_beside(rows, n_threads):
-    """A second opinion on some of the rows: labels of DPMeans if the score of its number is not far from the best."""
-
-    def labels(some, numbers, scores):
-        possible = numbers[scores.score >= _AS_CLEAN * scores.score.max()]
-        if len(possible) < 2:
-            return None
-        found = DPMeans(random_state=0, n_threads=n_threads).fit(rows[some]).labels_.astype(np.int64)
-        return found if found.max() + 1 in possible else None
-
-    return labels
-
-
-def _by_centres_of(found, judge, view):
-    """Clusters of DPMeans in one view as a candidate."""
-    labels = np.asarray(found, dtype=np.int64)
-    links, avoided = judge.links(labels)
-    return Candidate((ROUND, SHARED)[view], int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels, view)
-
-
-def _with_ellipses(rows, judge, chosen, candidates, n_threads):
-    """Ellipses of any direction beside the candidates; they are simpler than clusters of any shape."""
-    found = BayesianKMeans(random_state=0, n_threads=n_threads).fit(Components.of(rows)(rows)).labels_
-    labels = np.unique(found, return_inverse=True)[1]
-    links, avoided = judge.links(labels)
-    ellipses = Candidate(ELLIPSES, int(labels.max()) + 1, avoided, links, 0.0, 0.0, labels)
-    if links >= chosen.links - TIE and avoided >= chosen.avoided - TIE:
-        lost = replace(chosen, why_not="ellipses are simpler, and cut about as few links between neighbours")
-        return ellipses, (ellipses, lost, *candidates[1:])
-    why = f"cuts more links between neighbours: {links:.2f}, where the chosen model has {chosen.links:.2f}"
-    return chosen, (*candidates, replace(ellipses, why_not=why))
+        nothing = np.zeros(len(rows), dtype=np.int64)
+        return _sure(Choice(ONE, nothing, *facts, left_out=others, veto=_NO_VALLEYS), rng, judge.labels_of)
+    choice = Choice(ROUND, verdict.chosen.labels, *facts, left_out=others, rarely=_MISSING)
+    return _sure(choice, rng, judge.labels_of)
 
 
 def not_offered(rows):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from kfree.estimators._by_centres import rows_like_those_of_fit
 from kfree.search.judge.choose import FEWEST_ROWS
-from kfree.search.judge.stability import Refit, interval_of, is_sure, jaccard
+from kfree.search.judge.stability import Refit, interval_of, is_sure, jaccard, refits_on_halves
 from kfree.validation.parameters import is_positive_number, random_seed
 from kfree.validation.rows import validated_weights
 from kfree.validation.tensors import in_memory
@@ -42,10 +42,8 @@ def stability(self, X: Any, sample_weight: Any = None) -> Any:
             "fewer say nothing about clusters. Give more rows."
         )
     labels = in_memory(self.predict(X))
-    rng, refits = np.random.default_rng(random_seed(self.random_state)), []
-    for _ in range(_N_SPLITS):
-        for half in np.array_split(rng.permutation(counting)[: 2 * _MOST_ROWS], 2):
-            refits.append(_refitted(self, rows, weight, np.sort(half)))
+    rng = np.random.default_rng(random_seed(self.random_state))
+    refits = refits_on_halves(counting, _N_SPLITS, rng, lambda half: _refitted(self, rows, weight, half), _MOST_ROWS)
     self.k_interval_ = interval_of(self.n_clusters_, refits)
     found = jaccard(labels, refits)
     self.stability_ = np.append(found, np.zeros(self.n_clusters_ - len(found)))  # clusters without rows in X

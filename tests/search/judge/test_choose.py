@@ -71,14 +71,21 @@ def test_numbers_reach_an_eighth_of_the_rows():
     assert numbers_of(10, 50) == [2]
 
 
-def test_refits_on_halves_agree_where_clusters_are_clear():
+def test_halves_are_judged_against_as_many_rows_of_surrogates():
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=400)
-    judge = judged(rng.normal(size=(400, 3)) + 9 * np.eye(3)[y])
-    chosen = judge.judge().chosen
-    refits = refits_on_halves(judge, chosen, 2)
+    judge = judged(rng.normal(size=(400, 5)) + 9 * np.eye(3, 5)[y])
+    halves = judge.of_fewer(200, 13)
+    assert (halves.n_rows, halves.numbers) == (200, list(range(2, 14)))
+    assert all(len(rows) == 200 for one in halves.surrogates for rows in one.rows)
+
+    def cluster(rows):
+        return Refit(rows, halves.on(judge.rows[rows]).best_graph()[0].labels)
+
+    refits = refits_on_halves(np.arange(400), 2, rng, cluster)
+    assert sorted(np.concatenate([one.rows for one in refits[:2]])) == list(range(400))
     assert interval_of(3, refits) == (3, 3)
-    assert jaccard(chosen.labels, refits).min() > 0.97
+    assert jaccard(judge.judge().chosen.labels, refits).min() > 0.97
 
 
 def test_the_jaccard_index_is_that_of_the_most_similar_cluster():

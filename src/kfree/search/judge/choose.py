@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -129,30 +130,52 @@ class Judge:
         whiten: bool = True,
     ):
         self.unit, self.rng, self.n_splits = unit, rng, n_splits
-        whiten = whiten and not unit
+        self.whiten = whiten and not unit
         self.n_rows, self.m = len(rows), n_links(len(rows))
         self.rows = rows if unit else dithered(rows, rng)
-        self.views = Views.of(self.rows, whiten, self.m, rng)
+        self.views = Views.of(self.rows, self.whiten, self.m, rng)
         source: Surrogate = DirectionalGaussian.of(self.rows) if unit else GaussianCopula.of(self.rows)
-        self.surrogates = [Views.of(source.draw(rng), whiten, self.m, rng) for _ in range(n_surrogates)]
+        self.surrogates = [Views.of(source.draw(rng), self.whiten, self.m, rng) for _ in range(n_surrogates)]
         # Of unit rows the graph shows whether there are clusters, and how clear they are at about this k.
         self.numbers = numbers_of(self.n_rows, _MOST_IN_GRAPH)[::2] if unit else numbers_of(self.n_rows, _MOST_OF_TABLE)
-        curves = self._curves() if self.may_be_curved else []
-        self.nulls = [self._graph_null(view, curves) for view in range(len(self.views.rows))]
+        self.nulls = self._graph_nulls()
         self.gate = UNIT_GATE if unit else CURVED_GATE if self.may_be_curved else TABLE_GATE
         self.centres_null: Null | None = None
         self.graph_clarity: tuple[Index, Floats] = np.array([1]), np.ones(1)
+
+    def of_fewer(self, n_rows: int, most: int) -> Judge:
+        """A judge for fewer rows of the same source: of surrogates, too, it sees as many rows.
+
+        It looks for at most ``most`` clusters. ``on`` gives it rows.
+        """
+        judge = copy(self)
+        judge.n_rows, judge.m, judge.numbers = n_rows, n_links(n_rows), numbers_of(n_rows, most)
+        some = (one.rows[0][:n_rows] for one in self.surrogates)
+        judge.surrogates = [Views.of(rows, self.whiten, judge.m, self.rng) for rows in some]
+        judge.nulls = judge._graph_nulls()
+        return judge
+
+    def on(self, rows: Floats) -> Judge:
+        """The same judge for other rows of the same source, about as many."""
+        judge = copy(self)
+        judge.n_rows, judge.rows, judge.views = len(rows), rows, Views.of(rows, self.whiten, self.m, self.rng)
+        return judge
 
     @property
     def may_be_curved(self) -> bool:
         """Whether one curved cluster is as plausible as several: a table with few columns."""
         return not self.unit and self.rows.shape[1] <= _FEW_COLUMNS
 
+    def _graph_nulls(self) -> list[Null]:
+        """The null of the graph of each view."""
+        curves = self._curves() if self.may_be_curved else []
+        return [self._graph_null(view, curves) for view in range(len(self.surrogates[0].rows))]
+
     def _graph_null(self, view: int, curves: Sequence[Measured]) -> Null:
         """What surrogates show and, where it is more, how clear the pieces of curves are."""
         some, found = null_numbers(self.numbers), []
         for done, one in enumerate(self.surrogates):
-            tell("surrogates", (view + done / len(self.surrogates)) / len(self.views.rows))
+            tell("surrogates", (view + done / len(self.surrogates)) / len(one.rows))
             found.append(one.in_graph(view, some, self.rng))
         null = Null.of(found)
         for pieces in curves:
@@ -278,23 +301,19 @@ class Judge:
             simpler.append(_candidate(model, measured, Scores.of(measured, null, _FEWEST_PER_CLUSTER), 0, view))
         return Judgement(*_taken(graph, simpler), graph.score, self.gate, curves)
 
-    def on_part(self, rows: Index, view: int) -> tuple[Measured, Scores]:
-        """Partitions of some of the rows, in one view, measured against the surrogates of all rows.
+    def centres_of_part(self, rows: Index) -> Index:
+        """K-means of some of the unit rows, with the number of clusters that scores best against all surrogates.
 
         Rows have fewer neighbours in proportion, so that these are as far away as among all rows.
         """
-        share = len(rows) / self.n_rows
-        near = neighbours(self.views.rows[view][rows], max(2, round(share * self.m)), self.rng)
-        part = Views((self.views.rows[view][rows],), (near,))
-        if self.centres_null is not None:
-            return self._best_by_centres(part, self.centres_null, 1)
-        null = self.nulls[view]
-        here = Null(null.numbers, null.cut[:, [view]], null.silhouette)
-        return part.best_in_graph(0, numbers_of(len(rows), _MOST_OF_TABLE), here, self.rng)
+        assert self.centres_null is not None
+        near = neighbours(self.rows[rows], max(2, round(len(rows) / self.n_rows * self.m)), self.rng)
+        measured, scores = self._best_by_centres(Views((self.rows[rows],), (near,)), self.centres_null, 1)
+        return measured.labels[int(scores.score.argmax())]
 
-    def k_means_of(self, rows: Index, view: int, k: int) -> Index:
-        """K-means of some of the rows."""
-        return next(KMeansByMerging(self.views.rows[view][rows], self.unit).at([k])).labels
+    def k_means_at(self, k: int, view: int = 0) -> Index:
+        """K-means of the rows in one view."""
+        return self.views.by_k_means(view, [k], self.unit)[0]
 
     def links(self, labels: Index) -> tuple[float, float]:
         """The links of any partition of the judged rows, and the share avoided, against graphs of surrogates."""

@@ -20,7 +20,6 @@ from kfree.search.judge.numbers import numbers_of
 from kfree.search.judge.rows import dithered
 from kfree.search.judge.scores import Scores
 from kfree.search.judge.silhouette import silhouette
-from kfree.search.judge.stability import Refit
 from kfree.search.judge.surrogates import GaussianCopula
 
 # Standard deviations by which rows must be too few: in all valleys together, and in each of them.
@@ -56,15 +55,11 @@ class ColumnJudge:
             return Judgement(None, (replace(best, why_not=why),), 0.0, 0.0, curves)
         return Judgement(best, (best,), best.score, 0.0, curves)
 
-    def refits(self, n_splits: int) -> list[Refit]:
-        """The same on both halves of some random splits."""
-        splits = [np.array_split(self.rng.permutation(len(self.rows)), 2) for _ in range(n_splits)]
-        return [Refit(half, self._labels(self.rows[half])) for split in splits for half in map(np.sort, split)]
-
-    def _labels(self, rows: Floats) -> Index:
-        found, scores = self._scored(rows)
+    def labels_of(self, some: Index) -> Index:
+        """The same on some of the rows."""
+        found, scores = self._scored(self.rows[some])
         best = int(scores.score.argmax())
-        return found[best].labels if scores.score[best] else np.zeros(len(rows), dtype=np.int64)
+        return found[best].labels if scores.score[best] else np.zeros(len(some), dtype=np.int64)
 
     def _scored(self, rows: Floats) -> tuple[tuple[Clustering, ...], Scores]:
         """K-means for each number that the rows allow. Valleys take the place of links."""

@@ -1,16 +1,14 @@
-"""How sure: the judgement again on halves of the rows, against the same surrogates."""
+"""How sure: the same fit again on halves of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from kfree.core.progress import tell
 from kfree.core.stats import Floats, Index
-from kfree.search.judge.choose import SHAPES, Candidate, Judge
-from kfree.search.judge.scores import Scores
 
 # Clusters with a lower Jaccard index are not stable (Hennig 2007).
 _STABLE = 0.75
@@ -27,31 +25,19 @@ class Refit(NamedTuple):
         return int(self.labels.max()) + 1
 
 
-# Labels of some of the judged rows where scores of these numbers of clusters do not decide, or None.
-Second: TypeAlias = Callable[[Index, Index, Scores], Index | None]
-
-
-def refits_on_halves(judge: Judge, chosen: Candidate, n_splits: int, second: Second | None = None) -> list[Refit]:
-    """Each half of ``n_splits`` random splits, clustered by the chosen model with the k that its own score chooses.
-
-    Where that is another k, the ``second`` opinion is asked, as for all rows.
-    """
+def refits_on_halves(
+    rows: Index,
+    n_splits: int,
+    rng: np.random.Generator,
+    cluster: Callable[[Index], Refit],
+    most_rows: int | None = None,
+) -> list[Refit]:
+    """What ``cluster`` finds in each half of ``n_splits`` random splits of some rows, and at most so many of a half."""
     found = []
     for number in range(n_splits):
         tell("halves", number / n_splits)
-        for half in np.array_split(judge.rng.permutation(judge.n_rows), 2):
-            rows = np.sort(half)
-            measured, scores = judge.on_part(rows, chosen.view)
-            at = int(scores.score.argmax())
-            labels = measured.labels[at]
-            told = None
-            if second is not None and measured.numbers[at] != chosen.k:
-                told = second(rows, measured.numbers, scores)
-            if told is not None:
-                labels = told
-            elif chosen.model != SHAPES and not judge.unit:
-                labels = judge.k_means_of(rows, chosen.view, int(measured.numbers[at]))
-            found.append(Refit(rows, labels))
+        drawn = rng.permutation(rows)[: None if most_rows is None else 2 * most_rows]
+        found += [cluster(np.sort(half)) for half in np.array_split(drawn, 2)]
     return found
 
 
