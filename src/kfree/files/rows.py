@@ -243,9 +243,11 @@ def _require_numbers(file: RowFile, types: dict[Column, Any], name: Column, role
         shown = printable(file.path)
         raise ValueError(f"{shown} has no column {name!r}, which {role} names; it has {quoted(types)}.")
     if types[name].numpy is None:
+        mistake = mistake_in([file], name)
+        where = "" if mistake is None else mistake.with_remedy()
         raise ValueError(
-            f"{printable(file.path)}: column {name!r} does not hold numbers{mistake_in([file], name)}. Leave it out "
-            "with columns=[…], or encode it first."
+            f"{printable(file.path)}: column {name!r} does not hold numbers{where}. Leave it out with columns=[…], or "
+            "encode it first."
         )
 
 

@@ -22,7 +22,7 @@ from kfree.core.printing import printable
 from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.files.cells import Guess, converted, type_of
+from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
@@ -43,6 +43,8 @@ class TextTable:
     rules: tuple[str | None, ...] = ()
     # Columns of whole numbers that begin with zeros in the first block.
     codes: tuple[str, ...] = ()
+    # Marks that were read as missing values, with the number of each, by column.
+    marks: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
     def with_codes_as_text(self) -> TextTable:
         """The same table, with columns of codes as they are written."""
@@ -129,7 +131,7 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
-    known = dict(options.rules)
+    known = dict.fromkeys(options.numbers, ONLY_MARKS) | dict(options.rules)
     guesses = [Guess(dialect, known.get(name), options.decimal is None) for name in table.names]
     codes: tuple[str, ...] = ()
     try:
@@ -149,9 +151,16 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "
             "end. Close its quotes."
         ) from None
-    rules = [guess.rule(printable(title), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
-    types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
-    return n_rows, replace(table, types=tuple(types), rules=tuple(rules), codes=codes)
+    shown, is_float = printable(title), arrow("types").is_floating
+    # Where commas divide cells and points are decimal marks, commas in numbers stand between thousands.
+    shows_decimal = any(map(is_float, types)) or any(guess.shows_decimal for guess in guesses)
+    shows_decimal = shows_decimal and dialect.delimiter == "," and dialect.decimal == "."
+    about = zip(guesses, table.names, types, strict=True)
+    rules = [guess.rule(shown, name, kind, shows_decimal) for guess, name, kind in about]
+    types = [kind if rule is None else form_of(rule).type for kind, rule in zip(types, rules, strict=True)]
+    found = zip(table.names, rules, guesses, strict=True)
+    marks = tuple((name, tuple(guess.marks.items())) for name, rule, guess in found if rule and guess.marks)
+    return n_rows, replace(table, types=tuple(types), rules=tuple(rules), codes=codes, marks=marks)
 
 
 def _codes(table: TextTable, block: bytes, schema: Any) -> tuple[str, ...]:

@@ -397,12 +397,12 @@ def _fitted(columns, options):
         try:
             encoders.append(fitted_encoder(column, options))
         except TextColumnsError as error:
-            texts[column.name] = str(error)
+            texts |= error.faults
             continue
         if not options.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
     if texts:
-        raise TextColumnsError.of(texts)
+        raise TextColumnsError(texts)
     for name, levels in list(alike.items())[:_MOST_NAMED]:
         warn(
             f"column {name!r} has levels that look alike: {', '.join(map(repr, levels[:6]))}. Correct them, or give "

@@ -78,16 +78,12 @@ class Options:
 
 
 class TextColumnsError(ValueError):
-    """Columns of text, or of names of rows; ``faults`` are what is wrong with each, by name."""
+    """Columns of text, or of names of rows; ``faults`` are what each holds, by name."""
 
-    faults: dict[Any, str]
-
-    @classmethod
-    def of(cls, faults: dict[Any, str]) -> TextColumnsError:
-        """One error about several columns."""
-        error = cls(" ".join([*faults.values(), _REMEDY]))
-        error.faults = faults
-        return error
+    def __init__(self, faults: dict[Any, str]):
+        told = (f"column {name!r} holds {fault}." for name, fault in faults.items())
+        super().__init__(" ".join([*told, _REMEDY]))
+        self.faults = faults
 
 
 def fitted_encoder(column: Column, options: Options) -> Encoder:
@@ -221,10 +217,8 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
         remedy = ", which look like numbers: convert them with pandas.to_numeric"
     elif _all_are(np.datetime64, seen):
         remedy = ", which look like dates: convert them with pandas.to_datetime"
-    raise TextColumnsError(
-        f"column {name!r} holds text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such "
-        f"as {example!r}{remedy}."
-    )
+    fault = f"text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such as {example!r}"
+    raise TextColumnsError({name: fault + remedy})
 
 
 def _all_are(make: Callable[[str], Any], seen: set[str]) -> bool:
