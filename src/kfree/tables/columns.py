@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from kfree.core.exact import is_rounded, rounded_number
+from kfree.validation.frames import whole_numbers
+
 # Kinds of columns. Categories, ordinals and text are one family, whose values are levels.
 NUMBER, BOOLEAN, DATE, DURATION, TIME = "number", "boolean", "date", "duration", "time"
 CATEGORY, ORDINAL, TEXT, LEVELS = "category", "ordinal", "text", "level"
+# Whole numbers of which float64 rounds some. They are levels if they are anything.
+LONG = "long number"
 # How dates are counted while they are numbers.
 DATE_UNIT = "datetime64[us]"
 
@@ -34,7 +39,7 @@ class Column:
 
     @property
     def family(self) -> str:
-        return LEVELS if self.kind in (CATEGORY, ORDINAL, TEXT) else self.kind
+        return LEVELS if self.kind in (CATEGORY, ORDINAL, TEXT, LONG) else self.kind
 
     def as_objects(self) -> np.ndarray:
         """Values as levels: whole numbers as int, None where missing."""
@@ -52,8 +57,19 @@ def container_of(X: Any) -> str:
 
 def columns_of(X: Any, names: list[Any]) -> list[Column]:
     """All columns of a table under the given names."""
-    read = _READERS[container_of(X)]
-    return [read(X, j, name) for j, name in enumerate(names)]
+    container = container_of(X)
+    return [_long(X, j, name, container) or _READERS[container](X, j, name) for j, name in enumerate(names)]
+
+
+def _long(X: Any, j: int, name: Any, container: str) -> Column | None:
+    """A column of a type for whole numbers of which float64 would round some; else None."""
+    present = X[:, j] if container == "numpy" else whole_numbers(X, j)
+    if present is None or rounded_number(present) is None:
+        return None
+    if container == "pandas":
+        return Column(name, LONG, _without_gaps(X.iloc[:, j].astype(object).to_numpy()))
+    values = X.column(j).to_pylist() if container == "pyarrow" else X.to_series(j) if container == "polars" else present
+    return Column(name, LONG, np.array(list(values), dtype=object))
 
 
 def _from_numpy(X: np.ndarray, j: int, name: Any) -> Column:
@@ -142,6 +158,8 @@ def _from_objects(values: np.ndarray, name: Any) -> Column:
     (kind,) = kinds
     if kind == TEXT:
         return Column(name, TEXT, values)
+    if kind == NUMBER and any(is_rounded(value) for value in values.tolist() if value is not None):
+        return Column(name, LONG, values)
     if kind == DATE:
         days = np.array(["NaT" if value is None else _as_utc(value) for value in values.tolist()], dtype=DATE_UNIT)
         return Column(name, DATE, _microseconds(days))

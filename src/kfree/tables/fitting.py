@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
 from kfree.core.marks import OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
-from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, NUMBER, ORDINAL, TEXT, TIME, Column
+from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, LONG, NUMBER, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
@@ -188,6 +189,9 @@ def _of_levels(column: Column, options: Options) -> Encoder:
     if column.kind == ORDINAL:
         rank = _known_places(column, column.levels, "error")
         return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels, options.scale)
+    if column.kind == LONG:
+        example = next(value for value in present if is_rounded(value))
+        raise TextColumnsError({column.name: f"whole numbers that float64 rounds, such as {example}: names of rows"})
     if column.kind == TEXT:
         _require_categories(column.name, present, seen, options.max_levels)
     levels = tuple(sorted(seen, key=str)) if column.levels is None else tuple(v for v in column.levels if v in seen)
@@ -213,7 +217,9 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
         return
     example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
     remedy = ""
-    if _all_are(float, seen):
+    if _all_are(int, seen) and any(is_rounded(int(value)) for value in seen):
+        remedy = ", which are numbers that float64 rounds"
+    elif _all_are(float, seen):
         remedy = ", which look like numbers: convert them with pandas.to_numeric"
     elif _all_are(np.datetime64, seen):
         remedy = ", which look like dates: convert them with pandas.to_datetime"
