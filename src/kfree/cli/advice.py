@@ -16,6 +16,8 @@ _OPTIONS = {
     "Give lam or target_k to set": "Give --lam or --k to set",
     "or KMeans if you know": "or --k if you know",
     "path_ shows all": "kfree path shows all",
+    "AutoCluster judges": "kfree judges",
+    "distinct rows, and X has": "distinct rows, and the table has",
     "Use metric='haversine' with latitude and longitude alone": "Use --geo with both columns",
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",

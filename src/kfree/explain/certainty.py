@@ -37,7 +37,8 @@ def _by_halves(model: Any, k: int) -> str:
     """From fits of halves of the rows, as AutoCluster makes them."""
     low, high = model.k_interval_
     if k == 1:
-        return f"no separate groups: {_after_colon(model.reason_)} For a practical division give k."
+        found = "no separate groups" if model.candidates_ else "not judged"
+        return f"{found}: {_after_colon(model.reason_)} For a practical division give k."
     if model.is_sure_:
         return f"{counted(k)}, clear"
     if low != high:

@@ -143,11 +143,11 @@ class Guess:
 def _told(form: NumberForm, dialect: Dialect, has_mark: bool) -> str:
     """What is unusual about the numbers of a column."""
     parts = [f"as numbers in {form.unit!r}"] if form.unit else []
-    if has_mark and form.decimal != dialect.decimal:
-        parts.append(f"with the decimal mark {form.decimal!r}, where the file has {dialect.decimal!r}")
     if has_mark and form.thousands and not dialect.thousands:
         parts.append(f"with {form.thousands!r} between thousands")
-    return " and ".join(parts)
+    if has_mark and form.decimal != dialect.decimal:
+        parts.append(f"with the decimal mark {form.decimal!r}, where the file has {dialect.decimal!r}")
+    return ", ".join(parts)
 
 
 def form_of(rule: str) -> Form:

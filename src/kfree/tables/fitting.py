@@ -12,7 +12,7 @@ import numpy as np
 
 from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
-from kfree.core.marks import OneOf
+from kfree.core.marks import OPTIONAL, OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
 from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, LONG, NUMBER, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
@@ -28,10 +28,11 @@ _FEW_ROWS = 20
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column without information: all its values are missing, or equal to ``value``."""
+    """A column without information: all its values are missing, or equal to ``value``, a date of a time ``zone``."""
 
     name: Name
     value: Name | None
+    zone: Annotated[str | None, OPTIONAL] = None
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         value = np.nan if self.value is None else self.value
@@ -97,11 +98,12 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     if not len(x):
         return LeftOut(column.name, None)
     if x.min() == x.max():
-        return LeftOut(column.name, _CONSTANTS.get(column.kind, float)(x[0]))
+        return LeftOut(column.name, _CONSTANTS.get(column.kind, float)(x[0]), column.zone)
     if column.kind == BOOLEAN:
         return YesNo(column.name, (False, True))
     if column.kind == DATE:
-        return Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
+        dates = Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
+        return replace(dates, zone=column.zone)
     kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
     return kind.fitted(column.name, x, _transform_of(column.name, x, options.transforms), options.scale)
 
