@@ -75,7 +75,8 @@ class Case:
         self.X = (self.centres[self.groups] + draw.normal(size=(self.n_rows, n_columns))).round(3)
         names = self.rng.sample(_NAMES, n_columns + 2)
         if model is not None:
-            others = [name for name in _NAMES if name not in model.names]
+            taken = {_for_sheet(name) for name in model.names}
+            others = [name for name in _NAMES if _for_sheet(name) not in taken]
             names = [*model.names, *self.rng.sample(others, 2)]
         self.names, self.text = names[:n_columns], {}
         for name in names[n_columns:]:

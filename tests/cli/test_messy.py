@@ -228,6 +228,10 @@ def test_columns_that_number_the_rows_are_left_out(here, rng, capsys):
     facts = told(["cluster", "t.csv"], capsys)
     assert facts["columns"] == ["year", "a", "b"]
     assert "left out 2 column(s) that number the rows: 'column 1', 'no' (--columns uses them)" in facts["remarks"]
+    # Some rows of a larger table: numbers without a name that only rise.
+    lines = [f"{3 * i + i % 2},{3 * i + i % 2},{a},{b}" for i, (a, b) in enumerate(X)]
+    (here / "some.csv").write_text("\n".join([",stock,a,b", *lines]) + "\n")
+    assert told(["cluster", "some.csv"], capsys)["columns"] == ["stock", "a", "b"]
     assert told(["cluster", "t.csv", "--columns", "no,a"], capsys)["columns"] == ["no", "a"]
     assert told(["cluster", "t.csv", "--no-encode", "--lam", "9"], capsys)["columns"][:2] == ["column 1", "no"]
 

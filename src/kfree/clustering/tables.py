@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
@@ -23,6 +24,8 @@ from kfree.files.table import Mistake, column_name, date_forms_in, mistake_in, o
 from kfree.validation.frames import require_distinct_names
 
 _BATCH_ROWS = 65536
+# Names of columns of row numbers, such as pandas and R write them.
+_INDEX = re.compile(r"(?i)column 1|unnamed: 0|row[._ ]?(names|id|number)|index")
 
 
 def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | FilesTable:
@@ -191,18 +194,26 @@ class FilesTable:
 
 
 def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[str]:
-    """Which of these columns of whole numbers hold the number of each row, counted from 0 or 1."""
-    left, begin = list(names), 0
-    for batch in table.batches(left) if left else ():
-        columns = {name: as_numbers(batch[name]) if isinstance(batch, dict) else batch[name] for name in left}
-        values = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
-        n_rows = len(values[left[0]])
-        numbers = np.arange(begin, begin + n_rows)
-        left = [name for name in left if any(np.array_equal(values[name], numbers + first) for first in (0, 1))]
-        begin += n_rows
+    """Which of these columns of whole numbers hold the number of each row.
+
+    It is counted from 0 or 1 without gaps; or only rises, in a column without a name, or with one that programs give
+    to the numbers of rows of which some were removed.
+    """
+    left, begin = dict.fromkeys(names, -np.inf), 0
+    for batch in table.batches(list(left)) if left else ():
+        for name, last in list(left.items()):
+            column = as_numbers(batch[name]) if isinstance(batch, dict) else batch[name]
+            x = np.asarray(column, dtype=np.float64)
+            first = last + 1 if begin else x[0]
+            counts = (begin > 0 or first in (0, 1)) and np.array_equal(x, first + np.arange(len(x)))
+            rises = _INDEX.fullmatch(name) is not None and last < x[0] and bool((np.diff(x) > 0).all())
+            left[name] = x[-1]
+            if not rises and not counts:
+                del left[name]
         if not left:
             break
-    return left
+        begin += len(x)
+    return list(left)
 
 
 def require_columns(table: FrameTable | FilesTable, names: Sequence[str], where: str) -> None:
