@@ -1,8 +1,10 @@
 """Random tables through every reader, every writer, saving, loading and predict: ``python -m tests.roundtrip``.
 
-A case is a table with numbers, text, dates, gaps and awkward names and cells. It is written in some format, clustered
-by the command line, written again in another, and predicted by the saved model. Rows are counted, and every row must
-come out with its own cells and the label that DPMeans gives it in Python.
+A case is a table with numbers, text and awkward names and cells, written in some format. The first table of four is
+clustered by the command line, which saves the model, and predicted by it; the other three are further tables with rows
+of the same groups, in formats of their own, which the saved model predicts. Every command writes in some format. Rows
+are counted, and every row must come out with its own cells and the label of the group that it was drawn from: groups
+are so far apart, and the penalty is such, that they are the clusters.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import json
 import os
 import random
 import tempfile
-import warnings
+from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -25,7 +27,6 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
-import kfree
 from kfree.cli import main as run
 
 READERS = ["csv", "tsv", "csv.gz", "parquet", "arrow", "stream.arrow", "npy", "folder", "xlsx"]
@@ -47,24 +48,46 @@ _CELLS = [
 
 # Numbers of rows, and how often each is drawn: most mistakes show in few rows, which take little time.
 _SIZES, _SHARES = [1, 2, 7, 40, 300], [4, 4, 8, 3, 1]
+# Tables per model: a fit takes more time than all readers and writers.
+_TABLES = 4
+_GROUPS, _LAM = 3, 200.0
+# A folder in memory, where the system has one: files are small and many.
+_MEMORY = "/dev/shm"
 
 
 class Case:
-    """A random table: ``X`` are its columns of numbers, ``text`` the others by name."""
+    """A random table: ``X`` are its columns of numbers, ``text`` the others by name, ``groups`` those of its rows.
 
-    def __init__(self, seed):
+    With a ``model``, the case of the table that was clustered, it has the same columns of numbers and groups.
+    """
+
+    def __init__(self, seed, model=None):
         self.rng, self.seed = random.Random(seed), seed
         draw = np.random.default_rng(seed)
-        self.n_rows, n_columns = self.rng.choices(_SIZES, _SHARES)[0], self.rng.randint(1, 4)
-        centres = draw.normal(scale=50, size=(3, n_columns))
-        self.X = (centres[draw.integers(3, size=self.n_rows)] + draw.normal(size=(self.n_rows, n_columns))).round(3)
+        self.n_rows = self.rng.choices(_SIZES, _SHARES)[0]
+        n_columns = self.rng.randint(1, 4) if model is None else model.X.shape[1]
+        # In the first column, groups are so far apart that no centre of two of them pays.
+        self.centres = draw.normal(scale=50, size=(_GROUPS, n_columns)) if model is None else model.centres
+        if model is None:
+            self.centres[:, 0] = 100 * draw.permutation(_GROUPS)
+        known = np.arange(_GROUPS) if model is None else np.unique(model.groups)
+        self.groups = draw.choice(known, self.n_rows)
+        self.X = (self.centres[self.groups] + draw.normal(size=(self.n_rows, n_columns))).round(3)
         names = self.rng.sample(_NAMES, n_columns + 2)
+        if model is not None:
+            taken = {_for_sheet(name) for name in model.names}
+            others = [name for name in _NAMES if _for_sheet(name) not in taken]
+            names = [*model.names, *self.rng.sample(others, 2)]
         self.names, self.text = names[:n_columns], {}
         for name in names[n_columns:]:
             cells = [self.rng.choice(_CELLS) for _ in range(self.n_rows)]
             cells[0] = "word"
             self.text[name] = cells
-        self.reader, self.writer = self.rng.choice(READERS), self.rng.choice(WRITERS)
+        # Columns of .npy files have no names, so that a model knows all tables or none by them.
+        readers = READERS if model is None else [one for one in READERS if (one == "npy") == (model.reader == "npy")]
+        if any(_for_sheet(name) != name for name in self.names) and model is not None:
+            readers = [one for one in readers if one != "xlsx"]  # names of the model that no sheet has
+        self.reader, self.writer = self.rng.choice(readers), self.rng.choice(WRITERS)
         if self.reader == "xlsx":  # whose cells hold no control characters, and may be empty
             self.names = [_for_sheet(name) for name in self.names]
             self.text = {_for_sheet(name): [_for_sheet(cell) for cell in cells] for name, cells in self.text.items()}
@@ -156,36 +179,53 @@ def command(*arguments):
     assert not status, said.getvalue()
 
 
-def expected_labels(case, lam):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return kfree.DPMeans(lam=lam).fit(case.X).labels_.tolist()
-
-
 def check(seed, folder):
-    """One case; an AssertionError says what differs."""
-    case, lam = Case(seed), 200.0
-    path, model = case.write_input(folder), folder / "m.kfree"
+    """A table and its model, then further tables; an AssertionError says what differs."""
+    case, model = Case(seed), folder / "m.kfree"
+    path, text = _input_of(case, folder)
     output, again = folder / f"out.{case.writer}", folder / f"again.{case.writer}"
-    text = ["--header", "yes", "--delimiter", case.delimiter] if case.is_text else []
-    command("cluster", path, *text, "--no-encode", "--lam", lam, "-o", output, "--save", model, "--quiet")
+    command("cluster", path, *text, "--no-encode", "--lam", _LAM, "-o", output, "--save", model, "--quiet")
     command("predict", model, path, *text, "-o", again, "--quiet")
-    labels = expected_labels(case, lam)
-    for written in (output, again):
-        heading, *rows = read_output(written, case)
-        assert len(rows) == case.n_rows, (len(rows), case.n_rows)
-        assert [int(row[-1]) for row in rows] == labels
-        expected = {"row": list(range(1, case.n_rows + 1))} if case.reader == "npy" else case.columns()
-        assert heading == [*expected, "kfree_cluster" if "cluster" in expected else "cluster"]
-        for j, (name, cells) in enumerate(expected.items()):
-            # An empty cell of a sheet is a missing value elsewhere.
-            found = [(row[j] or "") if isinstance(cells[0], str) else type(cells[0])(row[j]) for row in rows]
-            assert found == cells, (name, found[:5], cells[:5])
+    labels = check_output(output, case, {})
+    assert check_output(again, case, labels) == labels
+    sizes = Counter(case.groups.tolist())
+    in_order = sorted(labels, key=lambda group: labels[group])
+    assert [sizes[group] for group in in_order] == sorted(sizes.values(), reverse=True), (labels, sizes)
+    for number in range(1, _TABLES):
+        further, place = Case(seed * _TABLES + number, case), folder / str(number)
+        place.mkdir()
+        path, text = _input_of(further, place)
+        output = place / f"out.{further.writer}"
+        command("predict", model, path, *text, "-o", output, "--quiet")
+        assert check_output(output, further, labels) == labels
+
+
+def _input_of(case, folder):
+    """The path of a table, and the options that say how its text is written."""
+    text = ["--header", "yes", "--delimiter", case.delimiter] if case.is_text else []
+    return case.write_input(folder), text
+
+
+def check_output(written, case, labels):
+    """Compare an output with the table of a case; labels by group, those of ``labels`` and the rest as they come."""
+    heading, *rows = read_output(written, case)
+    assert len(rows) == case.n_rows, (len(rows), case.n_rows)
+    found = labels | {}
+    for group, row in zip(case.groups.tolist(), rows, strict=True):
+        assert found.setdefault(group, int(row[-1])) == int(row[-1]), (group, row)
+    assert sorted(found.values()) == list(range(len(found))), found
+    expected = {"row": list(range(1, case.n_rows + 1))} if case.reader == "npy" else case.columns()
+    assert heading == [*expected, "kfree_cluster" if "cluster" in expected else "cluster"]
+    for j, (name, cells) in enumerate(expected.items()):
+        # An empty cell of a sheet is a missing value elsewhere.
+        values = [(row[j] or "") if isinstance(cells[0], str) else type(cells[0])(row[j]) for row in rows]
+        assert values == cells, (name, values[:5], cells[:5])
+    return found
 
 
 def checked(seed):
-    """Run one case in a folder of its own; None, or what went wrong."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Run the tables of one model in a folder of their own; None, or what went wrong."""
+    with tempfile.TemporaryDirectory(dir=_MEMORY if os.path.isdir(_MEMORY) else None) as folder:
         try:
             check(seed, Path(folder))
         except Exception as error:
@@ -196,21 +236,22 @@ def checked(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", type=int, nargs="?", default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    parser.add_argument("cases", type=int, nargs="?", default=1000, help=f"tables; {_TABLES} share a model")
+    parser.add_argument("--seed", type=int, default=0, help="of the first model")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options, n_failed = parser.parse_args(), 0
     from multiprocessing import get_context
 
+    n_models = -(-options.cases // _TABLES)
     with get_context("spawn").Pool(options.processes) as pool:
-        seeds = range(options.seed, options.seed + options.cases)
+        seeds = range(options.seed, options.seed + n_models)
         for number, fault in enumerate(pool.imap_unordered(checked, seeds, chunksize=20), start=1):
             if fault:
                 n_failed += 1
                 print(fault, flush=True)
-            if number % 1000 == 0:
-                print(f"{number} cases, {n_failed} failed", flush=True)
-    print(f"{options.cases} cases, {n_failed} failed")
+            if number % 250 == 0:
+                print(f"{_TABLES * number} cases, {n_failed} failed", flush=True)
+    print(f"{_TABLES * n_models} cases, {n_failed} failed")
     raise SystemExit(n_failed > 0)
 
 

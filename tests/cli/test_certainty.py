@@ -74,3 +74,10 @@ def test_the_path_prints_evidence(named_csv, capsys):
     facts = told(["path", "people.csv", "--no-encode"], capsys)
     assert facts["steps"]["evidence"][2] == path.evidence[2]
     assert facts["certainty"] == "3 clusters, clear"
+
+
+def test_few_rows_are_not_judged_in_the_words_of_the_command(here, rng, capsys):
+    (here / "t.csv").write_text("a,b\n" + "".join(f"{a:.3f},{b:.3f}\n" for a, b in rng.normal(size=(12, 2))))
+    facts = told(["cluster", "t.csv"], capsys)
+    assert facts["certainty"].startswith("not judged: there are fewer than 24 distinct rows.")
+    assert any("kfree judges at least 24 distinct rows, and the table has 12" in remark for remark in facts["remarks"])

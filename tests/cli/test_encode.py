@@ -112,10 +112,14 @@ def test_advice_fits_a_table_that_is_encoded(here, rng, capsys):
     assert "--drop id" in err
 
 
-def test_a_column_of_names_is_left_out_by_an_option(here, rng, capsys):
+def test_a_column_of_names_is_left_out_unless_it_is_asked_for(here, rng, capsys):
     rows = [f"person {i},{value}" for i, value in enumerate(rng.normal(size=60))]
     (here / "t.csv").write_text("\n".join(["name,x", *rows]) + "\n")
-    status, _, err = outcome(["cluster", "t.csv", "--encode"], capsys)
+    facts = told(["cluster", "t.csv"], capsys)
+    assert facts["columns"] == ["x"]
+    name = "'name' (text, or a name for each row: 60 distinct values in 60 rows, such as 'person 0')"
+    assert f"left out 1 column(s): {name}. Give --categories name to use them" in facts["remarks"]
+    status, _, err = outcome(["cluster", "t.csv", "--columns", "name,x"], capsys)
     assert status == 1
-    assert "column 'name' holds text" in err
-    assert "Leave such columns out with --drop-text (or --drop name), or give --categories name" in err
+    assert "t.csv: column 'name' holds text" in err
+    assert "Leave such columns out with --drop name, or give --categories name" in err

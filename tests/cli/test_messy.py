@@ -1,6 +1,8 @@
 """Messy files at the first attempt: options for reading and preparing, tomorrow's file, and suggestions."""
 
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -25,18 +27,18 @@ def messy(here, rng):
 
 def test_all_text_is_named_at_once_or_left_out(messy, capsys):
     line = ["cluster", "messy.csv", "--encode", "--thousands", ",", "--na", "?", "--lam", "20"]
-    status, _, err = outcome(line, capsys)
+    status, _, err = outcome([*line, "--columns", "name,note"], capsys)
     assert status == 1
     assert "column 'name' holds text" in err
     assert "column 'note' holds text" in err
-    assert "--drop-text (or --drop name,note), or give --categories name,note" in err
+    assert "--drop name,note, or give --categories name,note" in err
     assert "TfidfVectorizer" not in err
-    facts = told([*line, "--drop-text", "--fold-levels", "--save", "m.kfree"], capsys)
+    facts = told([*line, "--fold-levels", "--save", "m.kfree"], capsys)
     assert facts["columns"] == ["zip", "channel", "since", "income", "visits"]
     labels = [int(row["cluster"]) for row in rows_of("messy.clusters.csv")]
     assert len(set(zip(labels, messy.tolist(), strict=True))) == len(set(labels))  # no cluster has both kinds
     said = " ".join(facts["remarks"])
-    assert "left out 2 column(s) of text, or of names of rows: 'name', 'note'" in said
+    assert "left out 2 column(s): 'name' (text, or a name for each row: " in said
     assert "left out: 'constant' (constant: x)" in said
     assert "'zip' hold whole numbers with leading zeros" in said
     assert "took 1 missing values of 1 rows from the nearest rows" in said
@@ -46,9 +48,7 @@ def test_all_text_is_named_at_once_or_left_out(messy, capsys):
 
 
 def test_look_alike_levels_are_named_with_the_option(messy, capsys):
-    err = outcome(
-        ["cluster", "messy.csv", "--encode", "--drop-text", "--lam", "20", "--columns", "channel,zip"], capsys
-    )[2]
+    err = outcome(["cluster", "messy.csv", "--encode", "--lam", "20", "--columns", "channel,zip"], capsys)[2]
     assert "column 'channel' has levels that look alike: 'App', 'App ', 'app'" in err
     assert "--fold-levels" in err
 
@@ -88,7 +88,7 @@ def test_scores_are_written_by_cluster_and_predict(blobs_csv, capsys):
 
 
 def test_tomorrows_file_has_unseen_levels_and_only_needed_columns(messy, here, capsys):
-    line = "cluster messy.csv --encode --drop-text --fold-levels --thousands , --na ? --lam 20 --save m.kfree --quiet"
+    line = "cluster messy.csv --encode --fold-levels --thousands , --na ? --lam 20 --save m.kfree --quiet"
     assert outcome(line.split(), capsys)[0] == 0
     (here / "new.csv").write_text(
         'zip,channel,since,income,visits\n01001,Fax,14.03.2019,"51,120",2\n01002,Shop,14.03.2010,"1,120",2\n'
@@ -157,23 +157,83 @@ def test_the_output_of_a_packed_table_is_text(blobs_csv, here, capsys):
     assert len(rows_of("data.clusters.csv")) == 90
 
 
-def test_numbers_with_marks_among_them_are_no_text(here, rng, capsys):
+@pytest.fixture
+def marked(here):
+    """t.csv: numbers and dates with marks of missing values among them, levels of which one looks like a mark."""
     rows = [
-        f"{'?' if i % 30 == 4 else i % 70},{'-' if i % 40 == 3 else i % 9},{'abc'[i % 3]},word {i}" for i in range(400)
+        f"{'?' if i % 30 == 4 else i % 70},{'-' if i % 40 == 3 else i % 9},{'+-'[i % 2]},word {i},"
+        f"{'n.a.' if i == 7 else f'2024-0{1 + i % 9}-1{i % 8}'}"
+        for i in range(400)
     ]
-    (here / "t.csv").write_text("\n".join(["age,orders,plan,note", *rows]) + "\n")
-    for options in ("", "--encode", "--encode --drop-text"):
-        status, _, err = outcome(["cluster", "t.csv", *options.split()], capsys)
-        assert status == 1
-        assert "column 'age', row 5: '?' is not a number (14 such value(s) in a column of numbers; give --na '?'" in err
-        assert "column 'orders', row 4: '-' is not a number (10 such value(s)" in err
-        assert "with --drop age,orders" in err
-    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--na", "?,-", "--k", "2"], capsys)
-    assert facts["columns"] == ["age", "orders", "plan"]
-    facts = told(["cluster", "t.csv", "--encode", "--drop-text", "--categories", "age,orders", "--k", "2"], capsys)
-    assert facts["columns"] == ["age", "orders", "plan"]
-    with pytest.raises(ValueError, match=r"column 'age', row 5: '\?' is not a number.* give na=\['\?'\]"):
-        kfree.cluster("t.csv", drop_text=True)
+    (here / "t.csv").write_text("\n".join(["age,orders,rhesus,note,day", *rows]) + "\n")
+
+
+def test_marks_among_numbers_and_dates_are_missing_and_told(marked, here, capsys):
+    facts = told(["cluster", "t.csv", "--k", "2", "--save", "m.kfree"], capsys)
+    assert facts["columns"] == ["age", "orders", "rhesus", "day"]
+    marks = "'age' ('?' 14 times), 'orders' ('-' 10 times), 'day' ('n.a.' 1 times)"
+    assert f"warning: marks among numbers or dates are read as missing values, in column(s) {marks}" in facts["remarks"]
+    assert "took 25 missing values of 25 rows from the nearest rows" in facts["remarks"]
+    known = {encoder.name: encoder for encoder in kfree.load("m.kfree").encoder.encoders_}
+    assert known["rhesus"].levels == ("+", "-")
+    assert type(known["day"]).__name__ == "Dates"
+    # Tomorrow's file has nothing but a mark in columns of numbers; the level that looks like one is none.
+    (here / "new.csv").write_text("age,orders,rhesus,day\n12,?,-,-\n")
+    (here / "gap.csv").write_text("age,orders,rhesus,day\n12,,-,\n")
+    for name in ("new", "gap"):
+        assert outcome(["predict", "m.kfree", f"{name}.csv", "--scores", "--quiet"], capsys)[0] == 0
+    labels = [rows_of(f"{name}.clusters.csv")[0] for name in ("new", "gap")]
+    assert [labels[0][name] for name in ("cluster", "confidence")] == [labels[1][n] for n in ("cluster", "confidence")]
+    facts = told(["cluster", "t.csv", "--categories", "age,orders", "--k", "2"], capsys)
+    assert facts["columns"] == ["age", "orders", "rhesus", "day"]
+
+
+def test_marks_are_read_by_the_front_door_alone(marked):
+    with pytest.raises(ValueError, match=r"column 'age' does not hold numbers, row 5: '\?' is not a number"):
+        kfree.open_rows("t.csv", ["age"])
+    with pytest.raises(ValueError, match=r"t.csv has missing values in 1 column\(s\): 'age' \(14\)"):
+        kfree.cluster("t.csv", columns=["age"], prepare="none")
+
+
+def test_one_error_names_all_that_is_in_the_way_and_one_line_that_mends_it(here, capsys):
+    dates, odd = ["14.03.2019", "2019-03-15"], {8: "or", 5: "3?"}
+    lines = [f"{'none' if i == 3 else i % 7},{dates[i % 2]},{odd.get(i, 2 * i)}" for i in range(60)]
+    (here / "t.csv").write_text("\n".join(["n,since,m", *lines]) + "\n")
+    status, _, err = outcome(["cluster", "t.csv"], capsys)
+    assert status == 1
+    for said in ("column 'n', row 4: 'none' is not", "column 'm', row 6: '3?' is not", "column 'since' holds dates"):
+        assert said in err
+    line = re.search(r"or give (--na .* --drop \S+):", err)[1]
+    assert line == "--na 'none,3?,or' --drop since"
+    assert outcome(["cluster", "t.csv", *shlex.split(line), "--quiet"], capsys)[0] == 0
+
+
+def test_rows_without_any_value_are_left_out_and_told(here, capsys):
+    lines = [f"name {i},{i % 7},{'abc'[i % 3]},x" for i in range(60)]
+    lines[3], lines[9] = ",,,", "name 9,,,x"  # one of them without a value in the columns that are used
+    (here / "t.csv").write_text("\n".join(["name,n,plan,constant", *lines]) + "\n")
+    facts = told(["cluster", "t.csv", "--k", "3", "--save", "m.kfree"], capsys)
+    assert facts["n_rows"] == 58
+    assert "left out 2 of 60 rows without any value" in facts["remarks"]
+    labels = [row["cluster"] for row in rows_of("t.clusters.csv")]
+    assert [row for row, label in enumerate(labels) if not label] == [3, 9]
+    told(["predict", "m.kfree", "t.csv", "-o", "again.csv"], capsys)
+    assert [row["cluster"] for row in rows_of("again.csv")] == labels
+
+
+def test_columns_that_number_the_rows_are_left_out(here, rng, capsys):
+    X = rng.normal(size=(60, 2)).round(3)
+    lines = [f"{i},{i + 1},{i + 2},{a},{b}" for i, (a, b) in enumerate(X)]
+    (here / "t.csv").write_text("\n".join([",no,year,a,b", *lines]) + "\n")
+    facts = told(["cluster", "t.csv"], capsys)
+    assert facts["columns"] == ["year", "a", "b"]
+    assert "left out 2 column(s) that number the rows: 'column 1', 'no' (--columns uses them)" in facts["remarks"]
+    # Some rows of a larger table: numbers without a name that only rise.
+    lines = [f"{3 * i + i % 2},{3 * i + i % 2},{a},{b}" for i, (a, b) in enumerate(X)]
+    (here / "some.csv").write_text("\n".join([",stock,a,b", *lines]) + "\n")
+    assert told(["cluster", "some.csv"], capsys)["columns"] == ["stock", "a", "b"]
+    assert told(["cluster", "t.csv", "--columns", "no,a"], capsys)["columns"] == ["no", "a"]
+    assert told(["cluster", "t.csv", "--no-encode", "--lam", "9"], capsys)["columns"][:2] == ["column 1", "no"]
 
 
 def test_tomorrows_file_is_read_as_the_file_of_the_fit_was(here, capsys):
@@ -216,7 +276,7 @@ def test_dates_of_several_forms_in_a_column_are_named_with_examples(dates, examp
     status, _, err = outcome(["cluster", "t.csv"], capsys)
     assert status == 1
     assert f"t.csv: column 'since' holds dates of several forms: {examples}" in err
-    assert "such as 2024-12-31, or leave such columns out with --drop since" in err
+    assert "Correct such cells (dates as 2024-12-31), or give --drop since: such columns are left out" in err
     assert outcome(["cluster", "t.csv", "--categories", "since", "--k", "2", "--quiet"], capsys)[0] == 0
 
 

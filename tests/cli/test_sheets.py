@@ -110,7 +110,7 @@ def test_a_mistake_in_a_sheet_is_named_by_its_row(here, capsys):
     write("t.xlsx", [["a", "b"], [1, 2], ["1O", 4], [5, 6], [7, 8]])
     status, _, err = outcome(["cluster", "t.xlsx", "--no-encode"], capsys)
     assert status == 1
-    assert "t.xlsx, column 'a', row 2: '1O' is not a number" in err
+    assert "t.xlsx: column 'a', row 2: '1O' is not a number" in err
 
 
 def test_what_cannot_be_read_or_written_says_what_to_do(here, capsys, monkeypatch, blobs_csv):

@@ -231,3 +231,13 @@ def test_columns_that_are_named_the_other_way_round_are_refused(names):
     with pytest.raises(ValueError, match="in this order"):
         kfree.cluster(X, geo=names)
     DPMeans(metric="haversine", lam=100.0).fit(X[list(names[::-1])])
+
+
+def test_the_explanation_of_a_place_has_its_arcs(rng):
+    X, _ = around_cities(rng, 200)
+    made = kfree.cluster(pd.DataFrame(X, columns=["lat", "lon"]), geo=("lat", "lon"))
+    arcs = np.sort(haversine(X[:1], made.model.cluster_centers_)[0])[:2]
+    found = made.explain(0)
+    assert found.km == pytest.approx(tuple(arcs), rel=1e-9)
+    assert f"{found.name}, {arcs[0]:.3g} km away, confidence" in str(found)
+    assert f"; next is {found.next}, {arcs[1]:,.0f} km away" in str(found)

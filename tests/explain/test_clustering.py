@@ -147,8 +147,8 @@ def test_k_is_met_and_the_data_are_heard(table):
 
 def test_what_is_wrong_is_told(clustering, table):
     with pytest.raises(ValueError, match="column 'customer'"):
-        kfree.cluster(table)  # as good as text
-    assert "customer" in kfree.cluster(table, drop_text=True).remarks[0]
+        kfree.cluster(table, columns=["age", "customer"])  # as good as text
+    assert "left out 1 column(s): 'customer' (text, or a name for each row: " in kfree.cluster(table).remarks[0]
     with pytest.raises(ValueError, match=r"the table has no column 'incom' \(columns\); it has 'age'"):
         kfree.cluster(table, columns=["incom"])
     with pytest.raises(ValueError, match="model='rund' is not allowed.*did you mean 'round'"):

@@ -24,7 +24,7 @@ def test_a_fit_takes_no_more_than_its_memory(case, tmp_path):
         assert found["passes"] > 1  # the rows did not fit
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_random_tables_come_out_as_they_went_in(seed):
     assert roundtrip.checked(seed) is None
 

@@ -158,6 +158,11 @@ def test_units_do_not_matter(exponent, rng):
     np.testing.assert_array_equal(plain.labels_, scaled.labels_)
 
 
+@pytest.mark.parametrize(("max_k", "expected"), [(2, 2), (4, 4), (12, 12), (40, 12), (None, 12)])
+def test_a_path_of_few_rows_ends_where_it_is_told_to(max_k, expected, rng):
+    assert len(lambda_path(rng.normal(size=(12, 2)), max_k=max_k)) == expected
+
+
 def test_rare_values_that_are_too_many_to_list(rng):
     X = np.concatenate([np.repeat(np.arange(12.0), 4000), 100.0 + rng.uniform(size=3000)])[:, None]
     path = lambda_path(X, max_k=30)

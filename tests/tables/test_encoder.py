@@ -14,7 +14,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 
-from kfree import DPMeans, TableEncoder
+from kfree import DPMeans, TableEncoder, load
 from kfree.datasets import make_customers
 from kfree.exceptions import DataAdvice
 from kfree.tables.numeric import typical_difference
@@ -162,6 +162,25 @@ def test_dates_count_by_time_in_any_form():
         np.testing.assert_allclose(TableEncoder().fit_transform(held), expected, atol=1e-12)
     assert expected[1, 0] - expected[0, 0] == pytest.approx(1.0)
     assert "2024-01-31" in TableEncoder().fit(pd.DataFrame({"day": days, "n": filled})).describe()
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC", "+02:00", "America/New_York"])
+def test_dates_keep_their_time_zone(zone, tmp_path):
+    moments = pd.Series(pd.date_range("2024-03-30", periods=40, freq="7h", tz="UTC")).dt.tz_convert(zone)
+    frame = pd.DataFrame({"at": moments, "once": [moments[0]] * 40, "n": np.arange(40.0)})
+    tables = {"pandas": frame, "pyarrow": pa.Table.from_pandas(frame)}
+    if not zone.startswith("+"):  # which polars does not know
+        tables["polars"] = pl.from_pandas(frame)
+    for name, table in tables.items():
+        with pytest.warns(DataAdvice, match="leaves out"):
+            encoder = TableEncoder().fit(table)
+        encoder.save(tmp_path / "e.kfree")
+        for one in (encoder, load(tmp_path / "e.kfree")):
+            back = one.inverse_transform(one.transform(table))
+            back = back if name == "pandas" else back.to_pandas()
+            for column in ("at", "once"):
+                assert str(back[column].dt.tz) == str(frame[column].dt.tz)
+                assert (abs(back[column] - frame[column]) <= pd.Timedelta("1us")).all()
 
 
 def test_ordinals_count_by_rank():

@@ -16,10 +16,11 @@ _OPTIONS = {
     "Give lam or target_k to set": "Give --lam or --k to set",
     "or KMeans if you know": "or --k if you know",
     "path_ shows all": "kfree path shows all",
+    "AutoCluster judges": "kfree judges",
+    "distinct rows, and X has": "distinct rows, and the table has",
     "Use metric='haversine' with latitude and longitude alone": "Use --geo with both columns",
     "give fold=True to make them one": "give --fold-levels to make them one",
     "; give encoding if": "; give --encoding if",
-    "Give thousands=": "Give --thousands ",
 }
 # The same for errors and remarks.
 _ERRORS = {
@@ -28,8 +29,8 @@ _ERRORS = {
     "missing='nearest' (with prepare='encode')": "--missing nearest (with --encode)",
     "prepare='encode' and categories=": "--encode categories=",
     "prepare='encode'": "--encode",
-    "drop_text=True": "--drop-text",
     "drop=[…]": "--drop",
+    "columns=[…]": "--columns",
     " of columns holds": " of --columns holds",
     " of weight holds": " of --weight holds",
     "or lam as a number": "or --lam",
@@ -45,6 +46,7 @@ _LEVELS = re.compile(r"\blevels=\(([\d, ]+)\)")
 _GEO = re.compile(r"\bgeo=\('([^']*)', '([^']*)'\)")
 _VALUES = re.compile(r"\b(missing|unseen)='(\w+)'")
 _LISTS = re.compile(r"\b(drop|categories|na)=(\[(?:'(?:[^'\\]|\\.)*'(?:, )?|\"(?:[^\"\\]|\\.)*\"(?:, )?)+\])")
+_MARKS = re.compile(r"\b(thousands|decimal)=('[^']*')")
 _MAX_K = re.compile(r"kfree\.lambda_path\(X, max_k=(\d+)\)(\.suggest\(\)\.lam)?")
 _ALONE = re.compile(r"Fit X\[:, (\[[\d, ]+\])\] alone")
 _WEIGHTS = re.compile(r"\bweights=")
@@ -61,7 +63,8 @@ def in_options(message):
     """The text of an error or remark with options in place of parameters."""
     for python, option in _ERRORS.items():
         message = message.replace(python, option)
-    message = _LISTS.sub(_listed, message)
+    message = _LISTS.sub(_listed, message).replace(" and --drop", " --drop")
+    message = _MARKS.sub(r"--\1 \2", message)
     message = _GEO.sub(r"--geo \1,\2", message)
     message = _NAMED.sub(r"(--\1); it has", message)
     message = _NUMBERS.sub(lambda found: f"--{'max-k' if found[1] == 'max_k' else 'k'} {found[2]}", message)

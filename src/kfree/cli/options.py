@@ -64,10 +64,11 @@ def add_input(parser, what="the table: CSV, TSV, Parquet, Arrow, .xlsx, .npy, a 
 def add_columns(parser):
     """Which columns are used, and how."""
     columns = parser.add_argument_group("columns")
-    columns.add_argument("--columns", type=names, metavar="A,B", help="use only these columns (default: all)")
+    columns.add_argument(
+        "--columns", type=names, metavar="A,B", help="use only these columns (default: all but text and ids)"
+    )
     columns.add_argument("--drop", type=names, default=[], metavar="A,B", help="leave these columns out")
     _add_prepare(columns.add_mutually_exclusive_group())
-    columns.add_argument("--drop-text", action="store_true", help="leave out text and names of rows")
     columns.add_argument("--categories", type=names, metavar="A,B", help="columns whose values are categories")
     columns.add_argument("--fold-levels", action="store_true", help="App, app and 'App ' are one level")
     columns.add_argument("--weights", type=weights, default={}, metavar="A=2,B=.5", help="how much columns count")

@@ -138,8 +138,8 @@ def _require_compatible(options, prepare):
         return
     if options.missing == "nearest":
         raise UsageError("--missing nearest needs columns that are encoded; use --encode, or another --missing")
-    if options.drop_text or options.categories or options.fold_levels:
-        raise UsageError("--drop-text, --categories and --fold-levels need columns that are encoded; use --encode")
+    if options.categories or options.fold_levels:
+        raise UsageError("--categories and --fold-levels need columns that are encoded; use --encode")
 
 
 def _column_options(options, table, group):
@@ -154,7 +154,6 @@ def _column_options(options, table, group):
         drop=options.drop,
         others=others,
         group=group,
-        drop_text=options.drop_text,
         categories=options.categories,
         weights=options.weights,
         fold=options.fold_levels,

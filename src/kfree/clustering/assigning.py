@@ -73,9 +73,9 @@ def _require_types(plan: Preparation, table: FrameTable | FilesTable) -> None:
     for name, encoder in zip(plan.columns, encoders, strict=True):
         if encoder is not None and encoder.family != NUMBER:
             continue
-        mistake = "" if table.is_number(name) else table.mistake(name, 1.0)
-        if mistake:
-            raise ValueError(f"{table.title}, column {name!r}{mistake}. Correct such cells.")
+        mistake = None if table.is_number(name) else table.mistake(name, 1.0)
+        if mistake is not None:
+            raise ValueError(f"{table.title}, column {name!r}{mistake.with_remedy()}. Correct such cells.")
 
 
 def accepting(plan: Preparation, unseen: str) -> Preparation:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfree.clustering.frames import selected
+from kfree.clustering.frames import filtered, selected
 from kfree.clustering.preparation import Preparation
+from kfree.clustering.tables import row_numbers
 from kfree.core.printing import quoted
 from kfree.exceptions import DataAdvice
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
+from kfree.tables.gaps import EmptyRowsError
 from kfree.validation.parameters import require_choice
 
 PREPARE = ["encode", "standardize", "none"]
@@ -50,7 +52,6 @@ class ColumnOptions:
     drop: Sequence[str] = ()
     others: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
-    drop_text: bool = False
     categories: Sequence[str] | None = None
     weights: Mapping[str, float] | None = None
     fold: bool = False
@@ -65,8 +66,8 @@ class ColumnOptions:
             return
         if self.missing == "nearest":
             raise ValueError("missing='nearest' needs prepare='encode'; give that, or another missing.")
-        if self.drop_text or self.categories or self.fold:
-            raise ValueError("drop_text, categories and fold need prepare='encode'; give that, or leave them out.")
+        if self.categories or self.fold:
+            raise ValueError("categories and fold need prepare='encode'; give that, or leave them out.")
 
     @property
     def treatment(self) -> str:
@@ -106,10 +107,9 @@ def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     text = [name for name in names if not table.is_number(name)]
     if options.prepare == "encode":
         undeclared = [name for name in text if name not in (options.categories or ())]
-        _require_no_mistakes(table, undeclared, _FEW_MISTAKES, may_be_levels=True)
-        _require_one_form(table, undeclared)
+        _require_readable(table, undeclared, _FEW_MISTAKES, may_be_levels=True)
         text = []
-    _require_no_mistakes(table, text, _MANY_MISTAKES, may_be_levels=False)
+    _require_readable(table, text, _MANY_MISTAKES, may_be_levels=False)
     if text and options.columns:
         raise ValueError(
             f"{table.title}: column {text[0]!r} of columns holds {table.word(text[0])}, not numbers. Leave it out, or "
@@ -126,24 +126,45 @@ def chosen_columns(table: Any, options: ColumnOptions, say: Say) -> list[str]:
     return names
 
 
+def without_row_numbers(table: Any, columns: list[str], options: ColumnOptions, say: Say) -> list[str]:
+    """The columns without those that count rows, unless these are named by the caller or are all there is."""
+    named = {*(options.columns or ()), *(options.categories or ()), *(options.weights or ())}
+    if options.prepare == "none" or table.n_rows < _FEWEST_TO_IDENTIFY:
+        return columns
+    counts = row_numbers(table, [name for name in columns if name not in named and table.is_whole(name)])
+    if not counts or len(counts) == len(columns):
+        return columns
+    say(f"left out {len(counts)} column(s) that number the rows: {quoted(counts)} (columns=[…] uses them)")
+    return [name for name in columns if name not in counts]
+
+
 def with_encoder(
-    table: Any, plan: Preparation, encoder: TableEncoder, frame: Any, drop_text: bool, say: Say
-) -> tuple[Preparation, Any, NDArray[np.float64]]:
-    """The preparation with its encoder, fitted to a frame; this frame without the columns left out; and its rows."""
+    table: Any, plan: Preparation, encoder: TableEncoder, frame: Any, named: Sequence[str], say: Say
+) -> tuple[Preparation, Any, NDArray[np.float64], NDArray[np.bool_]]:
+    """The preparation with its encoder, fitted to a frame; what is left of this frame; its rows, and a mask of them.
+
+    Columns of text, and of names of rows, are left out, unless the caller ``named`` them. So are rows without a value.
+    """
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="TableEncoder leaves out")  # said below
             rows = np.asarray(encoder.fit_transform(frame))
     except TextColumnsError as error:
         text = list(error.faults)
-        if not drop_text or len(text) == len(plan.columns):
+        if set(text) & set(named) or len(text) == len(plan.columns):
+            told = "; ".join(f"column {name!r} holds {fault}" for name, fault in error.faults.items())
             raise ValueError(
-                f"{table.title}: {' '.join(error.faults.values())} Leave such columns out with drop_text=True (or "
-                f"drop={text}), or give categories={text} if their values are categories."
+                f"{table.title}: {told}. Leave such columns out with drop={text}, or give categories={text} if their "
+                "values are categories."
             ) from error
-        say(f"left out {len(text)} column(s) of text, or of names of rows: {quoted(text)}")
+        say(f"left out {len(text)} column(s): {_with_reasons(error.faults)}. Give categories={text} to use them")
         plan, frame = _without(text, plan, encoder, frame)
-        return with_encoder(table, plan, encoder, frame, drop_text, say)
+        return with_encoder(table, plan, encoder, frame, named, say)
+    except EmptyRowsError as error:
+        used = np.ones(frame.shape[0], dtype=bool)
+        used[error.rows] = False
+        plan, frame, rows, used[used] = with_encoder(table, plan, encoder, filtered(frame, used), named, say)
+        return plan, frame, rows, used
     except ValueError as error:
         raise ValueError(f"{table.title}: {error}") from error
     if encoder.left_out_:
@@ -152,7 +173,7 @@ def with_encoder(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataAdvice)  # said by the first fit
             rows = np.asarray(encoder.fit_transform(frame))
-    return replace(plan, encoder=encoder), frame, rows
+    return replace(plan, encoder=encoder), frame, rows, np.ones(len(rows), dtype=bool)
 
 
 def _without(names: list[str], plan: Preparation, encoder: TableEncoder, frame: Any) -> tuple[Preparation, Any]:
@@ -197,29 +218,40 @@ def tell_of_places(table: Any, names: list[str], say: Say) -> None:
     )
 
 
-def _require_no_mistakes(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
-    """Raise if columns of text are columns of numbers but for a few cells."""
-    found = {name: mistake for name in names if (mistake := table.mistake(name, share))}
+def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
+    """Name the cells of columns that were read as missing values, though nobody said that they are."""
+    found = {name: marks for name, marks in table.marks.items() if name in names}
     if found:
-        told = "; ".join(f"column {name!r}{mistake}" for name, mistake in found.items())
-        which = "the column" if len(found) == 1 else "the columns"
-        levels = f", or give categories={list(found)} if all values are categories" if may_be_levels else ""
-        remedies = f"Correct such cells, or leave {which} out with drop={list(found)}{levels}."
-        raise ValueError(f"{table.title}, {told}. {remedies}")
+        told = [f"{name!r} ({', '.join(f'{mark!r} {n} times' for mark, n in found[name].items())})" for name in found]
+        say(f"warning: marks among numbers or dates are read as missing values, in column(s) {_listed(told)}")
 
 
-def _require_one_form(table: Any, names: list[str]) -> None:
-    """Raise if columns hold dates of several forms, which would be text or levels."""
-    found = {name: forms for name in names if (forms := table.date_forms(name))}
-    if found:
-        told = "; ".join(f"column {name!r}{forms}" for name, forms in found.items())
-        raise ValueError(
-            f"{table.title}: {told}. Write all dates of a column in one form, such as 2024-12-31, or leave such "
-            f"columns out with drop={list(found)}."
-        )
+def _require_readable(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
+    """Raise one error about all columns of text that hold numbers but for a few cells, or dates of several forms."""
+    mistakes = {name: mistake for name in names if (mistake := table.mistake(name, share))}
+    dates = {name: forms for name in names if name not in mistakes and (forms := table.date_forms(name))}
+    if not mistakes and not dates:
+        return
+    told = [f"column {name!r}{mistake.clause}" for name, mistake in mistakes.items()]
+    told += [f"column {name!r}{forms}" for name, forms in dates.items()]
+    marks = list(dict.fromkeys(cell for mistake in mistakes.values() for cell in mistake.cells))
+    rest = [name for name, mistake in mistakes.items() if not mistake.cells] + list(dates)
+    options = ([f"na={marks}"] if marks else []) + ([f"drop={rest}"] if rest else [])
+    effects = (["such cells are missing values then"] if marks else []) + (
+        ["such columns are left out"] if rest else []
+    )
+    advice = "Correct such cells" + (" (dates as 2024-12-31)" if dates else "")
+    levels = f" If all values are categories, give categories={list(mistakes)}." if mistakes and may_be_levels else ""
+    raise ValueError(
+        f"{table.title}: {'; '.join(told)}. {advice}, or give {' and '.join(options)}: {', '.join(effects)}.{levels}"
+    )
 
 
-def _with_reasons(left_out: dict[str, str], most: int = 8) -> str:
-    """Columns and why they are left out, only the first few of many."""
-    shown = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:most])
-    return shown if len(left_out) <= most else f"{shown} and {len(left_out) - most} more"
+def _with_reasons(left_out: dict[str, str]) -> str:
+    """Columns and why they are left out."""
+    return _listed([f"{name!r} ({why})" for name, why in left_out.items()])
+
+
+def _listed(told: list[str], most: int = 8) -> str:
+    """Clauses, only the first few of many."""
+    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kfree.core.printing import isolated
+from kfree.explain.units import short
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Explanation:
     outlier_score : float
         Above 1, the row belongs to no cluster.
     features : tuple of (column, value of the row, mean of the cluster, mean of other rows), as text
+    km : tuple of two floats or None
+        The arcs from a place to the centres of its cluster and of the next, infinite if there is no next one.
     """
 
     label: int
@@ -31,10 +34,12 @@ class Explanation:
     next: str | None
     outlier_score: float
     features: tuple[tuple[str, str, str, str], ...]
+    km: tuple[float, float] | None = None
 
     def __str__(self) -> str:
-        head = f"{isolated(self.name)}, confidence {self.confidence:.2f}"
-        head += "" if self.next is None else f"; next is {isolated(self.next)}"
+        own, second = ("", "") if self.km is None else (f", {short(arc)} km away" for arc in self.km)
+        head = f"{isolated(self.name)}{own}, confidence {self.confidence:.2f}"
+        head += "" if self.next is None else f"; next is {isolated(self.next)}{second}"
         head += f"; far from all clusters (outlier score {self.outlier_score:.1f})" if self.outlier_score > 1 else ""
         told = [
             f"  {isolated(name)}: {value} (cluster {mean}, others {others})"

@@ -15,6 +15,7 @@ from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import opened
 from kfree.core.sphere import require_latitude_first
+from kfree.core.warning import warnings_kept
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require, require_choice
 
@@ -32,7 +33,6 @@ def cluster(
     id: str | None = None,
     weight: str | None = None,
     prepare: str | None = None,
-    drop_text: bool = False,
     categories: Sequence[str] | None = None,
     fold: bool = False,
     weights: Mapping[str, float] | None = None,
@@ -68,7 +68,8 @@ def cluster(
     geo : pair of str or None, default=None
         Columns of latitude and longitude in degrees, which alone are clustered, on the globe; ``lam`` is in km².
     columns : list of str or None, default=None
-        The columns to use; None takes all.
+        The columns to use; None takes all but columns of text, of names of rows and of their numbers, which ``remarks``
+        names.
     drop : list of str, default=()
         Columns to leave out.
     id : str or None, default=None
@@ -79,8 +80,6 @@ def cluster(
         ``"encode"``: all columns, by :class:`kfree.TableEncoder`. ``"standardize"``: columns of numbers, scaled to mean
         0 and deviation 1. ``"none"``: columns of numbers as they are. None is ``"none"`` for columns without names,
         those of an array or .npy file, and with ``metric="cosine"``, else ``"encode"``.
-    drop_text : bool, default=False
-        Whether to leave out columns of text, and of names of rows, which are an error otherwise.
     categories, fold, weights
         As in :class:`kfree.TableEncoder`.
     missing : {"nearest", "mean", "drop", "error"} or None, default=None
@@ -124,33 +123,38 @@ def cluster(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
     remarks: list[str] = []
-    if _is_array(table):
-        _require_no_columns(
-            [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})], prepare
-        )
-        X = table if sp.issparse(table) else np.asarray(table)
-        if X.ndim == 0:
-            raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
-        rows = TableRows.of_array(X)
-    else:
-        found = opened(table, text)
-        named = ColumnOptions(
-            prepare_of(prepare, found, metric),
-            None if columns is None else _listed(columns),
-            _listed(drop),
-            others,
-            None,
-            drop_text,
-            None if categories is None else _listed(categories),
-            weights,
-            fold,
-            missing,
-            geo is not None,
-        )
-        rows = prepared(found, named, remarks.append, weight=weight, memory=memory)
-    made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)
+    with warnings_kept(remarks):
+        if _is_array(table):
+            named = [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})]
+            rows = _rows_of_array(table, named, prepare)
+        else:
+            found = opened(table, text)
+            options = ColumnOptions(
+                prepare_of(prepare, found, metric),
+                None if columns is None else _listed(columns),
+                _listed(drop),
+                others,
+                None,
+                None if categories is None else _listed(categories),
+                weights,
+                fold,
+                missing,
+                geo is not None,
+            )
+            rows = prepared(found, options, remarks.append, weight=weight, memory=memory)
+        made = clustered(rows, fitting, rows.weights(weight, sample_weight), remarks.append, id=id)
     made.remarks = remarks
     return made
+
+
+def _rows_of_array(table: Any, named: list[str], prepare: str | None) -> TableRows:
+    """The rows of an array, which has no columns that could be ``named``."""
+    require(not named, "columns", named, "none for an array, which has no names of columns")
+    require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")
+    X = table if sp.issparse(table) else np.asarray(table)
+    if X.ndim == 0:
+        raise TypeError(f"a {type(table).__name__} is no table; give a data frame, an array or the path of a file.")
+    return TableRows.of_array(X)
 
 
 def _places(geo: Sequence[str], columns: Any, prepare: str | None, metric: str) -> tuple[list[str], str, str]:
@@ -172,9 +176,3 @@ def _is_array(table: Any) -> bool:
     is_path = isinstance(table, str | os.PathLike)
     is_paths = isinstance(table, list) and all(isinstance(one, str | os.PathLike) for one in table)
     return not is_path and not is_paths and not is_frame(table)
-
-
-def _require_no_columns(named: list[str], prepare: str | None) -> None:
-    """Raise if parameters about columns are given with an array."""
-    require(not named, "columns", named, "none for an array, which has no names of columns")
-    require(prepare in (None, "none"), "prepare", prepare, "none for an array, which is clustered as it is")

@@ -25,14 +25,15 @@ class Reading:
     decimal: str | None
     rules: dict[str, str]
 
-    def of_further(self, given: TextOptions) -> TextOptions:
-        """The options for a further file; what is given for it comes first."""
+    def of_further(self, given: TextOptions, numbers: list[str]) -> TextOptions:
+        """The options for a further file, whose columns of ``numbers`` are known; what is given for it comes first."""
         return replace(
             given,
             missing=given.missing or tuple(self.na),
             thousands=given.thousands or self.thousands,
             decimal=given.decimal or self.decimal,
             rules=tuple(self.rules.items()),
+            numbers=tuple(numbers),
         )
 
 
@@ -61,7 +62,13 @@ class Preparation:
 
     def text_options(self, given: TextOptions) -> TextOptions:
         """How a further text file is read."""
-        return given if self.reading is None else self.reading.of_further(given)
+        return given if self.reading is None else self.reading.of_further(given, self._numbers_in())
+
+    def _numbers_in(self) -> list[str]:
+        """The columns that hold numbers."""
+        if self.encoder is None:
+            return self.columns
+        return [encoder.name for encoder in self.encoder.encoders_ if getattr(encoder, "family", None) == "number"]
 
     def matrix(self, title: str, batch: Any, first_row: int = 0) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """The rows of a batch that can be used, as numbers, and a mask of these rows."""
@@ -90,12 +97,15 @@ class Preparation:
         return matrix_of(batch, self.columns, title)
 
     def complete(self, title: str, gaps: NDArray[np.bool_], first_row: int = 0) -> NDArray[np.bool_]:
-        """A mask of the rows without missing values, which are an error unless they are dropped or filled in."""
+        """A mask of the rows that are used: those without missing values, or with a value where gaps are filled in.
+
+        Missing values are an error unless such rows are dropped or filled in.
+        """
+        if self.missing not in ("error", "drop"):
+            return np.asarray(~gaps.all(axis=1))
         kept = np.asarray(~gaps.any(axis=1))
         if kept.all() or (self.missing == "drop" and kept.any()):
             return kept
-        if self.missing not in ("error", "drop"):
-            return np.ones_like(kept)
         per_column = gaps.sum(axis=0)
         holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
         shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")

@@ -224,7 +224,8 @@ class Clustering:
         told = tuple((f.name, _of_row(value[f.name], f.unit), f.text, f.unit.text(f.others)) for f in features)
         score = float(self.model.outlier_score(X)[0])
         second_name = self.name(second) if second >= 0 else None
-        return Explanation(label, self.name(label), float(view.confidence[0]), second_name, score, told)
+        km = None if view.places is None else (float(view.dist[0]), float(view.second_dist[0]))
+        return Explanation(label, self.name(label), float(view.confidence[0]), second_name, score, told, km)
 
     def report(self, path: str | os.PathLike[str], table: Any = None) -> "Clustering":
         """Write a page to explore the clusters in a browser.

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kfree.clustering.columns import ColumnOptions, Say, chosen_columns, tell_of_codes, tell_of_places, with_encoder
+from kfree.clustering.columns import (
+    ColumnOptions,
+    Say,
+    chosen_columns,
+    tell_of_codes,
+    tell_of_marks,
+    tell_of_places,
+    with_encoder,
+    without_row_numbers,
+)
 from kfree.clustering.frames import filtered, gaps_of
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.sample import sample, step_of
@@ -97,7 +106,8 @@ def prepared(
 ) -> TableRows:
     """The rows of a table; ``weight`` is the column of their weights, and more than ``memory`` holds are streamed."""
     options.require_in(table)
-    columns = chosen_columns(table, options, say)
+    columns = without_row_numbers(table, chosen_columns(table, options, say), options, say)
+    tell_of_marks(table, columns, say)
     plan = Preparation(columns, options.treatment, options.group, reading=table.reading)
     is_large = memory is not None and bytes_to_search(table.n_rows, len(columns)) > memory_limit(memory)
     if is_large and isinstance(table, FilesTable):
@@ -121,10 +131,13 @@ def _in_memory(table: FrameTable | FilesTable, plan: Preparation, options: Colum
     else:
         frame = table.read(plan.columns)
         kept = plan.complete(table.title, gaps_of(frame))
-        plan, frame, X = with_encoder(table, plan, encoder, filtered(frame, kept), options.drop_text, say)
+        plan, frame, X, kept[kept] = with_encoder(
+            table, plan, encoder, filtered(frame, kept), options.columns or (), say
+        )
         _tell_of_gaps(plan, frame, say)
     if not kept.all():
-        say(f"left out {int((~kept).sum())} of {len(kept)} rows with missing values")
+        which = "with missing values" if plan.missing in ("error", "drop") else "without any value"
+        say(f"left out {int((~kept).sum())} of {len(kept)} rows {which}")
     return TableRows(table, plan, X, X, np.flatnonzero(kept), kept)
 
 
@@ -141,7 +154,8 @@ def _streamed(table: FilesTable, plan: Preparation, options: ColumnOptions, weig
     encoder = options.encoder()
     frame, numbers = sample(table, plan.columns, encoder is not None)
     if encoder is not None:
-        plan, frame, _ = with_encoder(table, plan, encoder, frame, options.drop_text, say)
+        plan, frame, _, used = with_encoder(table, plan, encoder, frame, options.columns or (), say)
+        numbers = numbers[used]
     columns = [table.columns[name] for name in plan.columns]
     rows = rows_of(table.files, columns, None if weight is None else table.columns[weight], plan.encoder)
     spread = np.flatnonzero(numbers % step_of(table) == 0)

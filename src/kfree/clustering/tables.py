@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,14 @@ from kfree.clustering.frames import is_frame, matrix_of, names_of, numbers_in, s
 from kfree.clustering.preparation import Reading
 from kfree.core.printing import printable, quoted
 from kfree.files.dialect import TextOptions
-from kfree.files.formats import ColumnType
+from kfree.files.formats import ColumnType, as_numbers
 from kfree.files.rows import rows_of
-from kfree.files.table import column_name, date_forms_in, mistake_in, open_table, require_same_columns
+from kfree.files.table import Mistake, column_name, date_forms_in, mistake_in, open_table, require_same_columns
 from kfree.validation.frames import require_distinct_names
 
 _BATCH_ROWS = 65536
+# Names of columns of row numbers, such as pandas and R write them.
+_INDEX = re.compile(r"(?i)column 1|unnamed: 0|row[._ ]?(names|id|number)|index")
 
 
 def opened(table: Any, reading: TextOptions | None = None) -> FrameTable | FilesTable:
@@ -42,8 +47,9 @@ class FrameTable:
     title, name = "the table", "kfree"
     # Columns of whole numbers with leading zeros, which numbers in memory do not have.
     codes: frozenset[str] = frozenset()
-    # How text was read, which frames do not hold.
+    # How text was read, which frames do not hold, and marks that were read as missing values.
     reading: Reading | None = None
+    marks: Mapping[str, Counter[str]] = MappingProxyType({})
     is_array = False
 
     def __init__(self, frame: Any):
@@ -66,9 +72,9 @@ class FrameTable:
         """What a column holds that is not numbers."""
         return "other values"
 
-    def mistake(self, name: str, share: float) -> str:
+    def mistake(self, name: str, share: float) -> Mistake | None:
         """What is no number in a column where at most a share is none: frames have types, so nothing."""
-        return ""
+        return None
 
     def date_forms(self, name: str) -> str:
         """Examples of the forms of a column of dates of several forms: frames have types, so nothing."""
@@ -97,8 +103,8 @@ class FilesTable:
     """The columns of a file, or of the files of a folder or pattern, by name."""
 
     def __init__(self, paths: str | list[Any], reading: TextOptions | None = None, title: str | None = None):
-        self.files, described = open_table(paths, reading)
-        self._given = reading or TextOptions()
+        self._given = replace(reading or TextOptions(), reads_marks=True)
+        self.files, described = open_table(paths, self._given)
         require_same_columns(self.files, described)
         first = os.fspath(paths if isinstance(paths, str) else paths[0])
         self.title = printable(first) if title is None else title
@@ -112,6 +118,14 @@ class FilesTable:
     def codes(self) -> frozenset[str]:
         """Columns of whole numbers with leading zeros."""
         return frozenset(name for file in self.files.files if file.text for name in file.text.codes)
+
+    @property
+    def marks(self) -> dict[str, Counter[str]]:
+        """Marks that were read as missing values, with the number of each, by column."""
+        found: dict[str, Counter[str]] = {}
+        for name, marks in (pair for file in self.files.files if file.text for pair in file.text.marks):
+            found.setdefault(name, Counter()).update(dict(marks))
+        return found
 
     @property
     def reading(self) -> Reading | None:
@@ -148,9 +162,9 @@ class FilesTable:
     def word(self, name: str) -> str:
         return self.type(name).word
 
-    def mistake(self, name: str, share: float) -> str:
+    def mistake(self, name: str, share: float) -> Mistake | None:
         """What is no number in a column of text where at most a share is none."""
-        return mistake_in(self.files.files, self.columns[name], share) if self.word(name) == "text" else ""
+        return mistake_in(self.files.files, self.columns[name], share) if self.word(name) == "text" else None
 
     def date_forms(self, name: str) -> str:
         """Examples of the forms of a column of text that holds dates of several forms."""
@@ -177,6 +191,29 @@ class FilesTable:
 
     def values(self, name: str) -> NDArray[Any]:
         return values_of(self.read([name]), name)
+
+
+def row_numbers(table: FrameTable | FilesTable, names: Sequence[str]) -> list[str]:
+    """Which of these columns of whole numbers hold the number of each row.
+
+    It is counted from 0 or 1 without gaps; or only rises, in a column without a name, or with one that programs give
+    to the numbers of rows of which some were removed.
+    """
+    left, begin = dict.fromkeys(names, -np.inf), 0
+    for batch in table.batches(list(left)) if left else ():
+        for name, last in list(left.items()):
+            column = as_numbers(batch[name]) if isinstance(batch, dict) else batch[name]
+            x = np.asarray(column, dtype=np.float64)
+            first = last + 1 if begin else x[0]
+            counts = (begin > 0 or first in (0, 1)) and np.array_equal(x, first + np.arange(len(x)))
+            rises = _INDEX.fullmatch(name) is not None and last < x[0] and bool((np.diff(x) > 0).all())
+            left[name] = x[-1]
+            if not rises and not counts:
+                del left[name]
+        if not left:
+            break
+        begin += len(x)
+    return list(left)
 
 
 def require_columns(table: FrameTable | FilesTable, names: Sequence[str], where: str) -> None:

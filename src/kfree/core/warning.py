@@ -2,6 +2,8 @@
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _OWN = ("kfree", "sklearn")
@@ -13,6 +15,20 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _OWN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def warnings_kept(texts: list[str]) -> Iterator[None]:
+    """Warnings within are given at the end, and added to ``texts`` even where the caller shows none."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            found = list(told)
+    for warning in found:
+        texts.append(f"warning: {warning.message}")
+        warn(str(warning.message), warning.category)
 
 
 def warn_penalty_rose(max_clusters: int | None, given: float, lam: float) -> None:

@@ -37,8 +37,9 @@ def _by_halves(model: Any, k: int) -> str:
     """From fits of halves of the rows, as AutoCluster makes them."""
     low, high = model.k_interval_
     if k == 1:
+        found = "no separate groups" if model.candidates_ else "not judged"
         others = "" if high == 1 else f" Some halves of the rows show {'2' if high == 2 else f'up to {high}'} clusters."
-        return f"no separate groups: {_after_colon(model.reason_)}{others} For a practical division give k."
+        return f"{found}: {_after_colon(model.reason_)}{others} For a practical division give k."
     if model.is_sure_:
         return f"{counted(k)}, clear"
     if low != high:

@@ -1,86 +1,183 @@
-"""Cells that pyarrow's parser takes for words: dates by day and month, numbers with marks between thousands, and
-columns of numbers with a decimal mark of their own."""
+"""Cells that pyarrow's parser takes for words: dates by day and month, numbers with units or marks between thousands,
+columns of numbers with a decimal mark of their own, and marks of missing values among numbers and dates."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.files.dialect import Dialect
+from kfree.files.numbers import MARKS, NumberForm, first_with_unit, forms_of
 from kfree.files.places import arrow
 
-_NUMBER, _OTHER_MARK = "number", "number with the other decimal mark"
-_MARKED = "number with marks between thousands"
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
-_YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:[ T]\d{1,2}:\d{2}.*)?")
+_YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:([ T])\d{1,2}:\d{2}(:\d{2})?.*)?")
 _MONTHS = 12
+# The rule of a column of numbers of which only marks of missing values are left.
+ONLY_MARKS = "number"
+
+
+@dataclass(frozen=True)
+class DateForm:
+    """How all dates of a column are written: a format of strptime."""
+
+    format: str
+
+    def __str__(self) -> str:
+        return self.format
+
+    @property
+    def type(self) -> Any:
+        return arrow("").timestamp("s")
+
+    def fits(self, cells: Any) -> bool:
+        """Whether all cells, of which none is missing, are dates of this form."""
+        found = arrow("compute").strptime(cells, format=self.format, unit="s", error_is_null=True)
+        return int(found.null_count) == 0
+
+    def converted(self, cells: Any) -> Any:
+        """Cells of this form as points in time."""
+        return arrow("compute").strptime(cells, format=self.format, unit="s")
+
+
+Form = NumberForm | DateForm
 
 
 class Guess:
-    """The rule by which all cells of a column can be read, found block by block."""
+    """The form in which all cells of a column are written, found block by block."""
 
     def __init__(self, dialect: Dialect, known: str | None = None, may_differ: bool = True):
         """``known`` is the rule of an earlier file; ``may_differ`` says that the decimal mark was not given."""
-        self._dialect, self._known, self._may_differ, self._has_mark = dialect, known, may_differ, False
-        self._rules: list[str] | None = None  # those that fit all blocks so far; None before the first cell
+        self._dialect, self._known, self._may_differ = dialect, known, may_differ
+        self._forms: list[Form] | None = None  # those that fit all blocks so far; None before the first cell
+        self._first, self._has_thousands, self._has_mark = "", False, False
+        # How often each mark of missing values was seen.
+        self.marks = Counter[str]()
 
     def look_at(self, column: Any) -> None:
-        """Keep the rules that all cells of a block fit."""
-        present = column.slice(0, 0) if self._rules == [] else column.drop_null()
+        """Keep the forms that all cells of a block fit."""
+        present = column.slice(0, 0) if self._forms == [] else column.drop_null()
         if not len(present):
             return
         if not arrow("types").is_string(column.type):
-            is_whole, is_float = arrow("types").is_integer(column.type), arrow("types").is_floating(column.type)
-            rules = [_NUMBER] if self._dialect.thousands and (is_whole or is_float) else []
-            if not self._dialect.thousands:
-                rules = [_OTHER_MARK, _MARKED] if is_whole else [_MARKED] if is_float else []
-            self._rules = [rule for rule in rules if self._rules is None or rule in self._rules]
+            self._keep(_forms_of_type(column.type, self._dialect, self._may_differ))
             return
-        rules = self._rules if self._rules is not None else _rules_of(present[0].as_py(), self._dialect)
-        rules = [rule for rule in rules if rule != _OTHER_MARK or self._may_differ]
-        self._rules = [rule for rule in rules if _fits(present, rule, self._dialect)]
-        if not self._has_mark and {_OTHER_MARK, _MARKED} & set(self._rules):
-            self._has_mark = _decides(present, self._dialect, self._rules)
+        cells, marks = without_marks(present, self._dialect)
+        self.marks.update(marks)
+        if len(cells):
+            self._first = self._first or first_with_unit(cells)
+            forms = _forms(self._first, self._dialect, self._may_differ) if self._forms is None else self._forms
+            self._keep([form for form in forms if form.fits(cells)])
+            self._look_for_marks(cells)
 
-    def rule(self, path: str, name: str, kind: Any) -> str | None:
-        """The rule for a column of text, None if it stays what it is."""
-        if not self._rules or not arrow("types").is_string(kind):
+    def _keep(self, fitting: list[Form]) -> None:
+        self._forms = [form for form in fitting if self._forms is None or form in self._forms]
+
+    def _look_for_marks(self, cells: Any) -> None:
+        """Whether a number has a mark, and whether one stands between thousands for sure."""
+        pc = arrow("compute")
+        numbers = [form for form in self._forms or () if isinstance(form, NumberForm)]
+        if numbers and not self._has_mark:
+            self._has_mark = bool(pc.any(pc.match_substring_regex(cells, r"\d[.,]")).as_py())
+        if numbers and not self._has_thousands:
+            self._has_thousands = any(form.has_thousands(cells) for form in numbers)
+
+    @property
+    def shows_decimal(self) -> bool:
+        """Whether the numbers of this column have the decimal mark of the file for sure."""
+        decimals = {form.decimal for form in self._forms or () if isinstance(form, NumberForm)}
+        return self._has_mark and decimals == {self._dialect.decimal}
+
+    def rule(self, path: str, name: str, kind: Any, shows_decimal: bool) -> str | None:
+        """The rule for a column of text, None if it stays what it is.
+
+        ``shows_decimal`` says that other columns of the file have numbers with its decimal mark.
+        """
+        if not arrow("types").is_string(kind):
             return None
-        if self._known in self._rules:
+        if self._forms is None:  # nothing but marks, which are what the column of the earlier file was
+            return self._known if self.marks else None
+        if self._known is not None and self._known in map(str, self._forms):
             return self._known
-        if {_OTHER_MARK, _MARKED} & set(self._rules):
-            return self._by_mark(path, name)
-        if len(self._rules) > 1:
+        numbers = [form for form in self._forms if isinstance(form, NumberForm)]
+        if numbers:
+            return self._number(path, name, numbers, shows_decimal)
+        if len(self._forms) > 1:
             warn(
                 f"{path}: column {name!r} holds dates, and no value decides which number is the day and which the "
                 "month; it is read as text. Write such dates as 2024-12-31.",
                 DataAdvice,
             )
             return None
-        return self._rules[0]
+        return str(self._forms[0]) if self._forms else None
 
-    def _by_mark(self, path: str, name: str) -> str | None:
-        """The rule of a column of numbers with a mark that the file does not have for decimals."""
-        assert self._rules
-        mark, usual, is_decimal = _other(self._dialect), self._dialect.decimal, _OTHER_MARK in self._rules
-        if not self._has_mark and not is_decimal:
-            return None  # cells with either mark: a mistake, perhaps
-        if not self._has_mark:
-            warn(
-                f"{path}: column {name!r} holds numbers such as 1{mark}234, and no value decides whether {mark!r} is "
-                f"the decimal mark or stands between thousands; it is read as text. Give thousands={mark!r} if so.",
-                DataAdvice,
-            )
+    def _number(self, path: str, name: str, forms: list[NumberForm], shows_decimal: bool) -> str | None:
+        """The rule of a column of numbers, with a warning that says how they are read, or why they are not."""
+        form, is_usual = forms[0], forms[0].decimal == self._dialect.decimal
+        rivals = [one for one in forms if one.thousands == form.decimal] if self._has_mark else []
+        if rivals and not is_usual and (form.is_money or shows_decimal):  # 1,234: money has no thousandths
+            form = rivals[0]
+        elif rivals and (form.is_money or not is_usual):
+            self._warn_of_doubt(path, name, form.decimal)
             return None
-        role = (
-            f"with the decimal mark {mark!r}, where the file has {usual!r}"
-            if is_decimal
-            else f"with {mark!r} between thousands"
+        is_sure = bool(rivals or self._has_thousands or form.is_money or self._dialect.thousands)
+        if self._has_mark and form.thousands in (".", ",") and not is_sure:
+            return None  # cells with either mark: a mistake, perhaps
+        if told := _told(form, self._dialect, self._has_mark):
+            warn(f"{path}: column {name!r} is read {told}, such as {self._first!r}.", DataAdvice)
+        return str(form)
+
+    def _warn_of_doubt(self, path: str, name: str, mark: str) -> None:
+        warn(
+            f"{path}: column {name!r} holds numbers such as {self._first}, and no value decides whether {mark!r} is "
+            f"the decimal mark or stands between thousands; it is read as text. Give thousands={mark!r} if so, else "
+            f"decimal={mark!r}.",
+            DataAdvice,
         )
-        warn(f"{path}: column {name!r} is read {role}.", DataAdvice)
-        return _OTHER_MARK if is_decimal else _MARKED
+
+
+def _told(form: NumberForm, dialect: Dialect, has_mark: bool) -> str:
+    """What is unusual about the numbers of a column."""
+    parts = [f"as numbers in {form.unit!r}"] if form.unit else []
+    if has_mark and form.thousands and not dialect.thousands:
+        parts.append(f"with {form.thousands!r} between thousands")
+    if has_mark and form.decimal != dialect.decimal:
+        parts.append(f"with the decimal mark {form.decimal!r}, where the file has {dialect.decimal!r}")
+    return ", ".join(parts)
+
+
+def form_of(rule: str) -> Form:
+    """The form that a rule stands for."""
+    return NumberForm() if rule == ONLY_MARKS else NumberForm.of_rule(rule) or DateForm(rule)
+
+
+def without_marks(cells: Any, dialect: Dialect) -> tuple[Any, dict[str, int]]:
+    """Cells without spaces around them and without marks of missing values; and how often each mark was there."""
+    pc = arrow("compute")
+    cells = pc.utf8_trim_whitespace(cells)
+    if not dialect.reads_marks:
+        return cells, {}
+    is_mark = _are_marks(cells)
+    found = pc.value_counts(cells.filter(is_mark)).to_pylist() if pc.any(is_mark).as_py() else []
+    return cells.filter(pc.invert(is_mark)), {one["values"]: one["counts"] for one in found}
+
+
+def converted(column: Any, rule: str, dialect: Dialect) -> Any:
+    """A column of text as what its rule says."""
+    pc = arrow("compute")
+    cells = pc.utf8_trim_whitespace(column)
+    if dialect.reads_marks:
+        cells = pc.if_else(_are_marks(cells), None, cells)
+    return form_of(rule).converted(cells)
+
+
+def _are_marks(cells: Any) -> Any:
+    pc = arrow("compute")
+    return pc.is_in(pc.utf8_lower(cells), value_set=arrow("").array(sorted(MARKS)))
 
 
 def date_form(cell: str) -> tuple[str, str] | None:
@@ -101,53 +198,25 @@ def date_form(cell: str) -> tuple[str, str] | None:
     return found[1], "day" if first > _MONTHS or found[1] == "." else "month" if second > _MONTHS else ""
 
 
-def converted(column: Any, rule: str, dialect: Dialect) -> Any:
-    """A column of text as what its rule says."""
-    pc = arrow("compute")
-    if rule == _OTHER_MARK:
-        return pc.replace_substring(column, ",", ".").cast("float64")
-    if rule not in (_NUMBER, _MARKED):
-        return pc.strptime(column, format=rule, unit="s")
-    column = pc.replace_substring(column, dialect.thousands if rule == _NUMBER else _other(dialect), "")
-    return (pc.replace_substring(column, ",", ".") if dialect.decimal == "," else column).cast("float64")
+def _forms(cell: str, dialect: Dialect, may_differ: bool) -> list[Form]:
+    """The forms that may fit a column which has this cell."""
+    for pattern, order in ((_YEAR_FIRST, "%Y{0}%m{0}%d"), (_DATE, "%d{0}%m{0}%Y")):
+        if found := pattern.fullmatch(cell):
+            mark, glue, seconds = found.groups()
+            time = "" if glue is None else f"{glue}%H:%M" + (":%S" if seconds else "")
+            days = [order, "%m{0}%d{0}%Y"] if pattern is _DATE and mark != "." else [order]
+            return [DateForm(day.format(mark) + time) for day in days]
+    return list(forms_of(cell, dialect.decimal, may_differ, dialect.thousands))
 
 
-def type_of(rule: str) -> Any:
-    """The Arrow type of a column that is read by a rule."""
-    return arrow("").float64() if rule in (_NUMBER, _OTHER_MARK, _MARKED) else arrow("").timestamp("s")
-
-
-def _rules_of(cell: str, dialect: Dialect) -> list[str]:
-    """The rules that may fit a column which has this cell."""
-    if found := _DATE.fullmatch(cell):
-        mark, glue, seconds = found.groups()
-        time = "" if glue is None else f"{glue}%H:%M" + (":%S" if seconds else "")
-        days = [f"%d{mark}%m{mark}%Y{time}", f"%m{mark}%d{mark}%Y{time}"]
-        return days[:1] if mark == "." else days
-    return [_NUMBER] if dialect.thousands else [_OTHER_MARK, _MARKED]
-
-
-def _other(dialect: Dialect) -> str:
-    """The decimal mark that a file does not have."""
-    return "." if dialect.decimal == "," else ","
-
-
-def _decides(present: Any, dialect: Dialect, rules: list[str]) -> bool:
-    """Whether a number has a mark that cannot stand between thousands; or one that does, before another mark."""
-    pc, mark, decimal = arrow("compute"), re.escape(_other(dialect)), re.escape(dialect.decimal)
-    no_thousands = rf"{mark}(\d{{0,2}}|\d{{4,}})([eE].*)?$|^[+-]?(0|\d{{4,}})?{mark}"
-    thousands = rf"{mark}\d{{3}}({mark}|{decimal})"
-    return bool(pc.any(pc.match_substring_regex(present, no_thousands if _OTHER_MARK in rules else thousands)).as_py())
-
-
-def _fits(present: Any, rule: str, dialect: Dialect) -> bool:
-    """Whether all cells, of which none is missing, can be read by a rule."""
-    pc = arrow("compute")
-    if rule == _OTHER_MARK:
-        mark = re.escape(_other(dialect))
-        return bool(pc.all(pc.match_substring_regex(present, rf"^[+-]?\d+({mark}\d*)?([eE][+-]?\d+)?$")).as_py())
-    if rule not in (_NUMBER, _MARKED):
-        return int(pc.strptime(present, format=rule, unit="s", error_is_null=True).null_count) == 0
-    decimal, mark = re.escape(dialect.decimal), re.escape(dialect.thousands or _other(dialect))
-    pattern = rf"^[+-]?(\d{{1,3}}({mark}\d{{3}})+|\d+)({decimal}\d*)?([eE][+-]?\d+)?$"
-    return bool(pc.all(pc.match_substring_regex(present, pattern)).as_py())
+def _forms_of_type(kind: Any, dialect: Dialect, may_differ: bool) -> list[Form]:
+    """The forms that what pyarrow took for numbers or dates, in some block of the file, may have as text."""
+    types = arrow("types")
+    if types.is_date(kind):
+        return [DateForm("%Y-%m-%d")]
+    if types.is_timestamp(kind) and kind.tz is None and kind.unit == "s":
+        return [DateForm(f"%Y-%m-%d{glue}%H:%M{seconds}") for glue in " T" for seconds in ("", ":%S")]
+    numbers = forms_of("", dialect.decimal, may_differ, dialect.thousands)
+    if types.is_floating(kind):
+        return [form for form in numbers if form.decimal == dialect.decimal]
+    return list(numbers) if types.is_integer(kind) else []

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
+from kfree.files.numbers import is_mark
+
 DELIMITERS = [",", ";", "\t", "|", " "]
 # Cells that stand for a missing value.
 MISSING = frozenset(["", "#N/A", "#N/A N/A", "#NA", "N/A", "n/a", "NA", "NULL", "null", "NaN", "nan", "-NaN", "-nan"])
@@ -39,6 +41,8 @@ class Dialect:
     decimal: str = "."
     thousands: str | None = None
     missing: tuple[str, ...] = ()
+    # Whether marks such as "?" are missing values where all other cells of a column are numbers, or dates.
+    reads_marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,9 @@ class TextOptions:
     missing: tuple[str, ...] = ()
     # How columns were read in an earlier file, by name, where cells of this one do not decide; see kfree.files.cells.
     rules: tuple[tuple[str, str], ...] = ()
+    # Columns that held numbers in an earlier file.
+    numbers: tuple[str, ...] = ()
+    reads_marks: bool = False
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, *_MARKS[:2]):
@@ -91,7 +98,7 @@ def found_dialect(name: str, sample: bytes, whole: bool, options: TextOptions) -
     is_comma = options.thousands == "." or (options.thousands != "," and delimiter != "," and _has_decimal_commas(rows))
     decimal = options.decimal or ("," if is_comma else ".")
     header = found_header(rows, decimal) if options.header is None else options.header
-    return Dialect(encoding, delimiter, header, decimal, options.thousands, options.missing)
+    return Dialect(encoding, delimiter, header, decimal, options.thousands, options.missing, options.reads_marks)
 
 
 def _found_encoding(name: str, sample: bytes) -> str:
@@ -158,7 +165,7 @@ def found_header(rows: Sequence[Sequence[str]], decimal: str = ".") -> bool:
     numeric = [
         column
         for column in range(len(names))
-        if all(len(row) <= column or is_number(row[column], decimal) or row[column] in MISSING for row in body)
+        if all(len(row) <= column or is_number(row[column], decimal) or _is_gap(row[column]) for row in body)
         and any(len(row) > column and is_number(row[column], decimal) for row in body)
     ]
     if numeric:
@@ -172,6 +179,10 @@ def is_number(cell: str, decimal: str = ".") -> bool:
     return _NUMBERS[decimal].fullmatch(cell) is not None
 
 
+def _is_gap(cell: str) -> bool:
+    return cell in MISSING or is_mark(cell)
+
+
 def _complete_lines(text: str, whole: bool) -> list[str]:
     """The first lines of a text that were not cut off, without empty ones."""
     lines = list(islice(_LINE.finditer(text), _RECORDS))
@@ -183,5 +194,5 @@ def _complete_lines(text: str, whole: bool) -> list[str]:
 def _has_decimal_commas(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a column holds numbers with commas and nothing else."""
     columns = zip_longest(*(rows[1:] or rows), fillvalue="")
-    filled = ([cell for cell in column if cell not in MISSING] for column in columns)
+    filled = ([cell for cell in column if not _is_gap(cell)] for column in columns)
     return any(any("," in cell for cell in cells) and all(is_number(cell, ",") for cell in cells) for cells in filled)

@@ -99,7 +99,7 @@ def as_numbers(values: Any) -> NDArray[Any]:
         values = values.cast("float64")
     if values.null_count:
         whole = types.is_boolean(values.type)
-        values = (values.cast("uint8") if whole else values).cast("float64").fill_null(np.nan)
+        values = (values.cast("uint8") if whole else values).cast("float64", safe=False).fill_null(np.nan)
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 

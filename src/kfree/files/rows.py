@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.exact import rounded_number
 from kfree.core.printing import printable, quoted
 from kfree.files.chunks import Chunk, joined_batches
 from kfree.files.dialect import TextOptions
@@ -101,11 +102,12 @@ class FileRows:
         columns = (*self.columns, *(() if self.weight is None else (self.weight,)))
         size = max(1, min(BATCH_BYTES // (8 * len(columns)), most_rows))
         for batch in batches_of(self.files, columns, begin, end, size):
-            yield FileBatch(batch.path, batch.first_row, self._numbers(batch.columns))
+            yield FileBatch(batch.path, batch.first_row, self._numbers(batch.path, batch.columns))
 
-    def _numbers(self, values: Sequence[Any]) -> list[NDArray[Any]]:
+    def _numbers(self, path: str, values: Sequence[Any]) -> list[NDArray[Any]]:
         if self.encoder is None:
-            return [as_numbers(column) for column in values]
+            known = (*self.columns, self.weight)
+            return [_exact(column, name, path) for column, name in zip(values, known, strict=False)]
         names, n_columns = [column_name(column) for column in self.columns], len(self.columns)
         rows = np.asarray(self.encoder.transform(arrow("").table(list(values[:n_columns]), names)))
         return [*rows.T, *(as_numbers(column) for column in values[n_columns:])]
@@ -143,6 +145,21 @@ class FileRows:
             f"FileRows({self.n_rows} rows of {self.n_features} columns in {len(self.files)} files, "
             f"{self.n_bytes} bytes{weight})"
         )
+
+
+def _exact(values: Any, name: Column | None, path: str) -> NDArray[Any]:
+    """A column as numbers; an error if float64 rounds one."""
+    if isinstance(values, np.ndarray):
+        present = values
+    else:
+        present = values.drop_null().to_numpy() if arrow("types").is_integer(values.type) else np.empty(0)
+    found = rounded_number(present)
+    if found is not None:
+        raise ValueError(
+            f"{printable(path)}: column {name!r} holds {found}, a whole number that float64 rounds. Leave out columns "
+            "that name rows."
+        )
+    return as_numbers(values)
 
 
 def open_rows(
@@ -243,9 +260,11 @@ def _require_numbers(file: RowFile, types: dict[Column, Any], name: Column, role
         shown = printable(file.path)
         raise ValueError(f"{shown} has no column {name!r}, which {role} names; it has {quoted(types)}.")
     if types[name].numpy is None:
+        mistake = mistake_in([file], name)
+        where = "" if mistake is None else mistake.with_remedy()
         raise ValueError(
-            f"{printable(file.path)}: column {name!r} does not hold numbers{mistake_in([file], name)}. Leave it out "
-            "with columns=[…], or encode it first."
+            f"{printable(file.path)}: column {name!r} does not hold numbers{where}. Leave it out with columns=[…], or "
+            "encode it first."
         )
 
 

@@ -42,7 +42,8 @@ def described_sheet(path: str, options: TextOptions) -> tuple[int, TextTable]:
     """The number of rows of the first sheet of a file, and how it is read."""
     decimal = options.decimal or "."
     copy = _as_text(path, stamp(path), decimal)
-    dialect = Dialect("utf-8", _delimiter(decimal), True, decimal, options.thousands, options.missing)
+    given = (decimal, options.thousands, options.missing, options.reads_marks)
+    dialect = Dialect("utf-8", _delimiter(decimal), True, *given)
     return described_as(copy.path, dialect, options, path)
 
 

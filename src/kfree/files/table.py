@@ -12,6 +12,7 @@ from kfree.core.printing import printable, quoted
 from kfree.files.cells import date_form
 from kfree.files.dialect import Dialect, TextOptions, is_number
 from kfree.files.formats import Batch, Column, ColumnType, Description, format_of
+from kfree.files.numbers import is_amount, is_mark, other_mark
 from kfree.files.places import Stamp, arrow, found, stamp
 from kfree.files.text import TextTable
 
@@ -153,32 +154,57 @@ def require_same_columns(table: FileTable, described: list[Description]) -> None
             )
 
 
-def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY) -> str:
-    """What is no number in a column of text where at most a ``share`` is none, as the end of a clause; else nothing."""
+@dataclass(frozen=True)
+class Mistake:
+    """What is no number in a column of numbers: the end of a clause that says it, and the cells if these are few."""
+
+    clause: str
+    cells: tuple[str, ...] = ()
+
+    def with_remedy(self) -> str:
+        """The clause, and what to do if the cells stand for missing values."""
+        remedy = f"; give na={list(self.cells)} if that stands for a missing value" if self.cells else ""
+        return f"{self.clause[:-1]}{remedy})"
+
+
+def mistake_in(files: Sequence[RowFile], column: Column, share: float = _MOSTLY) -> Mistake | None:
+    """What is no number in a column of text where at most a ``share`` is none. Amounts such as €5 count as numbers."""
     n_rows = sum(file.n_rows for file in files)
     if any(file.text is None for file in files) or not n_rows:
-        return ""
+        return None
     dialect = files[0].text.dialect if files[0].text else Dialect()
-    other = "." if dialect.decimal == "," else ","
+    other = other_mark(dialect.decimal)
     first, n_bad, n_text, n_seen, distinct = "", 0, 0, 0, dict[str, None]()
     for batch in batches_of(files, [column], 0, n_rows, 1):
         cells = batch.columns[0].cast("string").to_pylist()
-        bad = [i for i, cell in enumerate(cells) if cell is not None and not is_number(cell, dialect.decimal)]
+        bad = [i for i, cell in enumerate(cells) if cell is not None and not _is_fine(cell, dialect)]
         n_bad, n_seen = n_bad + len(bad), n_seen + len(cells) - cells.count(None)
-        n_text += sum(not is_number(cells[i], other) for i in bad)
+        n_text += sum(not is_number(cells[i], other) and not is_amount(cells[i]) for i in bad)
         distinct.update((cells[i], None) for i in bad[: _MOST_MARKS + 1])
         if n_text > share * n_seen:
-            return ""
+            return None
         if bad and not first:
             row, cell = batch.first_row + bad[0] + 1, cells[bad[0]]
-            first = f", row {row}: {cell[:_LONGEST_SHOWN]!r} is not a number"
-            wrong_mark = dialect.decimal == "," and is_number(cell, other)
-            first += ", and the decimal mark of this file is ','" if wrong_mark else ""
+            first = f", row {row}: {cell[:_LONGEST_SHOWN]!r} {_fault_of(cell, dialect)}"
             first += "; if the first line holds names, say so by header" if row == 1 and not dialect.header else ""
-    marks = [cell for cell in distinct if not is_number(cell, other) and len(cell) <= _LONGEST_SHOWN]
-    is_mark = 0 < len(marks) <= _MOST_MARKS and len(marks) == len(distinct)
-    remedy = f"; give na={marks} if that stands for a missing value" if is_mark else ""
-    return f"{first} ({n_bad} such value(s) in a column of numbers{remedy})" if first else ""
+    could_be = [cell for cell in distinct if not is_number(cell, other) and not is_amount(cell)]
+    are_few = len(distinct) <= _MOST_MARKS and len(could_be) == len(distinct)
+    are_marks = are_few and all(len(cell) <= _LONGEST_SHOWN for cell in could_be)
+    clause = f"{first} ({n_bad} such value(s) in a column of numbers)"
+    return Mistake(clause, tuple(could_be) if are_marks else ()) if first else None
+
+
+def _is_fine(cell: str, dialect: Dialect) -> bool:
+    """Whether a cell among numbers is one, or is read as missing."""
+    return is_number(cell, dialect.decimal) or (dialect.reads_marks and is_mark(cell))
+
+
+def _fault_of(cell: str, dialect: Dialect) -> str:
+    """Why a cell is no number."""
+    if is_amount(cell):
+        return "has a unit or a form that not all numbers of the column have"
+    is_other = is_number(cell, other_mark(dialect.decimal))
+    return "is not a number" + (f", and the decimal mark of this file is {dialect.decimal!r}" if is_other else "")
 
 
 def date_forms_in(files: Sequence[RowFile], column: Column) -> str:

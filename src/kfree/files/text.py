@@ -22,7 +22,7 @@ from kfree.core.printing import printable
 from kfree.core.progress import is_heard, tell
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
-from kfree.files.cells import Guess, converted, type_of
+from kfree.files.cells import ONLY_MARKS, Guess, converted, form_of
 from kfree.files.dialect import FALLBACK_ENCODING, MISSING, Dialect, TextOptions, found_dialect, not_encoded
 from kfree.files.places import arrow, opened, stamp
 from kfree.files.records import EndlessCellError, record_blocks, record_places, split_records
@@ -43,6 +43,8 @@ class TextTable:
     rules: tuple[str | None, ...] = ()
     # Columns of whole numbers that begin with zeros in the first block.
     codes: tuple[str, ...] = ()
+    # Marks that were read as missing values, with the number of each, by column.
+    marks: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
 
     def with_codes_as_text(self) -> TextTable:
         """The same table, with columns of codes as they are written."""
@@ -129,16 +131,18 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
     require_distinct(table.names)
     n_rows, types = 0, [arrow("").null()] * len(table.names)
     n_read, n_bytes = 0, max(stamp(path).size, 1) if is_heard() else 1
-    known = dict(options.rules)
+    known = dict.fromkeys(options.numbers, ONLY_MARKS) | dict(options.rules)
     guesses = [Guess(dialect, known.get(name), options.decimal is None) for name in table.names]
     codes: tuple[str, ...] = ()
+    long: list[str] = []
     try:
         for block in table.blocks():
             try:
                 parsed = table.parsed(block)
             except arrow("").ArrowInvalid as error:
                 raise _diagnosed(table, n_rows, block, error) from error
-            codes = codes if n_rows else _codes(table, block, parsed.schema)
+            if not n_rows:
+                codes, long = _codes(table, block, parsed.schema), _long_numbers(table, block, parsed.schema)
             types = [_common(*pair) for pair in zip(types, parsed.schema.types, strict=True)]
             for guess, column in zip(guesses, parsed.columns, strict=True):
                 guess.look_at(column)
@@ -149,9 +153,23 @@ def _described(path: str, dialect: Dialect, title: str, options: TextOptions) ->
             f"{printable(path)}, line {_line_at(table, error.begin)}: a quoted cell begins here or below, and has no "
             "end. Close its quotes."
         ) from None
-    rules = [guess.rule(printable(title), *about) for guess, *about in zip(guesses, table.names, types, strict=True)]
-    types = [kind if rule is None else type_of(rule) for kind, rule in zip(types, rules, strict=True)]
-    return n_rows, replace(table, types=tuple(types), rules=tuple(rules), codes=codes)
+    types = [arrow("").string() if name in long else kind for name, kind in zip(table.names, types, strict=True)]
+    guesses = [Guess(dialect) if name in long else guess for name, guess in zip(table.names, guesses, strict=True)]
+    return n_rows, _decided(replace(table, types=tuple(types), codes=codes), guesses, printable(title))
+
+
+def _decided(table: TextTable, guesses: Sequence[Guess], title: str) -> TextTable:
+    """The table with rules for columns of text that hold numbers or dates."""
+    dialect, is_float = table.dialect, arrow("types").is_floating
+    # Where commas divide cells and points are decimal marks, commas in numbers stand between thousands.
+    shows_decimal = any(map(is_float, table.types)) or any(guess.shows_decimal for guess in guesses)
+    shows_decimal = shows_decimal and dialect.delimiter == "," and dialect.decimal == "."
+    about = list(zip(table.names, table.types, guesses, strict=True))
+    rules = [guess.rule(title, name, kind, shows_decimal) for name, kind, guess in about]
+    read = list(zip(about, rules, strict=True))
+    types = tuple(kind if rule is None else form_of(rule).type for (_, kind, _), rule in read)
+    marks = tuple((name, tuple(guess.marks.items())) for (name, _, guess), rule in read if rule and guess.marks)
+    return replace(table, types=types, rules=tuple(rules), marks=marks)
 
 
 def _codes(table: TextTable, block: bytes, schema: Any) -> tuple[str, ...]:
@@ -160,6 +178,14 @@ def _codes(table: TextTable, block: bytes, schema: Any) -> tuple[str, ...]:
     whole = [field.name for field in schema if arrow("types").is_integer(field.type)]
     text = replace(table, types=(pa.string(),) * len(table.names)).parsed(block, whole) if whole else pa.table({})
     return tuple(name for name in whole if pc.any(pc.match_substring_regex(text.column(name), "^0[0-9]")).as_py())
+
+
+def _long_numbers(table: TextTable, block: bytes, schema: Any) -> list[str]:
+    """The columns of numbers that are too long for whole numbers of 64 bits, which pyarrow would round."""
+    pa, pc = arrow(""), arrow("compute")
+    floats = [field.name for field in schema if arrow("types").is_floating(field.type)]
+    text = replace(table, types=(pa.string(),) * len(table.names)).parsed(block, floats) if floats else pa.table({})
+    return [name for name in floats if pc.any(pc.match_substring_regex(text.column(name), r"^[+-]?\d{19,}$")).as_py()]
 
 
 def read_text(table: TextTable, columns: Sequence[str], begin: int, end: int) -> Iterator[Any]:

@@ -6,14 +6,19 @@ import datetime
 import decimal
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kfree.core.exact import is_rounded, rounded_number
+from kfree.validation.frames import whole_numbers
+
 # Kinds of columns. Categories, ordinals and text are one family, whose values are levels.
 NUMBER, BOOLEAN, DATE, DURATION, TIME = "number", "boolean", "date", "duration", "time"
 CATEGORY, ORDINAL, TEXT, LEVELS = "category", "ordinal", "text", "level"
+# Whole numbers of which float64 rounds some. They are levels if they are anything.
+LONG = "long number"
 # How dates are counted while they are numbers.
 DATE_UNIT = "datetime64[us]"
 
@@ -24,17 +29,18 @@ class Column:
 
     ``values`` are float64 with NaN where missing (numbers, booleans as 0 and 1, dates as microseconds since 1970,
     durations and times of day as seconds), or objects with None where missing (categories, ordinals and text).
-    ``levels`` are those that the container declares.
+    ``levels`` are those that the container declares, ``zone`` is the time zone of dates.
     """
 
     name: Any
     kind: str
     values: np.ndarray
     levels: tuple[Any, ...] | None = None
+    zone: str | None = None
 
     @property
     def family(self) -> str:
-        return LEVELS if self.kind in (CATEGORY, ORDINAL, TEXT) else self.kind
+        return LEVELS if self.kind in (CATEGORY, ORDINAL, TEXT, LONG) else self.kind
 
     def as_objects(self) -> np.ndarray:
         """Values as levels: whole numbers as int, None where missing."""
@@ -52,8 +58,19 @@ def container_of(X: Any) -> str:
 
 def columns_of(X: Any, names: list[Any]) -> list[Column]:
     """All columns of a table under the given names."""
-    read = _READERS[container_of(X)]
-    return [read(X, j, name) for j, name in enumerate(names)]
+    container = container_of(X)
+    return [_long(X, j, name, container) or _READERS[container](X, j, name) for j, name in enumerate(names)]
+
+
+def _long(X: Any, j: int, name: Any, container: str) -> Column | None:
+    """A column of a type for whole numbers of which float64 would round some; else None."""
+    present = X[:, j] if container == "numpy" else whole_numbers(X, j)
+    if present is None or rounded_number(present) is None:
+        return None
+    if container == "pandas":
+        return Column(name, LONG, _without_gaps(X.iloc[:, j].astype(object).to_numpy()))
+    values = X.column(j).to_pylist() if container == "pyarrow" else X.to_series(j) if container == "polars" else present
+    return Column(name, LONG, np.array(list(values), dtype=object))
 
 
 def _from_numpy(X: np.ndarray, j: int, name: Any) -> Column:
@@ -67,8 +84,9 @@ def _from_pandas(X: Any, j: int, name: Any) -> Column:
         kind = ORDINAL if dtype.ordered else CATEGORY
         return Column(name, kind, _without_gaps(series.astype(object).to_numpy()), tuple(dtype.categories.tolist()))
     if dtype.kind in "Mm":
-        series = series.dt.tz_convert(None) if getattr(dtype, "tz", None) is not None else series
-        return _from_array(series.to_numpy(), name)
+        zone = getattr(dtype, "tz", None)
+        series = series.dt.tz_convert(None) if zone is not None else series
+        return replace(_from_array(series.to_numpy(), name), zone=zone and str(zone))
     if dtype.kind == "b" and series.hasnans:
         return _from_array(series.to_numpy(dtype=object, na_value=None), name)
     if dtype.kind in "iuf":
@@ -84,7 +102,7 @@ def _from_polars(X: Any, j: int, name: Any) -> Column:
         return Column(name, kind, np.array(series.cast(_string_type(series)).to_list(), dtype=object), levels)
     if dtype == "Boolean" or dtype.startswith(("String", "Object", "Decimal", "Time", "Null")):
         return _from_array(np.array(series.to_list(), dtype=object), name)
-    return _from_array(series.to_numpy(), name)
+    return replace(_from_array(series.to_numpy(), name), zone=getattr(series.dtype, "time_zone", None))
 
 
 def _string_type(series: Any) -> Any:
@@ -104,7 +122,7 @@ def _from_pyarrow(X: Any, j: int, name: Any) -> Column:
         return Column(name, TEXT, np.array(array.to_pylist(), dtype=object))
     if dtype.startswith(("bool", "string", "large_string", "decimal", "time32", "time64", "null")):
         return _from_array(np.array(array.to_pylist(), dtype=object), name)
-    return _from_array(array.to_numpy(zero_copy_only=False), name)
+    return replace(_from_array(array.to_numpy(zero_copy_only=False), name), zone=getattr(array.type, "tz", None))
 
 
 _READERS = {"numpy": _from_numpy, "pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_pyarrow}
@@ -142,9 +160,13 @@ def _from_objects(values: np.ndarray, name: Any) -> Column:
     (kind,) = kinds
     if kind == TEXT:
         return Column(name, TEXT, values)
+    if kind == NUMBER and any(is_rounded(value) for value in values.tolist() if value is not None):
+        return Column(name, LONG, values)
     if kind == DATE:
         days = np.array(["NaT" if value is None else _as_utc(value) for value in values.tolist()], dtype=DATE_UNIT)
-        return Column(name, DATE, _microseconds(days))
+        zones = {value.tzinfo for value in values.tolist() if isinstance(value, datetime.datetime)}
+        zone = next(iter(zones)) if len(zones) == 1 else None
+        return Column(name, DATE, _microseconds(days), zone=zone and str(zone))
     return Column(name, kind, np.array([math.nan if v is None else _as_float(v) for v in values.tolist()]))
 
 

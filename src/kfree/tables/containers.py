@@ -32,9 +32,12 @@ def as_table(X: Any) -> Any:
     return X
 
 
-def as_container(container: str, names: list[Any], columns: list[np.ndarray]) -> Any:
-    """A table of "pandas", "polars", "pyarrow", or an array: of float64 if all columns are numbers, else of objects."""
-    return _MAKERS[container](names, columns)
+def as_container(container: str, names: list[Any], columns: list[np.ndarray], zones: list[str | None]) -> Any:
+    """A table of "pandas", "polars", "pyarrow", or an array: of float64 if all columns are numbers, else of objects.
+
+    Dates are in UTC; those with a zone get the local time of it, but not in an array.
+    """
+    return _MAKERS[container](names, columns, zones)
 
 
 def like(X: Any, rows: np.ndarray, names: list[str]) -> Any:
@@ -55,28 +58,38 @@ def like(X: Any, rows: np.ndarray, names: list[str]) -> Any:
     return rows
 
 
-def _pandas(names: list[Any], columns: list[np.ndarray]) -> Any:
+def _pandas(names: list[Any], columns: list[np.ndarray], zones: list[str | None]) -> Any:
     import pandas as pd
 
     # By place: names need not be different from each other.
     frame = pd.DataFrame(dict(enumerate(columns)))
+    for place, zone in enumerate(zones):
+        if zone is not None:
+            frame[place] = frame[place].dt.tz_localize("UTC").dt.tz_convert(zone)
     frame.columns = pd.Index(names)
     return frame.infer_objects()
 
 
-def _polars(names: list[Any], columns: list[np.ndarray]) -> Any:
+def _polars(names: list[Any], columns: list[np.ndarray], zones: list[str | None]) -> Any:
     import polars as pl
 
-    return pl.DataFrame({name: pl.Series(_plain(column)) for name, column in zip(names, columns, strict=True)})
+    made = {name: pl.Series(_plain(column)) for name, column in zip(names, columns, strict=True)}
+    for name, zone in zip(names, zones, strict=True):
+        if zone is not None:
+            made[name] = made[name].dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    return pl.DataFrame(made)
 
 
-def _pyarrow(names: list[Any], columns: list[np.ndarray]) -> Any:
+def _pyarrow(names: list[Any], columns: list[np.ndarray], zones: list[str | None]) -> Any:
     import pyarrow as pa
 
-    return pa.table({name: pa.array(_plain(column)) for name, column in zip(names, columns, strict=True)})
+    made = [pa.array(_plain(column)) for column in columns]
+    pairs = zip(made, zones, strict=True)
+    zoned = [column if zone is None else column.cast(pa.timestamp("us", zone)) for column, zone in pairs]
+    return pa.Table.from_arrays(zoned, names=names)
 
 
-def _numpy(names: list[Any], columns: list[np.ndarray]) -> np.ndarray:
+def _numpy(names: list[Any], columns: list[np.ndarray], _: list[str | None]) -> np.ndarray:
     if all(column.dtype.kind == "f" for column in columns):
         return np.column_stack(columns)
     return np.column_stack([column.astype(object) for column in columns])

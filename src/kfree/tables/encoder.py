@@ -259,11 +259,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         table : what ``fit`` was given: a frame of pandas or polars, a table of pyarrow, or an array
-            With all columns; those that were left out have their constant value. Dates that had a time zone are given
-            in UTC, without a zone.
+            With all columns; those that were left out have their constant value. Dates have the time zone that they
+            had; in an array, which has none, they are in UTC.
         """
         columns = [encoder.decoded(block) for encoder, block in self._blocks(X)]
-        return as_container(self._container_, _names(self), columns)
+        zones = [getattr(encoder, "zone", None) for encoder in self.encoders_]
+        return as_container(self._container_, _names(self), columns, zones)
 
     def in_units(self, X):
         """Rows, or means of rows, column by column as numbers that a reader knows.
@@ -397,12 +398,12 @@ def _fitted(columns, options):
         try:
             encoders.append(fitted_encoder(column, options))
         except TextColumnsError as error:
-            texts[column.name] = str(error)
+            texts |= error.faults
             continue
         if not options.fold and (levels := look_alikes(column)):
             alike[column.name] = levels
     if texts:
-        raise TextColumnsError.of(texts)
+        raise TextColumnsError(texts)
     for name, levels in list(alike.items())[:_MOST_NAMED]:
         warn(
             f"column {name!r} has levels that look alike: {', '.join(map(repr, levels[:6]))}. Correct them, or give "

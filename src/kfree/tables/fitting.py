@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from kfree.core.exact import is_rounded
 from kfree.core.fields import Name
-from kfree.core.marks import OneOf
+from kfree.core.marks import OPTIONAL, OneOf
 from kfree.tables.categories import Binary, Categories, YesNo, places
-from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, NUMBER, ORDINAL, TEXT, TIME, Column
+from kfree.tables.columns import BOOLEAN, CATEGORY, DATE, DURATION, LEVELS, LONG, NUMBER, ORDINAL, TEXT, TIME, Column
 from kfree.tables.numeric import Dates, Durations, Numeric, Ordinal, TimesOfDay, time_of_day
 from kfree.tables.transforms import FUNCTIONS, Transform, chosen_date_transform, chosen_transform, named_transform
 
@@ -27,10 +28,11 @@ _FEW_ROWS = 20
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A column without information: all its values are missing, or equal to ``value``."""
+    """A column without information: all its values are missing, or equal to ``value``, a date of a time ``zone``."""
 
     name: Name
     value: Name | None
+    zone: Annotated[str | None, OPTIONAL] = None
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         value = np.nan if self.value is None else self.value
@@ -78,16 +80,12 @@ class Options:
 
 
 class TextColumnsError(ValueError):
-    """Columns of text, or of names of rows; ``faults`` are what is wrong with each, by name."""
+    """Columns of text, or of names of rows; ``faults`` are what each holds, by name."""
 
-    faults: dict[Any, str]
-
-    @classmethod
-    def of(cls, faults: dict[Any, str]) -> TextColumnsError:
-        """One error about several columns."""
-        error = cls(" ".join([*faults.values(), _REMEDY]))
-        error.faults = faults
-        return error
+    def __init__(self, faults: dict[Any, str]):
+        told = (f"column {name!r} holds {fault}." for name, fault in faults.items())
+        super().__init__(" ".join([*told, _REMEDY]))
+        self.faults = faults
 
 
 def fitted_encoder(column: Column, options: Options) -> Encoder:
@@ -100,11 +98,12 @@ def fitted_encoder(column: Column, options: Options) -> Encoder:
     if not len(x):
         return LeftOut(column.name, None)
     if x.min() == x.max():
-        return LeftOut(column.name, _CONSTANTS.get(column.kind, float)(x[0]))
+        return LeftOut(column.name, _CONSTANTS.get(column.kind, float)(x[0]), column.zone)
     if column.kind == BOOLEAN:
         return YesNo(column.name, (False, True))
     if column.kind == DATE:
-        return Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
+        dates = Dates.fitted(column.name, x, chosen_date_transform(x), options.scale)
+        return replace(dates, zone=column.zone)
     kind = {DURATION: Durations, TIME: TimesOfDay}.get(column.kind, Numeric)
     return kind.fitted(column.name, x, _transform_of(column.name, x, options.transforms), options.scale)
 
@@ -192,6 +191,9 @@ def _of_levels(column: Column, options: Options) -> Encoder:
     if column.kind == ORDINAL:
         rank = _known_places(column, column.levels, "error")
         return Ordinal.of_ranks(column.name, rank[~np.isnan(rank)], column.levels, options.scale)
+    if column.kind == LONG:
+        example = next(value for value in present if is_rounded(value))
+        raise TextColumnsError({column.name: f"whole numbers that float64 rounds, such as {example}: names of rows"})
     if column.kind == TEXT:
         _require_categories(column.name, present, seen, options.max_levels)
     levels = tuple(sorted(seen, key=str)) if column.levels is None else tuple(v for v in column.levels if v in seen)
@@ -217,14 +219,14 @@ def _require_categories(name: Any, present: list[str], seen: set[str], max_level
         return
     example = present[0] if len(present[0]) <= 30 else present[0][:30] + "…"
     remedy = ""
-    if _all_are(float, seen):
+    if _all_are(int, seen) and any(is_rounded(int(value)) for value in seen):
+        remedy = ", which are numbers that float64 rounds"
+    elif _all_are(float, seen):
         remedy = ", which look like numbers: convert them with pandas.to_numeric"
     elif _all_are(np.datetime64, seen):
         remedy = ", which look like dates: convert them with pandas.to_datetime"
-    raise TextColumnsError(
-        f"column {name!r} holds text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such "
-        f"as {example!r}{remedy}."
-    )
+    fault = f"text, or a name for each row: {len(seen)} distinct values in {len(present)} rows, such as {example!r}"
+    raise TextColumnsError({name: fault + remedy})
 
 
 def _all_are(make: Callable[[str], Any], seen: set[str]) -> bool:

@@ -53,15 +53,23 @@ def _spread(index: np.ndarray, most: int) -> np.ndarray:
     return index[np.linspace(0, len(index) - 1, most).round().astype(int)]
 
 
+class EmptyRowsError(ValueError):
+    """Rows without any value, by their numbers."""
+
+    def __init__(self, rows: NDArray[np.int64]):
+        super().__init__(
+            f"in X {len(rows)} row(s) have no value at all (NaN or None), the first is row {rows[0]}; drop them, for "
+            "example with pandas' dropna(how='all')."
+        )
+        self.rows = rows
+
+
 def require_values(blocks: list[np.ndarray], encoders: list[Any], missing: str) -> None:
     """Raise if values are missing with ``missing="error"``, or if a row has no value at all."""
     known = np.column_stack([~np.isnan(block[:, 0]) for block in blocks if block.shape[1]])
     empty = np.flatnonzero(~known.any(axis=1))
     if len(empty):
-        raise ValueError(
-            f"in X {len(empty)} row(s) have no value at all (NaN or None), the first is row {empty[0]}; drop them, for "
-            "example with pandas' dropna(how='all')."
-        )
+        raise EmptyRowsError(empty)
     if missing == "error" and not known.all():
         kept = [encoder.name for encoder in encoders if encoder.names_out]
         gaps = [f"{name!r} ({n})" for name, n in zip(kept, (~known).sum(axis=0), strict=True) if n]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from kfree.core.fields import Name, Number
-from kfree.core.marks import AtLeast
+from kfree.core.marks import OPTIONAL, AtLeast
 from kfree.explain import units
 from kfree.tables.columns import DATE, DATE_UNIT, DURATION, LEVELS, NUMBER, TIME
 from kfree.tables.transforms import Transform
@@ -56,10 +56,11 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Dates(Numeric):
-    """Points in time, as numbers are: microseconds since 1970."""
+    """Points in time, as numbers are: microseconds since 1970 in UTC. ``zone`` is the time zone that they had."""
 
     family: ClassVar[str] = DATE
     unit: ClassVar[str] = units.DATE
+    zone: Annotated[str | None, OPTIONAL] = None
 
     def decoded(self, block: np.ndarray) -> np.ndarray:
         microseconds = np.rint(super().decoded(block))

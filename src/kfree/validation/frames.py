@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kfree.core.exact import rounded_number
 from kfree.core.printing import quoted
 from kfree.validation.parameters import shown
 
@@ -51,6 +52,38 @@ def require_table_of_numbers(X):
             f"X holds dates or durations in {_listed(dated)}; convert them to numbers first, for example to days, or "
             "encode X with kfree.TableEncoder()."
         )
+
+
+def whole_numbers(X, j):
+    """The whole numbers of a column of a frame that has a type for them, without missing ones; None of other types."""
+    if hasattr(X, "column"):
+        import pyarrow as pa
+
+        column = X.column(j)
+        return column.drop_null().to_numpy() if pa.types.is_integer(column.type) else None
+    if hasattr(X, "to_series"):
+        series = X.to_series(j)
+        return series.drop_nulls().to_numpy() if series.dtype.is_integer() else None
+    series = X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]
+    kind = _kind(series.dtype)
+    return series.dropna().to_numpy(dtype=np.dtype(f"{kind}8")) if kind in "iu" and hasattr(series, "dropna") else None
+
+
+def require_no_rounding(X):
+    """Raise if float64 would round whole numbers of X."""
+    names = column_names(X)
+    if names is not None:
+        columns = {shown(name): whole_numbers(X, j) for j, name in enumerate(names)}
+    else:
+        columns = {"": X.data if hasattr(X, "tocsr") else X}
+    for name, values in columns.items():
+        found = rounded_number(values) if isinstance(values, np.ndarray) else None
+        if found is not None:
+            where = f" in column {name}" if name else ""
+            raise ValueError(
+                f"X holds whole numbers that float64 rounds, such as {found}{where}. Leave out columns that name rows, "
+                "or convert X with X.astype(float) if rounding does no harm."
+            )
 
 
 def columns_without_numbers(X):

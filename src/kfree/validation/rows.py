@@ -20,6 +20,7 @@ from kfree.validation.frames import (
     column_names,
     columns_without_numbers,
     require_distinct_names,
+    require_no_rounding,
     require_table_of_numbers,
 )
 from kfree.validation.parameters import require_threads, shown
@@ -47,6 +48,7 @@ def validated_rows(X: Any, estimator: Any) -> Any:
         )
     require_sound_array(X, "X")
     require_table_of_numbers(X)
+    require_no_rounding(X)
     columns = column_names(X)
     given_format = X.format if sp.issparse(X) else None
     if given_format:

@@ -27,6 +27,7 @@ def run(options, console):
     from kfree.cli.output import output_of, with_gaps, write_beside
     from kfree.cli.tables import files_of, input_table, require_apart
     from kfree.clustering.assigning import assigned
+    from kfree.clustering.columns import tell_of_marks
 
     output, format_ = output_of(options.input, options.output, options.format)
     console.output_is_data = output == "-"
@@ -41,6 +42,7 @@ def run(options, console):
     plan = plan or _plan_of(model, table)
     if options.unseen != "error" and plan.encoder is None:
         raise UsageError("--unseen needs a model of a table that was encoded, which has levels")
+    tell_of_marks(table, plan.columns, console.say)
     wanted = {"allow_new": options.allow_new, "unseen": options.unseen, "scores": options.scores}
     console.begins("clustering")
     found = assigned(model, plan, table, **wanted)

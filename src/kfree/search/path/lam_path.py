@@ -144,7 +144,8 @@ def _staircase(
     n_strata = min(refined, max(sample.n_rows // _ROWS_PER_STRATUM, 1), micro.engine.n_rows)
     centres = micro.outward(best.centres(n_strata))
     del best  # its clusterings take k² numbers
-    path = Staircase(cost, reach, micro.complete)
+    is_complete = micro.complete and (max_k is None or max_k >= len(cost))
+    path = Staircase(cost, reach, is_complete)
     score = path.score[:refined]
     judged = np.union1d(np.argsort(-score, kind="stable")[:_WIDEST_JUDGED], np.arange(len(score[:_FEW])))
     candidates = [int(path.k[j]) for j in judged if score[j] > 0]
@@ -152,7 +153,7 @@ def _staircase(
     closely = {k for k in candidates if score[k - 1] >= _RATHER_WIDE and k <= most_closely}
     strata = sample.sq_distances(centres).argmin(axis=1)
     dips = tested_on_halves(candidates, closely, path.score, (sample, strata), objective, rng, tell)
-    return Staircase(cost, reach, micro.complete, dips, k_beyond=widest if widest > len(path) else None)
+    return Staircase(cost, reach, is_complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
 def staircase_to(engine: MemoryRows, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
