@@ -110,7 +110,8 @@ def _profile(columns: ArrayOrCSR, labels: NDArray[Any], n_clusters: int) -> Prof
     deviation = np.sqrt(within / max(n.sum() - np.count_nonzero(n), 1))
     gap = np.where((n > 0)[:, None] & (n_out > 0)[:, None], mean - mean_out, 0.0)
     used = np.where(deviation > 0, deviation, _least_deviation(mean[n > 0], n))
-    effects = np.divide(gap, used, out=np.zeros_like(gap), where=gap != 0)
+    # A column that is the same everywhere has gaps of rounding alone.
+    effects = np.divide(gap, used, out=np.zeros_like(gap), where=(gap != 0) & (used > 0))
     return Profile(effects, _shifted(mean, shift), _shifted(mean_out, shift), deviation)
 
 
