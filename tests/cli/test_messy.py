@@ -221,6 +221,21 @@ def test_rows_without_any_value_are_left_out_and_told(here, capsys):
     assert [row["cluster"] for row in rows_of("again.csv")] == labels
 
 
+def test_dates_without_marks_are_dates_and_not_numbers(here, capsys):
+    lines = [f"{2000 + i % 20}{1 + i % 12:02d}{1 + i % 28:02d},{20000101 + i % 40},{i % 7}" for i in range(60)]
+    (here / "t.csv").write_text("\n".join(["day,order,x", *lines]) + "\n")
+    facts = told(["cluster", "t.csv", "--k", "2", "--save", "m.kfree"], capsys)
+    assert "warning: t.csv: column 'day' is read as dates, such as 20241231 for 2024-12-31." in facts["remarks"]
+    known = {encoder.name: type(encoder).__name__ for encoder in kfree.load("m.kfree").encoder.encoders_}
+    assert known == {"day": "Dates", "order": "Numeric", "x": "Numeric"}  # 20000132 is no date
+    (here / "new.csv").write_text("day,order,x\n20190405,20000102,3\n")
+    (here / "iso.csv").write_text("day,order,x\n2019-04-05,20000102,3\n")
+    for name in ("new", "iso"):
+        assert outcome(["predict", "m.kfree", f"{name}.csv", "--scores", "--quiet"], capsys)[0] == 0
+    assert rows_of("new.clusters.csv")[0]["confidence"] == rows_of("iso.clusters.csv")[0]["confidence"]
+    assert kfree.open_rows("t.csv").shape == (60, 3)  # which reads numbers as such
+
+
 def test_columns_that_number_the_rows_are_left_out(here, rng, capsys):
     X = rng.normal(size=(60, 2)).round(3)
     lines = [f"{i},{i + 1},{i + 2},{a},{b}" for i, (a, b) in enumerate(X)]

@@ -43,6 +43,8 @@ def test_a_column_in_one_form_is_read_as_its_numbers(seed, tmp_path):
         (["$3", "€4"], None),
         (["1 200,50 €", "900 €"], [1200.5, 900.0]),
         (["CHF 1'200.50", "CHF 900"], [1200.5, 900.0]),
+        (["($10.50)", "$1,200.00", "(3 $)"], [-10.5, 1200.0, -3.0]),  # as accountants write
+        (["(5 %)", "7 %"], None),
         (["K001", "K002"], None),
         (["3 kg", "4 kg"], None),
     ],

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 import kfree
 from kfree.core.exact import is_rounded, rounded_number
@@ -74,6 +75,10 @@ def test_arrays_of_long_numbers_are_refused():
         kfree.DPMeans(lam=1.0).fit(X)
     with pytest.raises(ValueError, match="column 'x0' holds whole numbers that float64 rounds"):
         kfree.TableEncoder().fit(X)
+    for made in (sp.csr_array, sp.coo_array, sp.lil_array, sp.dok_array, sp.bsr_array, sp.dia_array):
+        with pytest.raises(ValueError, match=rf"float64 rounds, such as {FIRST}"):
+            kfree.DPMeans(lam=1.0).fit(made(X))
+        assert kfree.DPMeans(lam=1.0).fit(made(X // 2)).n_clusters_ == 2
     assert kfree.DPMeans(lam=1.0).fit(X.astype(float)).n_clusters_ == 2
 
 

@@ -17,6 +17,9 @@ from kfree.files.places import arrow
 _DATE = re.compile(r"\d{1,2}([./-])\d{1,2}[./-]\d{4}(?:([ T])\d{1,2}:\d{2}(:\d{2})?)?")
 _YEAR_FIRST = re.compile(r"\d{4}([./-])\d{1,2}[./-]\d{1,2}(?:([ T])\d{1,2}:\d{2}(:\d{2})?.*)?")
 _MONTHS = 12
+# Dates without marks, which are whole numbers, too; so many cells must be such dates.
+_PACKED, _FEWEST_PACKED = "%Y%m%d", 5
+_EARLIEST, _LATEST = 19000101, 20991231
 # The rule of a column of numbers of which only marks of missing values are left.
 ONLY_MARKS = "number"
 
@@ -54,7 +57,7 @@ class Guess:
         """``known`` is the rule of an earlier file; ``may_differ`` says that the decimal mark was not given."""
         self._dialect, self._known, self._may_differ = dialect, known, may_differ
         self._forms: list[Form] | None = None  # those that fit all blocks so far; None before the first cell
-        self._first, self._has_thousands, self._has_mark = "", False, False
+        self._first, self._has_thousands, self._has_mark, self._n_cells = "", False, False, 0
         # How often each mark of missing values was seen.
         self.marks = Counter[str]()
 
@@ -64,7 +67,9 @@ class Guess:
         if not len(present):
             return
         if not arrow("types").is_string(column.type):
-            self._keep(_forms_of_type(column.type, self._dialect, self._may_differ))
+            others = _forms_of_type(column.type, self._dialect, self._may_differ)
+            self._keep([*_packed_dates(present, self._dialect), *others])
+            self._n_cells += len(present)
             return
         cells, marks = without_marks(present, self._dialect)
         self.marks.update(marks)
@@ -97,8 +102,9 @@ class Guess:
 
         ``shows_decimal`` says that other columns of the file have numbers with its decimal mark.
         """
-        if not arrow("types").is_string(kind):
-            return None
+        packed = self._packed(path, name) if DateForm(_PACKED) in (self._forms or ()) else None
+        if packed is not None or not arrow("types").is_string(kind):
+            return packed
         if self._forms is None:  # nothing but marks, which are what the column of the earlier file was
             return self._known if self.marks else None
         if self._known is not None and self._known in map(str, self._forms):
@@ -114,6 +120,13 @@ class Guess:
             )
             return None
         return str(self._forms[0]) if self._forms else None
+
+    def _packed(self, path: str, name: str) -> str | None:
+        """The rule of a column of whole numbers that are all dates such as 20241231, unless it is known otherwise."""
+        if self._known is not None or self._n_cells < _FEWEST_PACKED:
+            return _PACKED if self._known == _PACKED else None
+        warn(f"{path}: column {name!r} is read as dates, such as 20241231 for 2024-12-31.", DataAdvice)
+        return _PACKED
 
     def _number(self, path: str, name: str, forms: list[NumberForm], shows_decimal: bool) -> str | None:
         """The rule of a column of numbers, with a warning that says how they are read, or why they are not."""
@@ -207,6 +220,16 @@ def _forms(cell: str, dialect: Dialect, may_differ: bool) -> list[Form]:
             days = [order, "%m{0}%d{0}%Y"] if pattern is _DATE and mark != "." else [order]
             return [DateForm(day.format(mark) + time) for day in days]
     return list(forms_of(cell, dialect.decimal, may_differ, dialect.thousands))
+
+
+def _packed_dates(numbers: Any, dialect: Dialect) -> list[Form]:
+    """The form of dates without marks, if whole numbers are such dates and the reader looks for more than numbers."""
+    pc = arrow("compute")
+    if not dialect.reads_marks or not arrow("types").is_integer(numbers.type):
+        return []
+    low, high = pc.min_max(numbers).as_py().values()
+    form = DateForm(_PACKED)
+    return [form] if low >= _EARLIEST and high <= _LATEST and form.fits(numbers.cast("string")) else []
 
 
 def _forms_of_type(kind: Any, dialect: Dialect, may_differ: bool) -> list[Form]:

@@ -59,8 +59,9 @@ class NumberForm:
     def converted(self, cells: Any) -> Any:
         """Cells of this form as float64."""
         pc = arrow("compute")
-        for text in (self.unit, "+"):
+        for text in (self.unit, "+", ")"):
             cells = pc.replace_substring(cells, text, "") if text else cells
+        cells = pc.replace_substring(cells, "(", "-")
         cells = pc.replace_substring_regex(cells, _SPACE, "")
         cells = pc.replace_substring(cells, self.thousands, "") if self.thousands.strip() else cells
         return (pc.replace_substring(cells, ",", ".") if self.decimal == "," else cells).cast("float64")
@@ -74,7 +75,10 @@ class NumberForm:
         number = rf"({whole}({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?"
         if not self.unit:
             return rf"^[+-]?{number}$"
-        return rf"^([+-]?{unit}{_SPACE}?[+-]?{number}|[+-]?{number}{_SPACE}?{unit}|0+({decimal}0*)?)$"
+        below_zero = (
+            rf"|\({unit}{_SPACE}?{number}\)|\({number}{_SPACE}?{unit}\)" if self.is_money else ""
+        )  # in accounts
+        return rf"^([+-]?{unit}{_SPACE}?[+-]?{number}|[+-]?{number}{_SPACE}?{unit}|0+({decimal}0*)?{below_zero})$"
 
 
 def forms_of(cell: str, decimal: str, may_differ: bool, thousands: str | None) -> list[NumberForm]:
@@ -107,7 +111,7 @@ def unit_of(cell: str) -> str:
     >>> unit_of("-€1,200.50"), unit_of("12 %"), unit_of("3 kg"), unit_of("7")
     ('€', '%', '', '')
     """
-    found = _AROUND.fullmatch(cell)
+    found = _AROUND.fullmatch(cell.strip("()"))
     around = [] if found is None else [text.strip("\u00a0\u202f ") for text in found.groups()]
     return next((text for text in around if text in UNITS), "")
 

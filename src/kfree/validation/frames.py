@@ -75,7 +75,7 @@ def require_no_rounding(X):
     if names is not None:
         columns = {shown(name): whole_numbers(X, j) for j, name in enumerate(names)}
     else:
-        columns = {"": X.data if hasattr(X, "tocsr") else X}
+        columns = {"": _entries(X) if hasattr(X, "tocsr") else X}
     for name, values in columns.items():
         found = rounded_number(values) if isinstance(values, np.ndarray) else None
         if found is not None:
@@ -84,6 +84,15 @@ def require_no_rounding(X):
                 f"X holds whole numbers that float64 rounds, such as {found}{where}. Leave out columns that name rows, "
                 "or convert X with X.astype(float) if rounding does no harm."
             )
+
+
+def _entries(X):
+    """The entries of a sparse matrix of whole numbers; None of others."""
+    if X.dtype.kind not in "iu":
+        return None
+    if X.format == "dok":
+        return np.fromiter(X.values(), X.dtype)
+    return np.fromiter((value for row in X.data for value in row), X.dtype) if X.format == "lil" else X.data
 
 
 def columns_without_numbers(X):
