@@ -11,6 +11,7 @@ from engines.test_engines import answers, expected, lam_of, rows_of
 
 from kfree.core.row_costs import MeanRowCosts
 from kfree.core.sites import Sites
+from kfree.core.stats import Stats
 from kfree.engines.drawing import Region
 from kfree.engines.files.engine import open_stream, streamed
 from kfree.engines.files.source import ArrayRows, Reading
@@ -294,3 +295,27 @@ def test_sums_follow_the_tree_of_blocks():
         np.testing.assert_array_equal(found[:, -1], expected_sums.n)
         # A column of them is not contiguous.
         np.testing.assert_array_equal(sums.total(groups[..., 0], 0).cpu(), expected_sums.sum[:, 0])
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.5])
+@pytest.mark.parametrize("empties", [False, True])
+def test_a_pass_that_has_begun_is_used_only_at_the_means(moved, empties):
+    """The host may go elsewhere than where the device was told that it will."""
+    X, weight, unit, rows = rows_and_sites((150, 3, 8), "weights, some zero")
+    ours, theirs = (open_engine(name, X, weight=weight, unit=unit) for name in ("gpu", "reference"))
+    points = theirs.rows(rows)
+    points[2] += 1e3 * empties
+    sites = Sites.of(points)
+    ours.nearest(sites)
+    stats, changed = theirs.nearest(sites).stats, None
+    assert (stats.n > 0).all() != empties
+    if empties:  # cluster 2 gets the rows of cluster 0, which keeps them too: only the means count here
+        changed = np.array([2]), Stats(stats.n[:1], stats.sum[:1], stats.sse[:1])
+        stats.n[2], stats.sum[2] = stats.n[0], stats.sum[0]
+    sites = sites.moved(stats.sum / stats.n[:, None] + moved)
+    ours.expect_means(changed)
+    found, reference = ours.nearest(sites), theirs.nearest(sites)
+    assert ours._history._n_passes == (2 if moved == 0.0 else 3)
+    np.testing.assert_array_equal(ours.labels(found.assignment), theirs.labels(reference.assignment))
+    for name in ("n", "sum", "sse"):
+        np.testing.assert_array_equal(getattr(found.stats, name), getattr(reference.stats, name))

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kfree.core.arrays import Array
+from kfree.core.arrays import Array, namespace_of
 from kfree.core.assignment import Assignment
 from kfree.core.cached import cached
 from kfree.core.frame import Frame
@@ -256,6 +256,12 @@ class MemoryRows(RowPasses, Rows):
         labels, _, sums, _ = self.assign(sites, np.inf)
         return self.passed(labels, sums.total(), sites.centres)
 
+    def expect_means(self, changed: tuple[Index, Stats] | None = None) -> None:
+        """Say that the next pass will be at the means of the last one's clusters, so that a device can begin it.
+
+        ``changed`` are clusters that have other rows since then, and their statistics.
+        """
+
     def sweep(self, sites: Sites, lam: float, order: VisitingOrder | None, room: int) -> Pass:
         visited = None if order is None else self.arrays.of(order.permutation)
         labels, _, sums, founders, n_refused = swept(self, sites, lam, visited, room)
@@ -315,19 +321,20 @@ class MemoryRows(RowPasses, Rows):
         pays = self.arrays.flatnonzero(gain > least)
         pays = pays[self.arrays.argsort(-gain[pays])]
         best = pays[self.arrays.first_of_each(own[pays])]
-        return self._picks(rows[best], own[best], gain[best])
+        row, cluster, gain = map(self.arrays.to_numpy, (rows[best], own[best], gain[best]))
+        return Picks(row, cluster.astype(np.int64), gain, self.points(rows[best]))
 
-    def farthest(self, assignment: Assignment, centres: Floats, size: int) -> tuple[Picks, Floats]:
-        """The ``size`` rows of positive weight that lie farthest from their centres, farthest first, and their weights.
+    def farthest(self, assignment: Assignment, centres: Floats, size: int) -> tuple[Index, Index, Floats]:
+        """The ``size`` rows of positive weight that lie farthest from their centres, their clusters and weights.
 
-        ``gain`` is the squared distance; rows at their centre are left out.
+        The farthest comes first; rows at their centre are left out.
         """
         rows, labels = self.counting(), assignment.labels
         sq_dist = self.distances_to_own(rows, labels[rows], centres)
         order = self.arrays.largest(sq_dist, size)
-        order = order[sq_dist[order] > 0]
-        picks = self._picks(rows[order], labels[rows[order]], sq_dist[order])
-        return picks, self.arrays.to_numpy(self.weights(rows[order]))
+        picked = rows[order[sq_dist[order] > 0]]
+        row, cluster, weight = map(self.arrays.to_numpy, (picked, labels[picked], self.weights(picked)))
+        return row, cluster.astype(np.int64), weight
 
     def moved(self, assignment: Assignment, rows: Index, clusters: Index) -> Assignment:
         """The assignment after a few rows have gone to other clusters."""
@@ -374,18 +381,13 @@ class MemoryRows(RowPasses, Rows):
         everyone = self.arrays.arange(self.n_rows)
         return self.arrays.to_numpy(self.distances_to_own(everyone, assignment.labels, centres))
 
-    def sq_dists_of(self, rows: Index, labels: Labels, centres: Floats) -> Floats:
-        """Squared distances of some rows to the centres that ``labels`` name; no search asks, so they do not count."""
+    def dists_of(self, rows: Array, labels: Array, centres: Floats) -> Floats:
+        """Distances of some rows to the centres that ``labels`` name; no search asks, so they do not count."""
         n_distances = self.n_distances
-        sq_dist: Floats = self.arrays.to_numpy(
-            self.distances_to_own(self.arrays.of(rows), self.arrays.of(labels), centres)
-        )
+        sq_dist = self.distances_to_own(rows, labels, centres)
         self.n_distances = n_distances
-        return sq_dist
-
-    def _picks(self, rows: Array, clusters: Array, gain: Array) -> Picks:
-        row, cluster, gain = (self.arrays.to_numpy(found) for found in (rows, clusters, gain))
-        return Picks(row, cluster.astype(np.int64), gain, self.points(rows))
+        dist: Floats = self.arrays.to_numpy(namespace_of(sq_dist).sqrt(sq_dist))
+        return dist
 
 
 def _shuffled(rows: MemoryRows, centre: Sites, rng: np.random.RandomState) -> MemoryRows:

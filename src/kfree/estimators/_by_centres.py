@@ -96,9 +96,9 @@ def labels_and_spreads(label_order, weight, result):
     counting = None if weight is None else arrays.of(weight)
     size = state.stats.n[order] if weight is None else None
     size, chosen = rows_for_spreads(labels, counting, size, arrays)
-    own = arrays.to_numpy(labels[chosen])
-    dist = np.sqrt(rows.sq_dists_of(arrays.to_numpy(chosen), own, state.sites.centres[order]))
-    return labels, order, SpreadSample(own, dist, len(order), size)
+    # By the numbers of the search, so that centres need not be put in order.
+    dist = rows.dists_of(chosen, state.assignment.labels[chosen], state.sites.centres)
+    return labels, order, SpreadSample(arrays.to_numpy(labels[chosen]), dist, len(order), size)
 
 
 def _of_summary(estimator, data, result):
@@ -111,7 +111,7 @@ def _of_summary(estimator, data, result):
         order = published_order(rule, labels, state.stats.n, data.weight)
     labels = None if labels is None else ranks(order).take(labels)
     seen = ranks(order)[sample.labels(sample.nearest(state.sites).assignment)]
-    dist = np.sqrt(sample.sq_dists_of(np.arange(sample.n_rows), seen, state.sites.centres[order]))
+    dist = sample.dists_of(np.arange(sample.n_rows), seen, state.sites.centres[order])
     return labels, order, SpreadSample(seen, dist, len(order))
 
 

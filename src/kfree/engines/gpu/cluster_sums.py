@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from kfree.core.stats import Stats
+from kfree.core.stats import Index, Stats
 from kfree.core.sum_tree import nodes_covering
 from kfree.engines.gpu import sums
 from kfree.engines.gpu.arrays import TorchArrays
@@ -37,6 +37,19 @@ class ClusterSums:
             self._stats = self._stats_of(self._totals)
         self._number = found.number
         return Sums.of_all(self._stats)
+
+    def means(self, changed: tuple[Index, Stats] | None) -> torch.Tensor | None:
+        """Means (k, d) of the clusters of the last pass, where the rows are; None if there is no such pass.
+
+        ``changed`` are clusters that have other rows since then, and their statistics.
+        """
+        if self._number < 0:
+            return None
+        means = self._totals[:, :-2] / self._totals[:, -1:]
+        if changed is not None:
+            clusters, stats = changed
+            means[self._arrays.of(clusters)] = self._arrays.of(stats.sum) / self._arrays.of(stats.n)[:, None]
+        return means
 
     def _totals_of_pass(self, found: Found, k: int, follows: bool) -> torch.Tensor:
         if self._k != k:

@@ -95,6 +95,12 @@ class GpuRows(MemoryRows):
         labels, _ = nearest(self._rows, centres, sq_dist=sq_dist)
         return labels, sq_dist, self.sums_of(labels, sq_dist, k), self._weighted(sq_dist, None) > lam
 
+    def expect_means(self, changed: tuple[Index, Stats] | None = None) -> None:
+        means = self._sums.means(changed)
+        # The centre of directions is not their mean.
+        if means is not None and not self.frame.unit:
+            self._history.begin(means)
+
     def nearest_labels(self, sites: Sites, numbers: Labels) -> torch.Tensor:
         """They stay where the rows are."""
         labels, _ = nearest(self._rows, self.arrays.of(sites.centres))

@@ -46,7 +46,11 @@ class Lloyd:
     """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
 
     def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
-        stats = state.stats if (state.stats.n > 0).all() else _relocated(state, rows)
+        stats = state.stats
+        if (stats.n > 0).all():
+            rows.expect_means()
+        else:
+            stats = _relocated(state, rows)
         return self.start(at_means(state.sites, stats, objective), rows, objective)
 
     def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
@@ -69,6 +73,8 @@ class Converge:
         """The same from given sites."""
         state = state_of(sites, rows.nearest(sites), objective)
         while True:
+            if (state.stats.n > 0).all():
+                rows.expect_means()
             sites = recentred(state, objective)
             new = state_of(sites, rows.nearest(sites), objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
@@ -83,17 +89,21 @@ def _relocated(state: State, rows: MemoryRows) -> Stats:
     """
     left, empty = state.stats.n.copy(), np.flatnonzero(state.stats.n == 0)
     # At most one row per cluster is not available.
-    picks, weight = rows.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
+    row, cluster, weight = rows.farthest(state.assignment, state.sites.centres, len(empty) + len(left))
     taken: list[int] = []
-    for place in range(len(picks.row)):
+    for place in range(len(row)):
         if len(taken) == len(empty):
             break
-        if left[picks.cluster[place]] > weight[place]:
-            left[picks.cluster[place]] -= weight[place]
+        if left[cluster[place]] > weight[place]:
+            left[cluster[place]] -= weight[place]
             taken.append(place)
     filled = empty[: len(taken)]
-    changed = np.union1d(filled, picks.cluster[taken])
-    some = rows.sums_among(rows.moved(state.assignment, picks.row[taken], filled), changed)
-    n, sums = state.stats.n.copy(), state.stats.sum.copy()
-    n[changed], sums[changed] = some.n, some.sum
+    changed = np.union1d(filled, cluster[taken])
+    some = rows.sums_among(rows.moved(state.assignment, row[taken], filled), changed)
+    n = state.stats.n.copy()
+    n[changed] = some.n
+    if (n > 0).all():
+        rows.expect_means((changed, some))  # before sums are copied, which takes long where there are millions
+    sums = state.stats.sum.copy()
+    sums[changed] = some.sum
     return Stats(n, sums, np.zeros(len(n)))
