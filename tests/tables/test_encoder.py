@@ -168,6 +168,7 @@ def test_dates_count_by_time_in_any_form():
 def test_dates_keep_their_time_zone(zone, tmp_path):
     moments = pd.Series(pd.date_range("2024-03-30", periods=40, freq="7h", tz="UTC")).dt.tz_convert(zone)
     frame = pd.DataFrame({"at": moments, "once": [moments[0]] * 40, "n": np.arange(40.0)})
+    moment = datetime.datetime(2024, 7, 1)  # old versions of pandas name the zones of some offsets otherwise
     tables = {"pandas": frame, "pyarrow": pa.Table.from_pandas(frame)}
     if not zone.startswith("+"):  # which polars does not know
         tables["polars"] = pl.from_pandas(frame)
@@ -179,7 +180,7 @@ def test_dates_keep_their_time_zone(zone, tmp_path):
             back = one.inverse_transform(one.transform(table))
             back = back if name == "pandas" else back.to_pandas()
             for column in ("at", "once"):
-                assert str(back[column].dt.tz) == str(frame[column].dt.tz)
+                assert back[column].dt.tz.utcoffset(moment) == frame[column].dt.tz.utcoffset(moment)
                 assert (abs(back[column] - frame[column]) <= pd.Timedelta("1us")).all()
 
 

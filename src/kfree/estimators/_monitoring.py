@@ -59,15 +59,20 @@ def monitored(estimator):
 def judging(estimator, steps, clock=time.monotonic):
     """Progress of an estimator that fits many models: ``steps`` have their share of the whole, in order.
 
-    What these models tell of their own progress is heard by nobody else.
+    What these models tell of their own progress is heard by nobody else, nor are steps that a later one repeats.
     """
     with progress_line(type(estimator).__name__) if estimator.verbose else nullcontext(None) as show:
         begun, ends = clock(), dict(zip(steps, np.cumsum(list(steps.values())).tolist(), strict=True))
+        farthest = 0.0
 
         def hear(step, share):
+            nonlocal farthest
             if step not in steps:
                 return
             done = ends[step] - (1 - share) * steps[step]
+            if done < farthest:
+                return
+            farthest = done
             if outer is not None:
                 outer("clustering", done)
             if show is not None:
