@@ -275,7 +275,7 @@ def test_certainty_names_sentences_and_preparation_are_shown(told):
     sentences = [one.text for one in browser.find_elements(By.CSS_SELECTOR, ".card .sentence")]
     assert all(long.endswith(f"; {short}.") for long, short in zip(clustering.sentences(), sentences, strict=True))
     remarks = [one.text for one in browser.find_elements(By.CSS_SELECTOR, "#remarks-list li")]
-    assert remarks == clustering.encoder.describe().splitlines()
+    assert remarks == [*clustering.remarks, *clustering.encoder.describe().splitlines()]
     assert browser.find_elements(By.CSS_SELECTOR, "main b, main i") == []
 
 

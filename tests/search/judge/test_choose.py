@@ -47,6 +47,14 @@ def test_round_clusters_are_round_and_moons_are_not():
     assert adjusted_rand_score(moon, verdict.chosen.labels) == 1.0
 
 
+def test_a_curve_of_few_rows_in_three_parts_is_no_null(rng):
+    """Its silhouette of three parts is 1, as that of three far clusters is."""
+    rows = rng.normal(size=(48, 2)) + 20.0 * np.eye(3, 2)[np.arange(48) % 3]
+    found = Judge(rows / rows.std(axis=0), False, np.random.default_rng(2)).judge()
+    assert found.chosen is not None
+    assert found.chosen.k == 3
+
+
 def test_many_topics_of_unit_rows_are_counted():
     rng = np.random.default_rng(0)
     topics, y = rng.normal(size=(40, 64)), rng.integers(40, size=600)

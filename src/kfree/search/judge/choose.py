@@ -36,7 +36,7 @@ CLEAN = 0.95
 # With at most so many columns, one curved cluster is as plausible as several: rows along a curve are a second null.
 _FEW_COLUMNS = 3
 _ROWS_AT_RANDOM = 20
-# Halves of a curve have a silhouette of about 0.8; it is higher if a gap breaks the neighbour graph.
+# Halves of a curve have a silhouette of about 0.8; that of some pieces is higher if gaps break the neighbour graph.
 _IN_PARTS = 0.99
 # Rows that a cluster has at least, and the rows without which nothing is judged.
 _FEWEST_PER_CLUSTER, FEWEST_ROWS = 3, 24
@@ -195,7 +195,7 @@ class Judge:
             angle = 2 * np.pi * along / self.n_rows
             for curve in (angle[:, None], np.column_stack([np.cos(angle), np.sin(angle)])):
                 found.append(Views.of(curve, False, self.m, self.rng).in_graph(0, some, self.rng))
-        return [pieces for pieces in found if pieces.silhouette[0] < _IN_PARTS]
+        return [pieces for pieces in found if pieces.silhouette.max() < _IN_PARTS]
 
     def judge(self) -> Judgement:
         """Is there more than in surrogates? Then how many clusters, and which model is the simplest that shows them?"""
