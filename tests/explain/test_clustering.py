@@ -168,8 +168,11 @@ def test_what_is_wrong_is_told(clustering, table):
 def test_warnings_name_the_columns_of_the_table(rng):
     kind = np.arange(120) % 3
     table = pd.DataFrame({"x": 50.0 * kind + rng.normal(size=120), "plan": np.array(["a", "b", "c"])[kind]})
-    with pytest.warns(DataAdvice, match=r"column 'plan=a', column 'plan=b', column 'plan=c' take\(s\) few values"):
+    with pytest.warns(
+        DataAdvice, match=r"column 'plan=a', column 'plan=b', column 'plan=c' take\(s\) few values"
+    ) as told:
         kfree.cluster(table, model="round")
+    assert told[0].filename == __file__  # the caller, not a file of ours or of contextlib
 
 
 def path_of(**facts):

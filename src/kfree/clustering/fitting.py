@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from kfree.clustering.columns import Say
 from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows
-from kfree.core.warning import warn
+from kfree.core.warning import GivenAgain
 from kfree.estimators.auto_cluster import AutoCluster
 from kfree.estimators.dp_means import DPMeans
 from kfree.estimators.lambda_path import lambda_path
@@ -91,16 +91,13 @@ def clustered(
 
 def _fit(estimator: Any, rows: TableRows, sample_weight: ArrayLike | None) -> None:
     """Fit, with warnings that know columns by their names."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with GivenAgain(lambda text: with_column_names(text, rows.feature_names)):
         try:
             estimator.fit(rows.rows, sample_weight=sample_weight)
         except ValueError as error:
             raise ValueError(str(error).replace("target_k=", "k=")) from error
     # The preparation has them; with them, the estimator would warn about arrays, which have none.
     vars(estimator).pop("feature_names_in_", None)
-    for warning in told:
-        warn(with_column_names(str(warning.message), rows.feature_names), warning.category)
 
 
 def _certainty(estimator: Any, rows: TableRows, options: FitOptions, sample_weight: ArrayLike | None) -> str:

@@ -15,7 +15,7 @@ from kfree.clustering.result import Clustering
 from kfree.clustering.rows import TableRows, prepared
 from kfree.clustering.tables import opened
 from kfree.core.sphere import require_latitude_first
-from kfree.core.warning import warnings_kept
+from kfree.core.warning import GivenAgain
 from kfree.files.dialect import TextOptions
 from kfree.validation.parameters import require, require_choice
 
@@ -123,7 +123,13 @@ def cluster(
         delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
     )
     remarks: list[str] = []
-    with warnings_kept(remarks):
+
+    def kept(text: str) -> str:
+        """Remarks have the warnings too, for those who show none."""
+        remarks.append(f"warning: {text}")
+        return text
+
+    with GivenAgain(kept):
         if _is_array(table):
             named = [*(columns or []), *_listed(drop), *others.values(), *(categories or []), *(weights or {})]
             rows = _rows_of_array(table, named, prepare)

@@ -2,8 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 _OWN = ("kfree", "sklearn")
@@ -17,18 +16,25 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-@contextmanager
-def warnings_kept(texts: list[str]) -> Iterator[None]:
-    """Warnings within are given at the end, and added to ``texts`` even where the caller shows none."""
-    with warnings.catch_warnings(record=True) as told:
+class GivenAgain:
+    """Warnings within are given at the end, each with the text that ``changed`` makes of its own.
+
+    A class, since a generator would put the frame of contextlib between a warning and the caller that it is for.
+    """
+
+    def __init__(self, changed: Callable[[str], str]):
+        self._changed, self._caught = changed, warnings.catch_warnings(record=True)
+
+    def __enter__(self) -> None:
+        told = self._caught.__enter__()
+        assert told is not None  # as warnings are recorded
+        self._told = told
         warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            found = list(told)
-    for warning in found:
-        texts.append(f"warning: {warning.message}")
-        warn(str(warning.message), warning.category)
+
+    def __exit__(self, *error: Any) -> None:
+        self._caught.__exit__(*error)
+        for warning in self._told if error[0] is None else ():
+            warn(self._changed(str(warning.message)), warning.category)
 
 
 def warn_penalty_rose(max_clusters: int | None, given: float, lam: float) -> None:
