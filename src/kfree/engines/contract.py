@@ -397,9 +397,9 @@ def _shuffled(rows: MemoryRows, centre: Sites, rng: np.random.RandomState) -> Me
     return rows.among(order[rng.permutation(len(order))])
 
 
-def centred_frame(anchored: Rows) -> Frame:
+def centred_frame(anchored: MemoryRows) -> Frame:
     """The frame of rows that are seen about an anchor, shifted by the weighted mean."""
-    stats = anchored.nearest(Sites.of(np.zeros((1, anchored.n_features)))).stats
+    stats = anchored.sums(anchored.assignment(anchored.arrays.full(anchored.n_rows, 0, np.int32), 1))
     return Frame.centred(anchored.frame.anchor, stats.sum[0] / stats.n[0])
 
 

@@ -1,9 +1,10 @@
-// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_INT8, KFREE_VECTOR_BYTES and
-// KFREE_GROUP).
+// One source, compiled once per instruction set (CMake sets KFREE_RANKER, KFREE_INT8, KFREE_DENSE, KFREE_VECTOR_BYTES
+// and KFREE_GROUP).
 // Multiplications and additions may fuse here, and numbers are assumed to be finite: results outside float32's range
 // are not used. No std templates: their weak symbols would be shared between the copies, and the linker could keep one
 // that this machine cannot run.
 #include "assign/int8/kernel.hpp"
+#include "core/halves.hpp"
 
 #if !defined(__GNUC__)
 #error "kfree needs GCC or Clang: the kernels use their vector types"
@@ -17,7 +18,7 @@ constexpr int VECTORS = PANEL / LANES;
 constexpr int GROUP = KFREE_GROUP;
 // 32 KiB: as much as the smallest first-level caches hold, half of the larger ones.
 constexpr int64_t CACHED_FLOATS = 8192;
-static_assert(PANEL % LANES == 0 && TILE % GROUP == 0, "tiles must divide evenly");
+static_assert(PANEL % LANES == 0 && TILE % GROUP == 0 && TILE % LANES == 0, "tiles must divide evenly");
 
 typedef float Floats __attribute__((vector_size(KFREE_VECTOR_BYTES)));
 typedef int32_t Ints __attribute__((vector_size(KFREE_VECTOR_BYTES)));
@@ -66,24 +67,33 @@ inline void offer(Leaders& row, Floats sum, Ints site) {
   row.index = better ? site : row.index;
 }
 
-inline float lower(float a, float b) { return a < b ? a : b; }
-inline float higher(float a, float b) { return a < b ? b : a; }
+// Lane by lane. A tie goes to the smaller site number, which is the older site.
+inline Leaders joined(const Leaders& a, const Leaders& b) {
+  const Ints better = (b.best > a.best) | ((b.best == a.best) & (b.index < a.index));
+  return {higher(a.best, b.best), higher(higher(a.second, b.second), lower(a.best, b.best)), better ? b.index : a.index};
+}
 
-// Across lanes a tie goes to the smaller site number, which is the older site. Without branches, which would be
-// mispredicted as often as not.
-inline void finish(const Leaders& row, float* best, float* second, int32_t* index) {
-  float top = row.best[0], runner_up = row.second[0];
-  int32_t site = row.index[0];
-  for (int lane = 1; lane < LANES; ++lane) {
-    const float here = row.best[lane];
-    const bool better = (here > top) | ((here == top) & (row.index[lane] < site));
-    runner_up = higher(runner_up, higher(row.second[lane], lower(top, here)));
-    site = better ? row.index[lane] : site;
-    top = higher(top, here);
+template <int STEP, bool HAVE>
+inline Leaders lanes_of(const Leaders& x, const Leaders& y) {
+  return {half_of<STEP, HAVE>(x.best, y.best), half_of<STEP, HAVE>(x.second, y.second),
+          half_of<STEP, HAVE>(x.index, y.index)};
+}
+
+// Joins the lanes of LANES rows: rows that are STEP apart share a vector afterwards, until all share one, a lane each.
+// In one row alone most lanes would be idle.
+template <int STEP = 1>
+inline void join_lanes(Leaders* rows) {
+  if constexpr (STEP < LANES) {
+    for (int r = 0; r < LANES; r += 2 * STEP)
+      rows[r] = joined(lanes_of<STEP, false>(rows[r], rows[r + STEP]), lanes_of<STEP, true>(rows[r], rows[r + STEP]));
+    join_lanes<2 * STEP>(rows);
   }
-  *best = -top;
-  *second = -runner_up;
-  *index = site;
+}
+
+inline void put(const Leaders& rows, float* best, float* second, int32_t* index) {
+  store(best, -rows.best);
+  store(second, -rows.second);
+  for (int lane = 0; lane < LANES; ++lane) index[lane] = rows.index[lane];
 }
 
 // One group of rows against the first N vectors of a panel; numbers are those of the sites in the first one.
@@ -122,7 +132,10 @@ void rank(const float* z, int n_rows, int64_t d, const float* panels, const floa
           ranked(rank_panel<VECTORS>);
       }
   }
-  for (int r = 0; r < n_rows; ++r) finish(leaders[r], best + r, second + r, index + r);
+  for (int r = 0; r < n_rows; r += LANES) {
+    join_lanes(leaders + r);
+    put(leaders[r], best + r, second + r, index + r);
+  }
 }
 
 // The same with a row in each lane: no lanes to compare at the end, which for few sites takes longer than ranking them.
@@ -151,9 +164,8 @@ void rank_columns(const float* z, int n_rows, const float* panels, const float* 
     }
     panels -= (n_sites + PANEL - 1) / PANEL * (D * PANEL);
     for (int v = 0; v < ABREAST; ++v) {
-      store(best + r + v * LANES, -leaders[v].best);
-      store(second + r + v * LANES, -leaders[v].second);
-      for (int lane = 0; lane < LANES; ++lane) index[r + v * LANES + lane] = leaders[v].index[lane];
+      const int first = r + v * LANES;
+      put(leaders[v], best + first, second + first, index + first);
     }
   }
 }
@@ -188,6 +200,7 @@ void score(const float* z, int n_rows, int64_t d, const float* panel, const floa
 
 }  // namespace
 
-const Ranker KFREE_RANKER = {GROUP, rank, rank_narrow, score, KFREE_INT8};
+extern const DenseKernels KFREE_DENSE;
+const Ranker KFREE_RANKER = {GROUP, rank, rank_narrow, score, KFREE_INT8, KFREE_DENSE};
 
 }  // namespace kfree

@@ -6,6 +6,7 @@
 namespace kfree {
 
 struct Int8Kernel;
+struct DenseKernels;
 
 // Sites are packed in panels of this many, coordinate by coordinate, for every instruction set.
 constexpr int PANEL = 16;
@@ -34,6 +35,8 @@ struct Ranker {
                 float* score);
   // Kernels of the int8 prefilter (int8/kernel.hpp), or null.
   const Int8Kernel* int8;
+  // Loops over rows for the same processors.
+  const DenseKernels& dense;
 };
 
 extern const Ranker ranker_baseline;

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "core/inlined.hpp"
+
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -15,9 +17,9 @@ typedef int64_t PairMask __attribute__((vector_size(16)));
 typedef float LoadedFour __attribute__((vector_size(16), aligned(4), may_alias));
 
 typedef double LoadedPair __attribute__((vector_size(16), aligned(8), may_alias));
-inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
-inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }
-inline Pair pair_at(const float* p) {
+KFREE_INLINE inline Pair pair_at(const double* p) { return *reinterpret_cast<const LoadedPair*>(p); }
+KFREE_INLINE inline void put_pair(double* p, Pair values) { *reinterpret_cast<LoadedPair*>(p) = values; }
+KFREE_INLINE inline Pair pair_at(const float* p) {
 #if defined(__aarch64__)
   return vcvt_f64_f32(vld1_f32(p));
 #else
@@ -25,7 +27,7 @@ inline Pair pair_at(const float* p) {
 #endif
 }
 
-inline void put_narrowed(float* p, Pair values) {
+KFREE_INLINE inline void put_narrowed(float* p, Pair values) {
 #if defined(__aarch64__)
   vst1_f32(p, vcvt_f32_f64(values));
 #else
@@ -35,14 +37,14 @@ inline void put_narrowed(float* p, Pair values) {
 }
 
 // Of numbers; what is not a number may be lost.
-inline Pair lower_of(Pair a, Pair b) {
+KFREE_INLINE inline Pair lower_of(Pair a, Pair b) {
 #if defined(__aarch64__)
   return vminnmq_f64(a, b);
 #else
   return a < b ? a : b;
 #endif
 }
-inline Pair higher_of(Pair a, Pair b) {
+KFREE_INLINE inline Pair higher_of(Pair a, Pair b) {
 #if defined(__aarch64__)
   return vmaxnmq_f64(a, b);
 #else
@@ -50,7 +52,7 @@ inline Pair higher_of(Pair a, Pair b) {
 #endif
 }
 // The first and the second numbers of both.
-inline Pair firsts(Pair a, Pair b) { return Pair{a[0], b[0]}; }
-inline Pair seconds(Pair a, Pair b) { return Pair{a[1], b[1]}; }
+KFREE_INLINE inline Pair firsts(Pair a, Pair b) { return Pair{a[0], b[0]}; }
+KFREE_INLINE inline Pair seconds(Pair a, Pair b) { return Pair{a[1], b[1]}; }
 
 }  // namespace kfree

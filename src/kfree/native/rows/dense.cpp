@@ -4,10 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "rows/block_fold.hpp"
-#include "rows/dense_layouts.hpp"
-#include "rows/dense_loops.hpp"
 #include "assign/int8/quantize.hpp"
+#include "rows/block_fold.hpp"
+#include "rows/dense_loops.hpp"
 #include "rows/scored.hpp"
 
 namespace kfree {
@@ -19,7 +18,7 @@ class DenseRows final : public Rows {
   DenseRows(const T* X, int64_t n, int64_t d, int64_t row_stride, int64_t column_stride, std::vector<double> anchor,
             std::vector<double> shift, bool unit, const double* weight, int64_t first_block, const Ranker& ranker)
       : Rows(n, d, unit ? Centres::DIRECTIONS : Centres::MEANS, weight, first_block), X_(X), row_stride_(row_stride), column_stride_(column_stride),
-        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), rank_error_(d) {
+        anchor_(std::move(anchor)), shift_(std::move(shift)), ranker_(ranker), loops_(loops_of(ranker.dense)), rank_error_(d) {
     if (unit)
       measure_lengths([&](int64_t row) {
         return exact::length([&](auto visit) {
@@ -34,30 +33,20 @@ class DenseRows final : public Rows {
 
   bool has_coordinates() const override { return true; }
 
-  void copy(int64_t row, double* z) const override {
-    with_coordinates([&](auto at) {
-      for (int64_t t = 0; t < d; ++t) z[t] = at(row, t);
-    });
-  }
+  void copy(int64_t row, double* z) const override { loops_.copy(data(), row, z); }
 
   void add(RowSet rows, int64_t n_rows, const double* weight, const double* sq_dist, const int32_t* record,
            double* records) const override {
-    with_coordinates([&](auto at) {
-      with_dimension([&](auto d) { loops::add(at, d, rows, n_rows, weight, sq_dist, record, records); });
-    });
+    loops_.add(data(), rows, n_rows, weight, sq_dist, record, records);
   }
 
   void add_up(const ByCluster& rows, double* record) const override {
-    with_coordinates([&](auto at) { BlockFold(rows, first_block, d, Source<decltype(at)>{*this, at}).write(record); });
+    BlockFold(rows, first_block, d, Source{*this, data()}).write(record);
   }
 
   void sq_dists(RowSet rows, int64_t n_rows, const Sites& sites, const int32_t* label,
                 double* sq_dist) const override {
-    with_coordinates([&](auto at) {
-      with_dimension([&](auto d) {
-        loops::sq_dists(at, d, rows, n_rows, sites, label, sq_dist);
-      });
-    });
+    loops_.sq_dists(data(), rows, n_rows, sites.centre.data(), label, sq_dist);
   }
 
   void focus(int64_t row, Scratch& scratch) const override {
@@ -72,7 +61,7 @@ class DenseRows final : public Rows {
   void nearest(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, Scratch& scratch, int32_t* label,
                double* sq_dist, double* second, Known known) const override {
     if (is_narrow(n_sites) && n_sites <= PANEL)
-      return nearest_of_few(rows, n_rows, sites, n_sites, label, sq_dist, second);
+      return loops_.nearest_of_few(data(), rows, n_rows, sites.centre.data(), n_sites, label, sq_dist, second);
     // Ranking takes whole panels; the youngest sites of an incomplete panel are compared with the winner one by one.
     const int64_t n_panels = n_sites == sites.k ? sites.n_panels() : n_sites / PANEL;
     const int64_t n_ranked = std::min(n_panels * PANEL, n_sites);
@@ -154,28 +143,17 @@ class DenseRows final : public Rows {
     double max_norm;
   };
 
-  void nearest_of_few(RowSet rows, int n_rows, const Sites& sites, int64_t n_sites, int32_t* label, double* sq_dist,
-                      double* second) const {
-    const auto find = [&](auto d) {
-      with_coordinates(
-          [&](auto at) { loops::nearest_of_few(at, d, rows, n_rows, sites, n_sites, label, sq_dist, second); });
-    };
-    static_assert(NARROW_COLUMNS == 3, "one case for each number of columns");
-    if (d == 1) find(std::integral_constant<int64_t, 1>());
-    if (d == 2) find(std::integral_constant<int64_t, 2>());
-    if (d == 3) find(std::integral_constant<int64_t, 3>());
-  }
-
   // Rows for BlockFold. They are read in no order, so they are prefetched.
-  template <class At>
   struct Source {
     const DenseRows& rows;
-    At at;
+    const DenseData<T> data;
 
-    void set(int64_t row, double weight, double* sum) const { loops::set_row(at, rows.d, row, weight, sum); }
-    void add(int64_t row, double weight, double* sum) const { loops::add_row(at, rows.d, row, weight, sum); }
+    void set(int64_t row, double weight, double* sum) const { rows.loops_.set_row(data, row, weight, sum); }
+    void add(int64_t row, double weight, double* sum) const { rows.loops_.add_row(data, row, weight, sum); }
     void prefetch(int64_t row) const {
-      if (rows.column_stride_ == 1) prefetch_values(rows.X_ + row * rows.row_stride_, rows.d);
+      constexpr int64_t LINE = 64 / sizeof(T);  // values in a line of a cache
+      if (data.column_stride == 1)
+        for (int64_t t = 0; t < data.d; t += LINE) __builtin_prefetch(data.X + row * data.row_stride + t);
     }
   };
 
@@ -184,27 +162,8 @@ class DenseRows final : public Rows {
   // Whether rows can be quantized as they lie; others are copied first.
   bool plain32() const { return std::is_same_v<T, float> && column_stride_ == 1 && centres == Centres::MEANS; }
 
-  // Loops over few columns are compiled for their number, and for eight.
-  template <class Body>
-  void with_dimension(Body body) const {
-    switch (d) {
-      case 1: return body(std::integral_constant<int64_t, 1>());
-      case 2: return body(std::integral_constant<int64_t, 2>());
-      case 3: return body(std::integral_constant<int64_t, 3>());
-      case 4: return body(std::integral_constant<int64_t, 4>());
-      case 8: return body(std::integral_constant<int64_t, 8>());
-      default: return body(d);
-    }
-  }
-
-  template <class Body>
-  void with_coordinates(Body body) const {
-    if (centres == Centres::DIRECTIONS)
-      body(Unit<T>{X_, row_stride_, column_stride_, lengths_.data()});
-    else if (column_stride_ == 1)
-      body(Contiguous<T>{X_, row_stride_, anchor_.data(), shift_.data()});
-    else
-      body(Strided<T>{X_, row_stride_, column_stride_, anchor_.data(), shift_.data()});
+  DenseData<T> data() const {
+    return {X_, d, row_stride_, column_stride_, anchor_.data(), shift_.data(), lengths_.empty() ? nullptr : lengths_.data()};
   }
 
   // Whether all scores are kept for the rows that ranking leaves open: of many columns, computing them again takes much
@@ -248,24 +207,21 @@ class DenseRows final : public Rows {
   // The rows of a tile as the ranking kernels want them, and their squared norms.
   void pack(RowSet rows, int n_rows, int group, Scratch& scratch, double* sq_norm) const {
     scratch.z32.resize(TILE * d);
-    with_coordinates([&](auto at) {
-      const auto packed = [&](auto group) {
-        loops::pack<group()>(at, d, rows, n_rows, scratch.z32.data(), sq_norm);
-      };
-      switch (group) {
-        case 2: return packed(std::integral_constant<int, 2>());
-        case 4: return packed(std::integral_constant<int, 4>());
-        case 6: return packed(std::integral_constant<int, 6>());
-        case 12: return packed(std::integral_constant<int, 12>());
-        default: return packed(std::integral_constant<int, TILE>());
-      }
-    });
+    loops_.pack(data(), rows, n_rows, group, scratch.z32.data(), sq_norm);
+  }
+
+  static const DenseLoops<T>& loops_of(const DenseKernels& dense) {
+    if constexpr (std::is_same_v<T, float>)
+      return dense.loops32;
+    else
+      return dense.loops64;
   }
 
   const T* X_;
   int64_t row_stride_, column_stride_;
   std::vector<double> anchor_, shift_;
   const Ranker& ranker_;
+  const DenseLoops<T>& loops_;
   const exact::RankError rank_error_;
   std::optional<Quantizer> quantizer_;  // where there are kernels for the prefilter
 };

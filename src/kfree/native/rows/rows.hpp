@@ -8,16 +8,10 @@
 #include "assign/int8/quantized.hpp"
 #include "core/buffers.hpp"
 #include "core/sum_tree.hpp"
+#include "rows/row_set.hpp"
 #include "rows/sites.hpp"
 
 namespace kfree {
-
-// Some rows: consecutive ones from `first`, or those listed in `index`.
-struct RowSet {
-  const int64_t* index;
-  int64_t first;
-  int64_t operator[](int64_t i) const { return index ? index[i] : first + i; }
-};
 
 // Some rows, each with the number of its cluster; row, cluster (n,).
 struct RowList {
@@ -34,9 +28,6 @@ struct ByCluster {
   const double *weight, *sq_dist;
   int level;
 };
-
-// A squared distance may be infinite; that of a row without weight does not count.
-inline double weighed(double weight, double sq_dist) { return weight != 0.0 ? weight * sq_dist : 0.0; }
 
 // Distances that are known already: a site and the squared distance to it for each of some rows, or nulls.
 struct Known {

@@ -4,6 +4,7 @@
 // sites is part of the half norms (quantized.cpp).
 #include "assign/int8/kernel.hpp"
 #include "assign/int8/registers_x86.hpp"
+#include "core/inlined.hpp"
 
 namespace kfree {
 namespace {
@@ -23,7 +24,6 @@ static_assert(TILE % GROUP == 0, "tiles must divide evenly");
 typedef int32_t Loaded32 __attribute__((aligned(1), may_alias));
 inline Register spread_four(const int8_t* q) { return spread32(*reinterpret_cast<const Loaded32*>(q)); }
 
-#define KFREE_INLINE __attribute__((always_inline))
 // Calls body(0), body(1)… with constants: a loop would keep the sums in memory.
 template <int I>
 struct Number {
