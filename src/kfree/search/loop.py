@@ -17,15 +17,6 @@ class Costed(Protocol):
     def same_partition(self, later: Self) -> bool: ...
 
 
-# Whether there is time for another step.
-Clock = Callable[[], bool]
-
-
-def always() -> bool:
-    """No time limit."""
-    return True
-
-
 S = TypeVar("S", bound=Costed)
 R = TypeVar("R")
 O = TypeVar("O")

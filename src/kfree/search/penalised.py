@@ -230,7 +230,7 @@ class PenalisedSearch:
             found.append((lam, self._split_merge(rows, lam, given if last is None else last.sites, budget)))
             return found[-1][1]
 
-        lam, descent = nearest_to(k, lam, search, budget.may_go_on)
+        lam, descent = nearest_to(k, lam, search, budget)
         return (lam, descent) if within[0] <= lam <= within[1] else found[0]
 
     def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from kfree.search.loop import Clock, Costed, Descent, always
+from kfree.search.loop import UNWATCHED, Costed, Descent, Watch
 from kfree.search.monitor import n_clusters_of
 
 # Penalties nearer to each other than this, as a share or by itself, have no other between them.
@@ -38,14 +38,14 @@ def nearest_to(
     k: int,
     lam: float,
     search: Search[S],
-    in_time: Clock = always,
+    watch: Watch = UNWATCHED,
     bounds: tuple[float, float] = (0.0, math.inf),
     between: Between = by_ratio,
     most_searches: int = 16,
 ) -> tuple[float, Descent[S]]:
     """The penalty, ``lam`` at first, whose search ends with k clusters or, if none does, comes nearest; and the search.
 
-    Penalties lie between ``bounds``; the higher, the fewer clusters. Out of time, no further search is begun.
+    Penalties lie between ``bounds``; the higher, the fewer clusters. No search is begun that ``watch`` does not allow.
     """
     found: list[tuple[float, Descent[S]]] = []
     too_low, too_high = bounds
@@ -54,6 +54,6 @@ def nearest_to(
         n_clusters = n_clusters_of(found[-1][1].state)
         too_low, too_high = (lam, too_high) if n_clusters > k else (too_low, lam)
         following = between(too_low, too_high)
-        if n_clusters == k or following is None or len(found) == most_searches or not in_time():
+        if n_clusters == k or following is None or len(found) == most_searches or not watch.may_go_on():
             return min(found, key=lambda one: abs(n_clusters_of(one[1].state) - k))
         lam = following

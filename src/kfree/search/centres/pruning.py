@@ -10,7 +10,7 @@ from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import DeletionCosts
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.state import Objective, State, recentred
-from kfree.search.loop import Clock, always
+from kfree.search.loop import UNWATCHED, Watch
 
 # This share of the clusters may be removed at a time although no single removal lowers J: its cost is known only after
 # k-means on the others.
@@ -26,16 +26,16 @@ def pruned(
     rows: MemoryRows,
     objective: Objective,
     max_clusters: int | None = None,
-    in_time: Clock = always,
+    watch: Watch = UNWATCHED,
     share: float = SHARE,
 ) -> State:
     """The best state with at most ``max_clusters`` found while pruning ``state``, up to ``share`` of them at a time.
 
-    Out of time, it ends as soon as the limit is kept.
+    Where ``watch`` says that a search may not go on, it ends as soon as the limit is kept.
     """
     limit = rows.n_rows if max_clusters is None else max_clusters
     best, n_idle, costs = state, 0, None
-    while len(state.stats.n) > 1 and ((n_idle < PATIENCE and in_time()) or len(state.stats.n) > limit):
+    while len(state.stats.n) > 1 and ((n_idle < PATIENCE and watch.may_go_on()) or len(state.stats.n) > limit):
         costs = costs or rows.deletion_costs()
         costs.update(state.assignment, state.sites)
         dead = independent_deaths(costs, objective.lam, share)

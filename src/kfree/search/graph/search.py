@@ -103,7 +103,7 @@ class CutSearch:
             return descent
 
         how = (cut(lam).lowest_lam(graph), 0.0), by_difference, _MOST_SEARCHES
-        lam, descent = nearest_to(k, lam, search_and_keep, monitor.may_go_on, *how)
+        lam, descent = nearest_to(k, lam, search_and_keep, monitor, *how)
         if descent.state.clusters.n_nodes == k or not monitor.may_go_on():
             return lam, descent
         fewer = [state for state in found if state.clusters.n_nodes < k]

@@ -42,7 +42,7 @@ def shared_split_merge(
     state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
     require_finite(state.cost)
     if sites is None:
-        state = grown(state, engine, objective, None, budget.may_go_on)
+        state = grown(state, engine, objective, None, budget)
     moves: list[GroupMove] = [
         CONVERGE,
         Exchange(),

@@ -90,7 +90,7 @@ class SharedSearch:
             found.append(descent.state)
             return descent
 
-        scale, descent = nearest_to(k, 1.0, search, monitor.may_go_on)
+        scale, descent = nearest_to(k, 1.0, search, monitor)
         is_exact = len(descent.state.stats.n) == k
         if not is_exact and not self.sweep and monitor.may_go_on():
             near = around(k, found)
