@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,9 +10,9 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Move
-from kfree.search.centres.refine import CONVERGE, Exchange
+from kfree.search.centres.refine import CONVERGE, exchange_rows
 from kfree.search.centres.split_merge import Budget, no_gain
-from kfree.search.centres.state import SplitMergeObjective, State, recentred
+from kfree.search.centres.state import SplitMergeObjective, State, after_merges, recentred
 from kfree.search.loop import Descent, descend
 
 
@@ -43,20 +42,17 @@ def with_exactly(
     """
     starts = [with_number(k, state, rows, objective) for state in near]
     best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
-    moves: list[Move[SplitMergeObjective]] = [CONVERGE, Exchange(), Relocate()]
+    moves: list[Move[SplitMergeObjective]] = [CONVERGE, exchange_rows, relocate]
     return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
 
-@dataclass(frozen=True)
-class Relocate:
+def relocate(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     """Split the cluster that gains most, then merge the cheapest pair."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
-        more = _split(state, 1, rows, objective)
-        if more is None or len(more.stats.n) != len(state.stats.n) + 1:
-            return state
-        new = _merged(more, 1, rows, objective)
-        return new if len(new.stats.n) == len(state.stats.n) else state
+    more = _split(state, 1, rows, objective)
+    if more is None or len(more.stats.n) != len(state.stats.n) + 1:
+        return state
+    new = _merged(more, 1, rows, objective)
+    return new if len(new.stats.n) == len(state.stats.n) else state
 
 
 def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
@@ -75,11 +71,7 @@ def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObj
 
 def _merged(state: State, n_merges: int, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     merges = agglomerate(state.stats, objective)
-    stats, alive = state.stats.copy(), np.ones(len(state.stats.n), dtype=bool)
-    for (a, b), cost in zip(merges.pairs[:n_merges], merges.costs[:n_merges], strict=True):
-        stats.absorb(a, b, cost)
-        alive[b] = False
-    sites = state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+    sites = after_merges(state, merges.pairs[:n_merges], merges.costs[:n_merges], objective)
     return CONVERGE.start(sites, rows, objective)
 
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.core.stats import Stats
 from kfree.engines.contract import MemoryRows, Rows, VisitingOrder
-from kfree.search.centres.state import Objective, State, at_means, occupied, recentred, state_of
+from kfree.search.centres.state import Objective, State, assigned, at_means, occupied, recentred, state_of
 
-O_contra = TypeVar("O_contra", bound=Objective, contravariant=True)
-
-
-class Move(Protocol[O_contra]):
-    """A step of a search; a move that finds nothing to do returns the state that it was given."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: O_contra) -> State: ...
+O = TypeVar("O", bound=Objective)
+# A step of a search; a move that finds nothing to do returns the state that it was given.
+Move: TypeAlias = Callable[[State, MemoryRows, O], State]
 
 
 @dataclass(frozen=True)
@@ -41,21 +38,14 @@ class Sweep:
         return state_of(sites, rows.sweep(sites, objective.lam, self.order, room), objective)
 
 
-@dataclass(frozen=True)
-class Lloyd:
+def lloyd(state: State, rows: MemoryRows, objective: Objective) -> State:
     """One iteration of k-means, which keeps k: empty clusters are moved to the rows that lie farthest off."""
-
-    def __call__(self, state: State, rows: MemoryRows, objective: Objective) -> State:
-        stats = state.stats
-        if (stats.n > 0).all():
-            rows.expect_means()
-        else:
-            stats = _relocated(state, rows)
-        return self.start(at_means(state.sites, stats, objective), rows, objective)
-
-    def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
-        """The iteration from given sites."""
-        return state_of(sites, rows.nearest(sites), objective)
+    stats = state.stats
+    if (stats.n > 0).all():
+        rows.expect_means()
+    else:
+        stats = _relocated(state, rows)
+    return assigned(at_means(state.sites, stats, objective), rows, objective)
 
 
 @dataclass(frozen=True)
@@ -71,12 +61,11 @@ class Converge:
 
     def start(self, sites: Sites, rows: MemoryRows, objective: Objective) -> State:
         """The same from given sites."""
-        state = state_of(sites, rows.nearest(sites), objective)
+        state = assigned(sites, rows, objective)
         while True:
             if (state.stats.n > 0).all():
                 rows.expect_means()
-            sites = recentred(state, objective)
-            new = state_of(sites, rows.nearest(sites), objective)
+            new = assigned(recentred(state, objective), rows, objective)
             if not new.cost < (1.0 - self.least_gain) * state.cost:
                 return occupied(new if new.cost <= state.cost else state, rows, objective)
             state = new

@@ -19,8 +19,16 @@ from kfree.engines.contract import MemoryRows
 from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
-from kfree.search.centres.refine import CONVERGE, LEAST_GAIN, Birth, Death, Exchange, Merge, Split
-from kfree.search.centres.state import SplitMergeObjective, State, occupied, one_cluster, recentred, state_of
+from kfree.search.centres.refine import (
+    CONVERGE,
+    LEAST_GAIN,
+    Birth,
+    Split,
+    delete_clusters,
+    exchange_rows,
+    merge_clusters,
+)
+from kfree.search.centres.state import SplitMergeObjective, State, occupied_at, one_cluster, recentred
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
@@ -69,7 +77,7 @@ def split_merge(
     where all others have one row each: compound moves split and close a share of those alone.
     """
     start = one_cluster(rows, objective) if sites is None else sites
-    state = occupied(state_of(start, rows.nearest(start), objective), rows, objective)
+    state = occupied_at(start, rows, objective)
     require_finite(state.cost)
     if divisible is not None:
         state = grown(state, rows, objective, max_clusters, budget, divisible)
@@ -78,9 +86,9 @@ def split_merge(
         state = grow(state, rows, objective, max_clusters, budget)
     moves: list[Move[SplitMergeObjective]] = [
         CONVERGE,
-        Exchange(),
-        Merge(),
-        Death(),
+        exchange_rows,
+        merge_clusters,
+        delete_clusters,
         Split(max_clusters),
         Birth(max_clusters),
         Oversplit(max_clusters, budget, 1.0 if divisible is None else divisible),
@@ -122,10 +130,10 @@ def grown_in_haste(
         sample = rows.sample(n_rows, rng, one_cluster(rows, objective))
         assert sample is not None  # there are more rows than that
         penalised = replace(objective, lam=sample.total_weight / rows.total_weight * objective.lam)
-        some = occupied(state_of(sites, sample.nearest(sites), penalised), sample, penalised)
+        some = occupied_at(sites, sample, penalised)
         sites = recentred(grown(some, sample, penalised, max_clusters, watch), penalised)
         n_rows *= TIMES_LARGER
-    everyone = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
+    everyone = occupied_at(sites, rows, objective)
     return cheaper(state, grown(everyone, rows, objective, max_clusters, watch))
 
 

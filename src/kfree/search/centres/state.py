@@ -11,7 +11,7 @@ from kfree.core.assignment import Assignment
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Stats, exact_sum
+from kfree.core.stats import Floats, Index, Stats, exact_sum
 from kfree.engines.contract import Pass, Rows
 
 
@@ -100,6 +100,11 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     )
 
 
+def assigned(sites: Sites, rows: Rows, objective: Objective) -> State:
+    """Every row with its nearest site."""
+    return state_of(sites, rows.nearest(sites), objective)
+
+
 def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
     """Sites at the means of their rows, in number unchanged; one without rows stays where it is.
 
@@ -115,6 +120,18 @@ def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
     return sites.moved(centres)
 
 
+def after_merges(state: State, pairs: Index, costs: Floats, objective: Objective) -> Sites:
+    """Sites at the means of their rows after merges of ``pairs`` (m, 2), which add ``costs`` (m,) to the SSE.
+
+    Clusters without weight are deleted.
+    """
+    stats, alive = state.stats.copy(), state.stats.n > 0
+    for (a, b), cost in zip(pairs, costs, strict=True):
+        stats.absorb(a, b, cost)
+        alive[b] = False
+    return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+
+
 def recentred(state: State, objective: Objective) -> Sites:
     """Sites at the means of their rows; clusters without weight are deleted."""
     moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
@@ -127,9 +144,13 @@ def occupied(state: State, rows: Rows, objective: Objective) -> State:
     Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
     """
     while not (state.stats.n > 0).all():
-        sites = state.sites.kept(state.stats.n > 0)
-        state = state_of(sites, rows.nearest(sites), objective)
+        state = assigned(state.sites.kept(state.stats.n > 0), rows, objective)
     return state
+
+
+def occupied_at(sites: Sites, rows: Rows, objective: Objective) -> State:
+    """Every row with its nearest site, without sites that hold no weight."""
+    return occupied(assigned(sites, rows, objective), rows, objective)
 
 
 def settle(state: State, rows: Rows, objective: Objective) -> State:
@@ -138,7 +159,7 @@ def settle(state: State, rows: Rows, objective: Objective) -> State:
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.
     """
     for sites in (recentred(state, objective), state.sites):
-        new = occupied(state_of(sites, rows.nearest(sites), objective), rows, objective)
+        new = occupied_at(sites, rows, objective)
         if new.cost <= state.cost:
             break
     return new

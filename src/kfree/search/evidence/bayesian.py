@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Generic, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from kfree.search.loop import UNWATCHED, Descent, Silent, Watch, descend
 MANY_ROWS, SAMPLE, MOST_STEPS = 50_000, 10_000, 3
 # Of a sample or more rows, only the pairs that cost least to merge are merged on trial, so many for each cluster.
 PAIRS_PER_CLUSTER = 0.5
+
+# A step of this search; a move that finds nothing to do returns the state that it was given.
+HardMove: TypeAlias = Callable[[HardClustering[S], CostRuleEngine[S], FreeEnergy[S]], HardClustering[S]]
 
 
 def bayesian_k_means(
@@ -59,21 +63,13 @@ def _search(
     watch: Watch,
 ) -> Descent[HardClustering[S]]:
     bisections: Bisections[S] = Bisections()
-    patiently: HardMove[S] = SplitWithin(Bisections(patient=True), max_clusters)
-    one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), patiently]
+    patient: Bisections[S] = Bisections(patient=True)
+    one_by_one: list[HardMove[S]] = [Split(bisections, max_clusters), SplitWithin(patient, max_clusters)]
     at_once: list[HardMove[S]] = [Oversplit(bisections, max_clusters)]
     # Of many rows, several clusters more at once take the time of a few splits on trial.
     last = at_once + one_by_one if engine.n_rows >= SAMPLE else one_by_one + at_once
-    moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), Merge(), *last]
+    moves: list[HardMove[S]] = [Update(), SplitWithin(bisections, max_clusters), merge_clusters, *last]
     return descend(start, moves, engine, objective, max_iter, no_gain, watch)
-
-
-class HardMove(Protocol[S]):
-    """A step of this search; a move that finds nothing to do returns the state that it was given."""
-
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]: ...
 
 
 @dataclass(frozen=True)
@@ -116,32 +112,27 @@ class Split(Generic[S]):
         return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
-@dataclass(frozen=True)
-class Merge(Generic[S]):
+def merge_clusters(state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]) -> HardClustering[S]:
     """Merge the pair that saves most; if none does by itself, merge pairs that overlap (App. D.2) and update all.
 
     Those that cost least by themselves are tried first.
     """
-
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
-        k = state.n_clusters
-        if k < 2:
-            return state
-        costs = objective.merge_costs(state.stats, slice(None))
-        costs[np.tril_indices(k)] = np.inf
-        pairs = [divmod(int(place), k) for place in np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2]]
-        best = merged(state, *pairs[0], engine, objective)
-        if gains(state.cost, best.cost):
-            return best
-        if engine.n_rows >= SAMPLE:
-            pairs = pairs[: math.ceil(PAIRS_PER_CLUSTER * k)]
-        else:
-            overlap = criteria(state, engine, objective)[1]
-            pairs = [pair for pair in pairs if overlap[pair] > OVERLAP]
-        candidates = (merged(state, *pair, engine, objective) for pair in pairs)
-        return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
+    k = state.n_clusters
+    if k < 2:
+        return state
+    costs = objective.merge_costs(state.stats, slice(None))
+    costs[np.tril_indices(k)] = np.inf
+    pairs = [divmod(int(place), k) for place in np.argsort(costs, axis=None, kind="stable")[: k * (k - 1) // 2]]
+    best = merged(state, *pairs[0], engine, objective)
+    if gains(state.cost, best.cost):
+        return best
+    if engine.n_rows >= SAMPLE:
+        pairs = pairs[: math.ceil(PAIRS_PER_CLUSTER * k)]
+    else:
+        overlap = criteria(state, engine, objective)[1]
+        pairs = [pair for pair in pairs if overlap[pair] > OVERLAP]
+    candidates = (merged(state, *pair, engine, objective) for pair in pairs)
+    return first_gain(state, candidates, lambda new: _trial(state, engine)(new, engine, objective))
 
 
 def _trial(state: HardClustering[S], engine: CostRuleEngine[S]) -> Update:

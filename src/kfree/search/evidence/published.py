@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Generic
 
 import numpy as np
 
@@ -29,12 +28,12 @@ def published_search(
     watch: Watch = UNWATCHED,
 ) -> Descent[HardClustering[S]]:
     """From one cluster: splits until none is accepted, then a merge, and splits again after an accepted merge."""
-    moves: list[HardMove[S]] = [SplitByFit(max_clusters), MergeByOverlap()]
+    moves: list[HardMove[S]] = [SplitByFit(max_clusters), merge_by_overlap]
     return descend(one_cluster(engine, objective), moves, engine, objective, max_iter, no_gain, watch)
 
 
 @dataclass(frozen=True)
-class SplitByFit(Generic[S]):
+class SplitByFit:
     """Step 2: split the cluster that fits its rows worst (Eq. 47) and update all; if rejected, try the next one."""
 
     max_clusters: int | None = None
@@ -49,18 +48,15 @@ class SplitByFit(Generic[S]):
         return first_gain(state, candidates, lambda new: Update()(new, engine, objective))
 
 
-@dataclass(frozen=True)
-class MergeByOverlap(Generic[S]):
+def merge_by_overlap(
+    state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
+) -> HardClustering[S]:
     """Step 3: merge the pair whose responsibilities are most alike (Eq. 50) and update all; if rejected, the next."""
-
-    def __call__(
-        self, state: HardClustering[S], engine: CostRuleEngine[S], objective: FreeEnergy[S]
-    ) -> HardClustering[S]:
-        if state.n_clusters < 2:
-            return state
-        pairs = _pairs_by(criteria(state, engine, objective)[1])
-        candidates = (merged(state, a, b, engine, objective) for a, b in pairs)
-        return first_gain(state, candidates, lambda new: Update()(new, engine, objective))
+    if state.n_clusters < 2:
+        return state
+    pairs = _pairs_by(criteria(state, engine, objective)[1])
+    candidates = (merged(state, a, b, engine, objective) for a, b in pairs)
+    return first_gain(state, candidates, lambda new: Update()(new, engine, objective))
 
 
 def _halved(

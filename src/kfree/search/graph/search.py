@@ -16,7 +16,7 @@ from kfree.objectives.cut import CUTS, NormalizedCut
 from kfree.search.agglomerate import Merges
 from kfree.search.graph.cut_path import cut_path
 from kfree.search.graph.cut_staircase import CutStaircase
-from kfree.search.graph.multilevel import CutState, MoveNodes, grown, search
+from kfree.search.graph.multilevel import CutState, grown, move_nodes, search
 from kfree.search.loop import Descent
 from kfree.search.monitor import Monitor
 from kfree.search.target import by_difference, nearest_to
@@ -163,7 +163,7 @@ def _merged_to(k: int, state: CutState, graph: Graph, objective: NormalizedCut) 
         return None
     labels = Merges(clusters.n_nodes, pairs, costs).labels(k).astype(np.int32)
     merged = CutState.of(in_order_of_first(labels[state.labels]), graph, objective)
-    moved = MoveNodes()(merged, graph, objective)
+    moved = move_nodes(merged, graph, objective)
     return moved if moved.clusters.n_nodes == k and moved.cost < merged.cost else merged
 
 

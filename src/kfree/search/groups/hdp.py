@@ -8,7 +8,7 @@ deltas. What is new: what a death costs, exchanges between the sites of a group,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from kfree.engines.local.grouped import GroupedRows, LocalClusters
 from kfree.engines.registry import open_local
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
-from kfree.search.centres.refine import CONVERGE, Birth, Death, Exchange, Merge, Split
+from kfree.search.centres.refine import CONVERGE, Birth, Split, delete_clusters, exchange_rows, merge_clusters
 from kfree.search.centres.split_merge import Budget, Oversplit, Perturb, grown, no_gain, split_merge
-from kfree.search.centres.state import State, occupied, one_cluster, recentred, state_of
+from kfree.search.centres.state import State, occupied_at, one_cluster, recentred, state_of
 from kfree.search.loop import Descent, descend, require_finite
 
 GroupMove = Callable[[State, GroupedRows, HDPObjective], State]
@@ -39,16 +39,16 @@ def shared_split_merge(
     """Search from ``sites``, or from one cluster, which is first over-split."""
     engine = engine.penalised(objective)
     start = shared_by_all(engine, objective) if sites is None else sites
-    state = occupied(state_of(start, engine.nearest(start), objective), engine, objective)
+    state = occupied_at(start, engine, objective)
     require_finite(state.cost)
     if sites is None:
         state = grown(state, engine, objective, None, budget)
     moves: list[GroupMove] = [
         CONVERGE,
-        Exchange(),
-        Regroup(),
-        Merge(),
-        Death(),
+        exchange_rows,
+        regroup,
+        merge_clusters,
+        delete_clusters,
         Split(),
         Birth(),
         Oversplit(),
@@ -57,29 +57,26 @@ def shared_split_merge(
     return descend(state, moves, engine, objective, max_iter, no_gain, budget)
 
 
-@dataclass(frozen=True)
-class HDPSweep:
+def sweep(state: State, engine: GroupedRows, objective: HDPObjective) -> State:
     """One sweep of hard HDP (Kulis & Jordan 2012, Algorithm 2): means are recomputed, then steps 4 and 5.
 
     Local clusters are visited by group, within a group by the age of their global cluster. Two of one group that end in
     the same global cluster have become one; what is empty is deleted when means are recomputed.
     """
+    return _swept(recentred(state, objective), engine, objective)
 
-    def __call__(self, state: State, engine: GroupedRows, objective: HDPObjective) -> State:
-        return self.start(recentred(state, objective), engine, objective)
 
-    def start(self, sites: Sites, engine: GroupedRows, objective: HDPObjective) -> State:
-        """The sweep from given sites."""
-        return self._locals(state_of(sites, engine.visit(sites, objective.lam), objective), engine, objective)
+def _swept(sites: Sites, engine: GroupedRows, objective: HDPObjective) -> State:
+    """The sweep from given sites.
 
-    @staticmethod
-    def _locals(state: State, engine: GroupedRows, objective: HDPObjective) -> State:
-        """Step 5: every local cluster goes to the nearest global mean or opens one; DP-means on the local means."""
-        locals_ = engine.local_clusters(state.assignment)
-        means = engine_of_means(locals_, engine)
-        done = means.sweep(state.sites, objective.lam, None, engine.n_rows)
-        regrouped = engine.regrouped(locals_, means.labels(done.assignment), done.centres)
-        return state_of(state.sites, regrouped, objective)
+    Step 5 is DP-means on the local means: every local cluster goes to the nearest global mean or opens one.
+    """
+    state = state_of(sites, engine.visit(sites, objective.lam), objective)
+    locals_ = engine.local_clusters(state.assignment)
+    means = engine_of_means(locals_, engine)
+    done = means.sweep(state.sites, objective.lam, None, engine.n_rows)
+    regrouped = engine.regrouped(locals_, means.labels(done.assignment), done.centres)
+    return state_of(state.sites, regrouped, objective)
 
 
 def sweeps(
@@ -87,9 +84,7 @@ def sweeps(
 ) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
     engine = engine.penalised(objective)
-    sweep = HDPSweep()
-    start = shared_by_all(engine, objective) if sites is None else sites
-    state = sweep.start(start, engine, objective)
+    state = _swept(shared_by_all(engine, objective) if sites is None else sites, engine, objective)
     return descend(state, [sweep], engine, objective, max_iter, None, budget)
 
 
@@ -107,21 +102,18 @@ def at_rest(state: State, engine: GroupedRows, objective: HDPObjective) -> State
         state = replace(new, sites=new.sites.kept(done.stats.n > 0))
 
 
-@dataclass(frozen=True)
-class Regroup:
+def regroup(state: State, engine: GroupedRows, objective: HDPObjective) -> State:
     """The global step: local clusters stay as they are, and DP-means on their means assigns them to global clusters.
 
     Local clusters move between global ones; global clusters are merged, split, removed, or opened for a local cluster.
     """
-
-    def __call__(self, state: State, engine: GroupedRows, objective: HDPObjective) -> State:
-        locals_ = engine.local_clusters(state.assignment)
-        means, plain = engine_of_means(locals_, engine), DPMeansObjective(objective.lam)
-        start = recentred(state, objective)
-        found = split_merge(means, plain, start, 100, None, Budget(np.random.RandomState(0))).state
-        used = np.zeros((len(found.sites.uids), engine.n_groups), dtype=bool)
-        used[means.labels(found.assignment), locals_.pairs[:, 0]] = True
-        return CONVERGE.start(found.sites.used_by(used), engine, objective)
+    locals_ = engine.local_clusters(state.assignment)
+    means, plain = engine_of_means(locals_, engine), DPMeansObjective(objective.lam)
+    start = recentred(state, objective)
+    found = split_merge(means, plain, start, 100, None, Budget(np.random.RandomState(0))).state
+    used = np.zeros((len(found.sites.uids), engine.n_groups), dtype=bool)
+    used[means.labels(found.assignment), locals_.pairs[:, 0]] = True
+    return CONVERGE.start(found.sites.used_by(used), engine, objective)
 
 
 def engine_of_means(locals_: LocalClusters, engine: GroupedRows) -> MemoryRows:

@@ -18,11 +18,11 @@ from kfree.objectives.dp_means import DPMeansObjective
 from kfree.objectives.hdp import HDPObjective
 from kfree.objectives.hdp_evidence import HDPEvidence
 from kfree.search.centres.bisection import bisect
-from kfree.search.centres.refine import CONVERGE, Death, Merge, Split
+from kfree.search.centres.refine import CONVERGE, Split, delete_clusters, merge_clusters
 from kfree.search.centres.seeding import farthest_first
 from kfree.search.centres.split_merge import Oversplit, no_gain
-from kfree.search.centres.state import State, one_cluster, recentred, state_of
-from kfree.search.groups.hdp import GroupMove, Regroup, shared_by_all
+from kfree.search.centres.state import State, assigned, one_cluster, recentred
+from kfree.search.groups.hdp import GroupMove, regroup, shared_by_all
 from kfree.search.loop import descend, require_finite
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips
 from kfree.search.path.step_tests import NO_DOUBT
@@ -36,8 +36,8 @@ _PATIENCE = 7
 _MOST, _KEPT = 0.55, 0.85
 # Penalties are consistent with their clusters when another round changes them by less than this share.
 _CLOSE, _MOST_ROUNDS = 0.05, 8
-_SINGLE: list[GroupMove] = [CONVERGE, Merge(), Death(), Split()]
-_ALL: list[GroupMove] = [CONVERGE, Regroup(), Merge(), Death(), Split(), Oversplit()]
+_SINGLE: list[GroupMove] = [CONVERGE, merge_clusters, delete_clusters, Split()]
+_ALL: list[GroupMove] = [CONVERGE, regroup, merge_clusters, delete_clusters, Split(), Oversplit()]
 _MOST_MOVES = 40
 # Maximum number of rows in the coarse-to-fine search; of a large group no more than a tenth of these.
 SAMPLE = 20_000
@@ -116,8 +116,7 @@ class _Walk:
         """From one clustering to another at these penalties."""
         objective = HDPObjective(penalties[1], penalties[0])
         engine = self._engine.penalised(objective)
-        sites = recentred(state, objective)
-        start = state_of(sites, engine.nearest(sites), objective)
+        start = assigned(recentred(state, objective), engine, objective)
         return descend(start, moves, engine, objective, _MOST_MOVES, near_enough=no_gain).state
 
     def penalties(self, state: State) -> Penalties:
@@ -142,8 +141,7 @@ class _Walk:
 
     def _one_for_all(self) -> State:
         objective = HDPObjective(0.0, 0.0)
-        sites = shared_by_all(self._engine, objective)
-        return state_of(sites, self._engine.nearest(sites), objective)
+        return assigned(shared_by_all(self._engine, objective), self._engine, objective)
 
     def _too_fine(self, state: State) -> bool:
         """Whether groups have half as many clusters as they can have, or there is one for each row."""

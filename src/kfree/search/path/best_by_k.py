@@ -12,9 +12,9 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
-from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.moves import lloyd
 from kfree.search.centres.refine import exchanged
-from kfree.search.centres.state import State, one_cluster, state_of
+from kfree.search.centres.state import State, assigned, one_cluster, state_of
 from kfree.search.loop import Descent, descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
 from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
@@ -108,16 +108,16 @@ class BestByK:
 
     def _by_single_rows(self, sites: Sites) -> State | None:
         """Where moves of single rows end; None where they cannot begin, at one cluster or at one without rows."""
-        start = Lloyd().start(sites, self._engine, self._objective)
+        start = assigned(sites, self._engine, self._objective)
         if len(sites.uids) == 1 or not (start.stats.n > 0).all():
             return None
         return exchanged(start, self._engine, self._objective)
 
     def _by_k_means(self, sites: Sites) -> State:
         """Where k-means ends. Means are found in one call, up to a pass that leaves a cluster without rows."""
-        engine, objective, lloyd = self._engine, self._objective, Lloyd()
+        engine, objective = self._engine, self._objective
         if objective.of_directions:
-            return descend(lloyd.start(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
+            return descend(assigned(sites, engine, objective), [lloyd], engine, objective, _MAX_LLOYD).state
         found, n_passes, converged = engine.k_means(sites, objective.lam * len(sites.uids), _MAX_LLOYD)
         descent = Descent.at(state_of(sites, found, objective), n_passes, converged)
         return descend(descent, [lloyd], engine, objective, _MAX_LLOYD).state

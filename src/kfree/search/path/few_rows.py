@@ -11,7 +11,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import MemoryRows
 from kfree.search.centres.split_merge import Budget, no_gain, split_merge
-from kfree.search.centres.state import SplitMergeObjective, State, state_of
+from kfree.search.centres.state import SplitMergeObjective, State, assigned
 from kfree.search.loop import Descent
 from kfree.search.path.best_by_k import FEW_ROWS, BestByK, single_rows
 from kfree.search.path.gram_merges import products_overflow
@@ -58,7 +58,7 @@ def continued(
     search: Callable[[Sites], Descent[State]],
 ) -> Descent[State]:
     """A finished descent, followed by the search from ``start`` where that costs less than what was found."""
-    if no_gain(descent.state, state_of(start, engine.nearest(start), objective)):
+    if no_gain(descent.state, assigned(start, engine, objective)):
         return descent
     further = search(start)
     history = [*descent.cost_history, *further.cost_history]

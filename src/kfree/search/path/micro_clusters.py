@@ -14,8 +14,8 @@ from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
-from kfree.search.centres.moves import Lloyd
-from kfree.search.centres.state import Objective, one_cluster, recentred, state_of
+from kfree.search.centres.moves import lloyd
+from kfree.search.centres.state import Objective, assigned, one_cluster, recentred
 from kfree.search.loop import require_finite
 from kfree.search.path.gram_merges import GramObjective
 
@@ -60,7 +60,7 @@ class MicroClusters:
 def sample_of(engine: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
     """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
     centre = one_cluster(engine, objective)
-    require_finite(state_of(centre, engine.nearest(centre), objective).cost)
+    require_finite(assigned(centre, engine, objective).cost)
     sample = engine.sample(SAMPLE, rng, centre)
     assert sample is not None  # some row has a positive weight
     return sample
@@ -74,18 +74,17 @@ def make_micro_clusters(
     If there are more rows than in the sample, a last iteration takes them all.
     """
     require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
-    lloyd = Lloyd()
     everyone = sample if engine.n_counting <= sample.n_rows else engine
     seeds, seen = spread_seeds(sample, n_micro, rng), sample
-    state = lloyd.start(Sites.of(seeds), sample, objective)
+    state = assigned(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
         seen = everyone
-        state = lloyd.start(_with_missed(seeds, everyone, objective, n_micro, rng), everyone, objective)
+        state = assigned(_with_missed(seeds, everyone, objective, n_micro, rng), everyone, objective)
     complete = state.inertia == 0.0
     for _ in range(0 if complete else _LLOYD_PASSES):
         state = lloyd(state, seen, objective)
     if everyone is not seen and not complete:
-        state = lloyd.start(recentred(state, objective), everyone, objective)
+        state = assigned(recentred(state, objective), everyone, objective)
     rows, weight = objective.as_rows(state.stats)
     rows, basis = _in_basis(rows[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)

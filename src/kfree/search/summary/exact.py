@@ -9,7 +9,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.engines.contract import Rows
 from kfree.search.agglomerate import agglomerate
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, at_means, state_of
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, after_merges, assigned, at_means
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend
 
 # Passes end when one lowers the cost by less than this share.
@@ -21,13 +21,13 @@ MOST_PASSES = 22
 Step = Callable[[State, SplitMergeObjective], Sites]
 
 
-def started(engine: Rows, sites: Sites, objective: Objective) -> Descent[State]:
+def started(rows: Rows, sites: Sites, objective: Objective) -> Descent[State]:
     """The first pass."""
-    return Descent.at(state_of(sites, engine.nearest(sites), objective))
+    return Descent.at(assigned(sites, rows, objective))
 
 
 def descended(
-    engine: Rows,
+    rows: Rows,
     descent: Descent[State],
     objective: SplitMergeObjective,
     step: Step,
@@ -36,11 +36,10 @@ def descended(
 ) -> Descent[State]:
     """Further passes until one gains less than ``LEAST_SHARE``; the cheapest state is kept."""
 
-    def next_pass(state: State, engine: Rows, objective: SplitMergeObjective) -> State:
-        sites = step(state, objective)
-        return state_of(sites, engine.nearest(sites), objective)
+    def next_pass(state: State, rows: Rows, objective: SplitMergeObjective) -> State:
+        return assigned(step(state, objective), rows, objective)
 
-    return descend(descent, [next_pass], engine, objective, most_passes, _gains_little, watch)
+    return descend(descent, [next_pass], rows, objective, most_passes, _gains_little, watch)
 
 
 def _gains_little(old: State, new: State) -> bool:
@@ -54,10 +53,6 @@ def means(state: State, objective: Objective) -> Sites:
 
 def merged_means(state: State, objective: SplitMergeObjective) -> Sites:
     """Means of the clusters, those merged whose merging lowers J: n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² < lam."""
-    stats, alive = state.stats.copy(), state.stats.n > 0
-    places = np.flatnonzero(alive)
+    places = np.flatnonzero(state.stats.n > 0)
     merges = agglomerate(state.stats.take(places), objective, below=objective.lam)
-    for (a, b), cost in zip(places[merges.pairs], merges.costs, strict=True):
-        stats.absorb(a, b, cost)
-        alive[b] = False
-    return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
+    return after_merges(state, places[merges.pairs], merges.costs, objective)

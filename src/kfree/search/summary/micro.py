@@ -17,10 +17,10 @@ from kfree.core.stats import Floats, Index, exact_sum
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
-from kfree.search.centres.moves import Lloyd
+from kfree.search.centres.moves import lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, occupied, one_cluster, state_of
+from kfree.search.centres.state import Objective, SplitMergeObjective, State, assigned, occupied, one_cluster
 from kfree.search.loop import require_finite
 from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
@@ -120,8 +120,7 @@ def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale
         return 1
     some = sample.among(np.arange(min(_ROWS_TO_COUNT, sample.n_rows)))
     share = replace(objective, lam=objective.lam / scale * some.total_weight / sample.total_weight)
-    start = one_cluster(some, share)
-    state = state_of(start, some.nearest(start), share)
+    state = assigned(one_cluster(some, share), some, share)
     require_finite(state.cost)
     state = occupied(state, some, share)
     return len(grown(state, some, share, None).stats.n)
@@ -131,10 +130,10 @@ def _settled(sample: MemoryRows, objective: Objective, n_micro: int, rng: np.ran
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample
-    distinct, lloyd = _distinct_rows(some), Lloyd()
+    distinct = _distinct_rows(some)
     is_few = len(distinct) <= n_micro
     seeds = some.rows(distinct) if is_few else greedy_k_means_plus_plus(some, n_micro, rng, n_trials=1)
-    state = lloyd.start(Sites.of(seeds), sample, objective)
+    state = assigned(Sites.of(seeds), sample, objective)
     for _ in range(_LLOYD_PASSES if state.inertia > 0 else 0):
         state = lloyd(state, sample, objective)
     return state
