@@ -68,6 +68,11 @@ class Stats:
         """Statistics of clusters without rows, also the memory that engines fill in place."""
         return cls(np.zeros(n_clusters), np.zeros((n_clusters, n_features)), np.zeros(n_clusters))
 
+    @classmethod
+    def of_points(cls, points: Floats, weight: Floats) -> Stats:
+        """Statistics of clusters whose rows all lie at one of ``points`` (k, d), with this total weight (k,)."""
+        return cls(weight, weight[:, None] * points, np.zeros(len(weight)))
+
     def copy(self) -> Stats:
         used = None if self.used is None else self.used.copy()
         return Stats(self.n.copy(), self.sum.copy(), self.sse.copy(), used=used)

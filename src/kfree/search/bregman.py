@@ -58,7 +58,7 @@ class BregmanSearch(PenalisedSearch):
 
 def _merged(points: Floats, weight: Floats, objective: DPMeansObjective) -> Sites:
     """The means that are left when rows are merged, the cheapest pair first, while that lowers J."""
-    stats = Stats(weight, weight[:, None] * points, np.zeros(len(weight)))
+    stats = Stats.of_points(points, weight)
     merges = agglomerate(stats, objective, below=objective.lam)
     labels = merges.labels(len(weight) - len(merges.pairs))
     n, sums = totals(labels, weight), np.zeros((int(labels.max()) + 1, points.shape[1]))

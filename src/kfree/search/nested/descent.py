@@ -125,7 +125,7 @@ def _flat(points: LocalRows, objective: NestedObjective, count: int | None, star
     sites = None
     if start is not None:
         n, mean = _gathered(points, start)
-        sites = Sites.of(flat.centres(Stats(n, n[:, None] * mean, np.zeros(len(n))), previous=mean))
+        sites = Sites.of(flat.centres(Stats.of_points(mean, n), previous=mean))
     if count:
         assert sites is not None  # as above
         state = assigned_flat(sites, points, flat)

@@ -38,7 +38,7 @@ class PathObjective(Objective, GramObjective, Protocol):
 
 @dataclass(frozen=True)
 class MicroClusters:
-    """Micro-clusters as the weighted rows of ``engine``.
+    """Micro-clusters as weighted ``rows``.
 
     The cost of a clustering of them is lower than that of their rows by ``offset``. ``complete`` says that all rows of
     a micro-cluster are equal, so that their number is that of the distinct rows. With more columns than micro-clusters,
@@ -46,7 +46,7 @@ class MicroClusters:
     the one for such coordinates.
     """
 
-    engine: LocalRows
+    rows: LocalRows
     objective: PathObjective
     offset: float
     complete: bool
@@ -57,24 +57,24 @@ class MicroClusters:
         return centres if self.basis is None else centres @ self.basis
 
 
-def sample_of(engine: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
+def sample_of(rows: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
     """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
-    centre = one_cluster(engine, objective)
-    require_finite(assigned(centre, engine, objective).cost)
-    sample = engine.sample(SAMPLE, rng, centre)
+    centre = one_cluster(rows, objective)
+    require_finite(assigned(centre, rows, objective).cost)
+    sample = rows.sample(SAMPLE, rng, centre)
     assert sample is not None  # some row has a positive weight
     return sample
 
 
 def make_micro_clusters(
-    engine: MemoryRows, sample: MemoryRows, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+    rows: MemoryRows, sample: MemoryRows, objective: PathObjective, n_micro: int, rng: np.random.RandomState
 ) -> MicroClusters:
     """About ``n_micro`` micro-clusters: seeds spread over the sample, then a few iterations of k-means.
 
     If there are more rows than in the sample, a last iteration takes them all.
     """
-    require_memory(min(n_micro, sample.n_rows), engine.n_features, _COPIES)
-    everyone = sample if engine.n_counting <= sample.n_rows else engine
+    require_memory(min(n_micro, sample.n_rows), rows.n_features, _COPIES)
+    everyone = sample if rows.n_counting <= sample.n_rows else rows
     seeds, seen = spread_seeds(sample, n_micro, rng), sample
     state = assigned(Sites.of(seeds), sample, objective)
     if state.inertia == 0.0 and everyone is not sample:
@@ -85,10 +85,10 @@ def make_micro_clusters(
         state = lloyd(state, seen, objective)
     if everyone is not seen and not complete:
         state = assigned(recentred(state, objective), everyone, objective)
-    rows, weight = objective.as_rows(state.stats)
-    rows, basis = _in_basis(rows[weight > 0], objective.space)
+    points, weight = objective.as_rows(state.stats)
+    points, basis = _in_basis(points[weight > 0], objective.space)
     flat = objective if basis is None else replace(objective, space=EUCLIDEAN)
-    micro = open_local(engine.few_rows_name, rows, weight=weight[weight > 0], unit=engine.frame.unit)
+    micro = open_local(rows.few_rows_name, points, weight=weight[weight > 0], unit=rows.frame.unit)
     offset = max(_one_cluster_cost(everyone, objective) - _one_cluster_cost(micro, flat), 0.0)
     return MicroClusters(micro, flat, 0.0 if complete else offset, complete, basis)
 
@@ -117,11 +117,11 @@ def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
     return times_power_of_two(coordinates, exponent), basis.T @ rows
 
 
-def _one_cluster_cost(engine: MemoryRows, objective: Objective) -> float:
-    return objective.cost(engine.nearest(one_cluster(engine, objective)).stats) - objective.lam
+def _one_cluster_cost(rows: MemoryRows, objective: Objective) -> float:
+    return objective.cost(rows.nearest(one_cluster(rows, objective)).stats) - objective.lam
 
 
-def spread_seeds(engine: MemoryRows, n_seeds: int, rng: np.random.RandomState) -> Floats:
+def spread_seeds(rows: MemoryRows, n_seeds: int, rng: np.random.RandomState) -> Floats:
     """Seeds of micro-clusters: k-means++ with several draws per pass, after k-means|| (Bahmani et al. 2012).
 
     Rows are drawn in proportion to weight·squared distance to the nearest seed so far; fewer if there are fewer values.
@@ -129,17 +129,17 @@ def spread_seeds(engine: MemoryRows, n_seeds: int, rng: np.random.RandomState) -
     Each round adds half as many as there are. One pass over the rows serves all seeds of a round, so that 500 take 15
     passes; k-means++ takes 500.
     """
-    weight, sq_dist = engine.row_weights(), np.full(engine.n_rows, np.inf)
+    weight, sq_dist = rows.row_weights(), np.full(rows.n_rows, np.inf)
     seeds = new = _drawn(weight, 1, rng)
     while len(seeds) < n_seeds:
-        sites = Sites.of(engine.rows(new))
-        sq_dist = np.minimum(sq_dist, engine.arrays.to_numpy(engine.assign(sites, np.inf)[1]))
+        sites = Sites.of(rows.rows(new))
+        sq_dist = np.minimum(sq_dist, rows.arrays.to_numpy(rows.assign(sites, np.inf)[1]))
         mass = weight * sq_dist
         if not mass.any():  # every row is at a seed
             break
         new = _drawn(mass, min(max(len(seeds) // 2, 1), n_seeds - len(seeds)), rng)
         seeds = np.concatenate([seeds, new])
-    return engine.rows(seeds)
+    return rows.rows(seeds)
 
 
 def _drawn(mass: Floats, size: int, rng: np.random.RandomState) -> Index:

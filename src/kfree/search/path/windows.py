@@ -41,7 +41,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowDistances:
     """Rows and their distances to all centres, ``sq_dist`` (k, n), what lies off the span of the centres left out."""
 
     sq_dist: Floats
@@ -50,7 +50,7 @@ class Rows:
     passes: ModuleType
 
     @classmethod
-    def of(cls, sq_dist: Floats, weight: Floats, engine: str) -> Rows:
+    def of(cls, sq_dist: Floats, weight: Floats, engine: str) -> RowDistances:
         """From distances (n, k); ``engine`` names the code."""
         by_centre, passes = np.ascontiguousarray(sq_dist.T), implementation(engine, "path")
         return cls(by_centre, sq_dist.argmin(axis=1), weight / np.mean(weight), passes)

@@ -65,16 +65,16 @@ class SummaryRows(LocalRows):
 
 @dataclass(frozen=True)
 class Summary:
-    """Micro-clusters of all rows. The cost of their rows is higher by ``offset`` than that of the ``engine``."""
+    """Micro-clusters, ``rows``, of all rows, whose cost is higher by ``offset`` than that of the micro-clusters."""
 
-    engine: SummaryRows
+    rows: SummaryRows
     sample: MemoryRows
     offset: float
     n_passes: int
 
 
 def summarised(
-    engine: Rows,
+    rows: Rows,
     objective: SummaryObjective,
     plan: Plan,
     n_clusters: int | None,
@@ -85,26 +85,26 @@ def summarised(
     """A summary that is fine enough for ``n_clusters``, or for the penalty of ``objective`` if that is None.
 
     ``is_known``: the search will have neither more nor fewer clusters than that.
-    The sample is drawn with ``seed``, in a pass over the rows that an engine may have made when it was opened.
+    The sample is drawn with ``seed``, in a pass over the rows that may have been made when these were opened.
     """
     give_back_free_memory()
     rng = np.random.RandomState(seed)
-    sample = engine.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, engine.n_features))))
+    sample = rows.sample(plan.sample_rows, rng, Sites.of(np.zeros((1, rows.n_features))))
     assert sample is not None  # some row has a positive weight
-    scale = engine.total_weight / sample.total_weight
+    scale = rows.total_weight / sample.total_weight
     expected = _expected_clusters(sample, objective, scale) if n_clusters is None else n_clusters
-    usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // engine.n_rows)
+    usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // rows.n_rows)
     state = _settled(sample, objective, _n_micro(expected, usual, plan, sample.n_rows), rng)
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
     most_added = scale * state.inertia / len(state.stats.n)
     threshold = min(most_added, objective.lam) if objective.lam else most_added
     give_back_free_memory()
-    done = engine.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
-    rows, weight = objective.as_rows(done.stats)
+    done = rows.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
+    points, weight = objective.as_rows(done.stats)
     # The mean of equal rows may differ from them by rounding.
-    rows = np.where((done.stats.sse == 0)[:, None], done.centres, rows)
+    points = np.where((done.stats.sse == 0)[:, None], done.centres, points)
     counts = weight > 0
-    micro = SummaryRows(engine.frame.outward(rows[counts]), weight[counts], engine, sample, n_threads)
+    micro = SummaryRows(rows.frame.outward(points[counts]), weight[counts], rows, sample, n_threads)
     offset = exact_sum(objective.least_cost(done.stats, done.centres))
     return Summary(micro, sample, offset, n_passes=2)
 

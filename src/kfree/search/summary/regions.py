@@ -71,7 +71,7 @@ class Proposal:
 
 
 def searched_by_regions(
-    engine: Rows,
+    rows: Rows,
     start: Proposal,
     objective: SummaryObjective,
     search: Search,
@@ -79,12 +79,12 @@ def searched_by_regions(
     watch: Watch = UNWATCHED,
 ) -> Descent[State]:
     """Rounds over regions that cover all clusters, until a round gains less than ``_LEAST_SHARE`` per pass."""
-    rounds = _Rounds(engine, limits)
+    rounds = _Rounds(rows, limits)
     proposal, region = start, rounds.upcoming(start)
     descent: Descent[State] | None = None
     while True:
         give_back_free_memory()
-        done, rows, is_all = engine.nearest_drawing(proposal.sites, rounds.region(proposal, region))
+        done, drawn, is_all = rows.nearest_drawing(proposal.sites, rounds.region(proposal, region))
         new = state_of(proposal.sites, done, objective)
         if descent is None:
             descent = Descent.at(new)
@@ -98,16 +98,16 @@ def searched_by_regions(
         if rounds.are_over or descent.n_iter + _LEFT_FOR_LLOYD >= limits.most_passes or not watch.may_go_on():
             return descent
         give_back_free_memory()
-        proposal = _proposed(descent.state, region, rows, is_all, objective, search)
-        region, rows = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
+        proposal = _proposed(descent.state, region, drawn, is_all, objective, search)
+        region, drawn = rounds.upcoming(proposal), None  # the rows of two regions are never there at the same time
 
 
 class _Rounds:
     """Which clusters the next region has, by their uids; every round divides all clusters in another way."""
 
-    def __init__(self, engine: Rows, limits: Limits):
-        self._n_rows, self._limits = engine.n_counting, limits
-        self._per_weight = engine.n_counting / engine.total_weight
+    def __init__(self, rows: Rows, limits: Limits):
+        self._n_rows, self._limits = rows.n_counting, limits
+        self._per_weight = rows.n_counting / rows.total_weight
         self._queue: list[Index] = []
         self._n_rounds = self._n_passes = 0
         self._begun_at = np.inf
