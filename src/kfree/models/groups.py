@@ -52,7 +52,7 @@ class GroupModel(CentreModel):
             frame, centres = Frame.plain(rows.shape[1]), frame.outward(centres)
         require_sound_centres(centres, rows.shape[1])
         opened = GroupedRows.open(name, rows, group, weight=weight, frame=frame, n_threads=n_threads)
-        return opened.penalised(self.objective), centres
+        return opened.penalised(self.objective.lam_local), centres
 
     def assigned(self, rows: GroupedRows, centres: Floats, names: NDArray[Any]) -> Pass:
         """Rows of known groups one by one, those of new groups together; ``names`` are those of the groups of rows."""

@@ -38,7 +38,7 @@ def shared_split_merge(
     rows: GroupedRows, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Search from ``sites``, or from one cluster, which is first over-split."""
-    rows = rows.penalised(objective)
+    rows = rows.penalised(objective.lam_local)
     start = shared_by_all(rows, objective) if sites is None else sites
     state = occupied_at(start, rows, objective)
     require_finite(state.cost)
@@ -84,7 +84,7 @@ def sweeps(
     rows: GroupedRows, objective: HDPObjective, sites: Sites | None, max_iter: int, budget: Budget
 ) -> Descent[State]:
     """Algorithm 2 from ``sites``, or without any from one cluster."""
-    rows = rows.penalised(objective)
+    rows = rows.penalised(objective.lam_local)
     state = _swept(shared_by_all(rows, objective) if sites is None else sites, rows, objective)
     return descend(state, [sweep], rows, objective, max_iter, None, budget)
 
@@ -94,7 +94,7 @@ def at_rest(state: State, rows: GroupedRows, objective: HDPObjective) -> State:
 
     What is used can only become less, so this ends.
     """
-    rows = rows.penalised(objective)
+    rows = rows.penalised(objective.lam_local)
     while True:
         done = rows.settled(state.sites)
         new = state_of(state.sites, done, objective)

@@ -115,7 +115,7 @@ class _Walk:
     def at(self, penalties: Penalties, state: State, moves: list[GroupMove]) -> State:
         """From one clustering to another at these penalties."""
         objective = HDPObjective(penalties[1], penalties[0])
-        rows = self._rows.penalised(objective)
+        rows = self._rows.penalised(objective.lam_local)
         start = assigned(recentred(state, objective), rows, objective)
         return descend(start, moves, rows, objective, _MOST_MOVES, near_enough=no_gain).state
 

@@ -97,7 +97,7 @@ class SharedSearch:
             scale = self._crossing(objective, *near) if len(near) == 2 else scale
             at_crossing = self._scaled(objective, scale)
             budget = self._budget(monitor)
-            descent = with_exactly(k, near, rows.penalised(at_crossing), at_crossing, self.max_iter, budget)
+            descent = with_exactly(k, near, rows.penalised(at_crossing.lam_local), at_crossing, self.max_iter, budget)
         chosen = self._scaled(objective, scale)
         result = self._finished(rows, chosen, descent, monitor)
         if not is_exact:
