@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import values_of
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import FilesTable, FrameTable
+from kfree.clustering.tables import FilesTable, FrameTable, require_columns
 from kfree.files.rows import FileRows
 from kfree.tables.columns import NUMBER
 from kfree.validation.parameters import require_choice
@@ -44,7 +44,7 @@ def assigned(
     scores: bool = False,
 ) -> Assigned:
     """The cluster of each row of a table, and with ``scores`` how certain it is."""
-    table.require([*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
+    require_columns(table, [*plan.columns, *([] if plan.group is None else [plan.group])], "a column of the model")
     _require_types(plan, table)
     plan = accepting(plan, unseen)
     parts, kept, n_unseen, begin = [], [], 0, 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, selected
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import row_numbers
+from kfree.clustering.tables import require_columns, row_numbers
 from kfree.core.printing import quoted
 from kfree.exceptions import DataAdvice
 from kfree.tables.encoder import TableEncoder
@@ -90,7 +90,7 @@ class ColumnOptions:
         named = {"geo" if self.are_places else "columns": self.columns, "drop": self.drop}
         named |= {"categories": self.categories, "weights": list(self.weights or {})}
         for parameter, names in (named | {parameter: [name] for parameter, name in self.others.items()}).items():
-            table.require(names or [], parameter)
+            require_columns(table, names or [], parameter)
 
 
 def prepare_of(asked: str | None, table: Any, metric: str) -> str:

@@ -16,7 +16,7 @@ from kfree import saving
 from kfree.clustering.assigning import accepting, assigned, scores_of, with_gaps
 from kfree.clustering.explanation import Explanation
 from kfree.clustering.preparation import Preparation
-from kfree.clustering.tables import opened
+from kfree.clustering.tables import opened, require_columns
 from kfree.core.marks import OneOf, Shape
 from kfree.core.printing import quoted
 from kfree.explain.features import one_per_column
@@ -290,7 +290,7 @@ class Clustering:
             return _as_rows(table)
         plan = accepting(self.preparation, unseen)
         found = opened(table, plan.text_options(TextOptions()))
-        found.require(plan.columns, "a column of the model")
+        require_columns(found, plan.columns, "a column of the model")
         return plan.matrix(found.title, found.read(plan.columns))[0]
 
     def _one_row(self, row: Any, unseen: str) -> Any:
