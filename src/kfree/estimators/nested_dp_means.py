@@ -25,7 +25,7 @@ from kfree.core.marks import OPTIONAL
 from kfree.core.stats import Labels, totals
 from kfree.engines.registry import open_engine
 from kfree.estimators import _by_centres
-from kfree.estimators._base import ClusterEstimator, report
+from kfree.estimators._base import ClusterEstimator, report, rows_like_those_of_fit
 from kfree.estimators._keywords import keyword_only
 from kfree.estimators._monitoring import monitored, with_callbacks
 from kfree.estimators._opening import data_of, opened_for_passes
@@ -466,7 +466,7 @@ summary_n_iter_, n_distances_, engine_, n_features_in_, feature_names_in_
         level, view = self._level(level), _by_centres.view_of(self, X)
         if level == len(self.levels_) - 1:
             return view
-        nodes, rows = self.tree_.nodes(level), _by_centres.rows_like_those_of_fit(self, X)
+        nodes, rows = self.tree_.nodes(level), rows_like_those_of_fit(self, X)
         centres = self._model_.frame.placed(self.tree_.centres[nodes])
         model = replace(self._model_, centres=centres, order=np.arange(len(nodes)))
         labels = self.tree_.at_level(view.labels, level)
