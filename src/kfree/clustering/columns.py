@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kfree.clustering.frames import filtered, selected
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import require_columns, row_numbers
-from kfree.core.printing import quoted
+from kfree.core.printing import first_few, quoted
 from kfree.exceptions import DataAdvice
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
@@ -223,7 +223,7 @@ def tell_of_marks(table: Any, names: list[str], say: Say) -> None:
     found = {name: marks for name, marks in table.marks.items() if name in names}
     if found:
         told = [f"{name!r} ({', '.join(f'{mark!r} {n} times' for mark, n in found[name].items())})" for name in found]
-        say(f"warning: marks among numbers or dates are read as missing values, in column(s) {_listed(told)}")
+        say(f"warning: marks among numbers or dates are read as missing values, in column(s) {first_few(told)}")
 
 
 def _require_readable(table: Any, names: list[str], share: float, may_be_levels: bool) -> None:
@@ -249,9 +249,4 @@ def _require_readable(table: Any, names: list[str], share: float, may_be_levels:
 
 def _with_reasons(left_out: dict[str, str]) -> str:
     """Columns and why they are left out."""
-    return _listed([f"{name!r} ({why})" for name, why in left_out.items()])
-
-
-def _listed(told: list[str], most: int = 8) -> str:
-    """Clauses, only the first few of many."""
-    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+    return first_few([f"{name!r} ({why})" for name, why in left_out.items()])

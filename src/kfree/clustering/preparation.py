@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kfree.clustering.frames import filtered, gaps_of, matrix_of, selected
 from kfree.core.marks import OPTIONAL, OneOf
+from kfree.core.printing import first_few
 from kfree.explain.units import NUMBER
 from kfree.files.dialect import TextOptions
 from kfree.files.formats import as_numbers
@@ -108,7 +109,7 @@ class Preparation:
             return kept
         per_column = gaps.sum(axis=0)
         holes = [f"{self.columns[j]!r} ({per_column[j]})" for j in np.flatnonzero(per_column)]
-        shown = ", ".join(holes[:8]) + (f" and {len(holes) - 8} more" if len(holes) > 8 else "")
+        shown = first_few(holes)
         row = first_row + int(kept.argmin()) + 1
         if self.missing == "drop":
             raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Annotated, Self, TypeAlias
 
 import numpy as np
@@ -28,6 +29,18 @@ def first_row_that_counts(weight: Floats | None) -> int:
 def totals(labels: Labels | Index, values: Floats, n_clusters: int = 0) -> Floats:
     """Sums of values over each cluster, added in order."""
     return np.bincount(labels, values, n_clusters).astype(np.float64, copy=False)
+
+
+def members_of(labels: Index | Labels, n_clusters: int) -> list[Index]:
+    """The rows of each of the clusters 0 … ``n_clusters`` − 1, in order.
+
+    Examples
+    --------
+    >>> [rows.tolist() for rows in members_of(np.array([2, 0, -1, 2]), 3)]
+    [[1], [], [0, 3]]
+    """
+    order = np.argsort(labels, kind="stable")
+    return [order[begin:end] for begin, end in pairwise(np.searchsorted(labels[order], np.arange(n_clusters + 1)))]
 
 
 def exact_sum(values: Iterable[float]) -> float:

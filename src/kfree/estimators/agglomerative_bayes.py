@@ -172,7 +172,7 @@ class AgglomerativeBayes(ClusterEstimator):
         check(self, CONSTRAINTS)
         data = DATA[self.model](X, self)
         require_names(X)
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         informed = PRIORS[self.prior if isinstance(self.prior, str) else "neighbours"]
         model, phi0 = data.model(self.prior, rng, informed)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

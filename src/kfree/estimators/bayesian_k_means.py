@@ -226,7 +226,7 @@ class BayesianKMeans(DensityMixin, ClusterEstimator):
         check(self, CONSTRAINTS)
         data = DATA[self.model](X, self, sample_weight=sample_weight)
         require_names(X)
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         model, phi0 = data.model(self.prior, rng)
         engine = data.open(self.engine, self.algorithm, self.n_threads)
         objective = FreeEnergy(model, MIXTURES[self.mixture](phi0))

@@ -35,6 +35,7 @@ from kfree.validation.parameters import (
     check,
     choice,
     count,
+    is_auto,
     is_positive_number,
     random_generator,
     require,
@@ -54,9 +55,7 @@ CONSTRAINTS = (
     choice("search", ["micro-clusters", "published"]),
     rule(
         "lam",
-        lambda e: (
-            is_positive_number(e.lam) or (isinstance(e.lam, str) and e.lam == "auto" and e.search == "micro-clusters")
-        ),
+        lambda e: is_positive_number(e.lam) or (is_auto(e.lam) and e.search == "micro-clusters"),
         "a finite number > 0, the penalty of a cluster in squared-distance units, or 'auto' with "
         "search='micro-clusters'; for a sample, give DPMeans().fit(sample).lam_ times rows remembered / rows "
         "of the sample",

@@ -29,7 +29,16 @@ from kfree.spectral.affinity import Affinity, Gaussian, Given, LocalGaussian, Ne
 from kfree.spectral.counts import Certificate
 from kfree.spectral.spectrum import above, at_widest_step, of_number
 from kfree.validation.kernels import validated_matrix
-from kfree.validation.parameters import check, choice, count, is_positive_number, random_generator, require, rule
+from kfree.validation.parameters import (
+    check,
+    choice,
+    count,
+    is_auto,
+    is_positive_number,
+    random_generator,
+    require,
+    rule,
+)
 from kfree.validation.rows import validated_rows, validated_weights
 
 # Affinity → whether it is divided by the square roots of both degrees if ``normalize`` is None.
@@ -43,9 +52,9 @@ KINDS: dict[str, tuple[type[Affinity], ...]] = {
 # The largest number of rows of which "auto" takes all affinities. benchmarks/kernel_spectral.py compares both.
 MOST_DENSE = 1000
 CONSTRAINTS = (
-    rule("lam", lambda e: _is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
+    rule("lam", lambda e: is_auto(e.lam) or is_positive_number(e.lam), "a finite number > 0, or 'auto'"),
     count("target_k", or_none=True),
-    rule("target_k", lambda e: e.target_k is None or _is_auto(e.lam), "None with a lam that is a number"),
+    rule("target_k", lambda e: e.target_k is None or is_auto(e.lam), "None with a lam that is a number"),
     choice("affinity", ["auto", *AFFINITIES]),
     choice("label_order", LABEL_ORDERS),
     rule("gamma", lambda e: e.gamma is None or is_positive_number(e.gamma), "a finite number > 0 or None"),
@@ -60,10 +69,6 @@ CONSTRAINTS = (
 
 # Of each row of the fit.
 PerEigenvalue = Annotated[Floats, Shape("n", "eigenvalues"), FINITE]
-
-
-def _is_auto(lam):
-    return isinstance(lam, str) and lam == "auto"
 
 
 class SpectralDPMeans(ClusterEstimator):
@@ -218,7 +223,7 @@ class SpectralDPMeans(ClusterEstimator):
         frame = _frame(name, rows)
         affinity = self._affinity(name, seen(rows, frame), weight)
         normalised = AFFINITIES[name] if self.normalize is None else self.normalize
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         matrix, degrees = affinity.matrix(normalised, rng, weight)
         spectrum = self._spectrum(matrix, normalised)
         warn_about(spectrum, matrix, self.target_k)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfree.core.printing import first_few
 from kfree.explain.view import Floats, Labels
 
 # Windows per column between the two quantiles, and those of a smoothed histogram that are added up.
@@ -37,7 +38,7 @@ def hidden_groups(rows: Floats, named: list[str], labels: Labels) -> list[str]:
     if not found.any() or found.all():
         return []
     columns = np.flatnonzero(found).tolist()
-    listed = ", ".join(named[j] for j in columns[:3]) + (f" and {len(columns) - 3} more" if len(columns) > 3 else "")
+    listed = first_few([named[j] for j in columns], most=3)
     fall = "falls" if len(columns) == 1 else "fall"
     return [
         f"{listed} {fall} into groups within clusters, which the other columns hide. "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.spatial.distance import cdist
 from kfree.core.blocks import blocks
 from kfree.core.equal_rows import numbers_of_equal
 from kfree.core.sparse import ArrayOrCSR, dense
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, members_of
 from kfree.explain.view import Blocks
 
 # The default threshold, as a share of the usual distance of a row to the nearest other one.
@@ -60,7 +59,7 @@ class Duplicates:
     @property
     def groups(self) -> list[Index]:
         """The rows of each group."""
-        return _places_of(self.group, int(self.group.max(initial=-1)) + 1)
+        return members_of(self.group, int(self.group.max(initial=-1)) + 1)
 
     @property
     def keep(self) -> NDArray[np.bool_]:
@@ -101,7 +100,7 @@ def near_duplicates(
     ‖x − b‖ ≤ ‖y − b‖ + t and ‖y − b‖ ≤ ‖y − a‖ ≤ ‖x − a‖ + t. So a cluster is compared with its own rows, and with
     those rows of later clusters that are not more than 2t nearer to their own centre.
     """
-    members = _places_of(labels, int(labels.max()) + 1)
+    members = members_of(labels, int(labels.max()) + 1)
     firsts, copies = _first_of_equal(coordinates, members)
     near = _usual_gap(coordinates, firsts) * NEAR if threshold is None else threshold
     found = [(copies, np.zeros(len(copies)))]
@@ -114,12 +113,6 @@ def near_duplicates(
         n_pairs += len(pairs)
         found.append((pairs, gaps))
     return _duplicates(near, found, len(labels))
-
-
-def _places_of(numbers: Index | Labels, n: int) -> list[Index]:
-    """Where each of the numbers 0 … n − 1 is."""
-    order = np.argsort(numbers, kind="stable")
-    return [order[begin:end] for begin, end in pairwise(np.searchsorted(numbers[order], np.arange(n + 1)))]
 
 
 def _duplicates(threshold: float, found: list[tuple[Index, Floats]], n_rows: int) -> Duplicates:
@@ -176,7 +169,7 @@ def _borders(
         rows, clusters = np.nonzero(may_be & is_first[places][:, None])
         found.append((rows + (places.start or 0), clusters))
     rows, clusters = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return [rows[some] for some in _places_of(clusters, n_clusters)]
+    return [rows[some] for some in members_of(clusters, n_clusters)]
 
 
 def _near_pairs(coordinates: Coordinates, own: Index, beside: Index, near: float, most: int) -> tuple[Index, Floats]:

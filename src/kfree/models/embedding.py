@@ -18,7 +18,7 @@ from kfree.core.frame import Frame
 from kfree.core.label_order import published_order
 from kfree.core.marks import FINITE, AtLeast, Below, OneOf, Renamed, Shape, require
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, totals
+from kfree.core.stats import Floats, Index, Labels, members_of, totals
 from kfree.core.warning import warn
 from kfree.engines.registry import open_engine
 from kfree.explain.spread import NeighbourSpreads, neighbour_spreads
@@ -178,8 +178,7 @@ def to_neighbours_within(rows: ArrayOrCSR, labels: Labels, n_clusters: int) -> F
 
 def _members(labels: Labels, n_clusters: int) -> list[tuple[int, Index]]:
     """The number of each cluster that has rows, and these."""
-    by_cluster = ((c, np.flatnonzero(labels == c)) for c in range(n_clusters))
-    return [(c, members) for c, members in by_cluster if len(members)]
+    return [(c, members) for c, members in enumerate(members_of(labels, n_clusters)) if len(members)]
 
 
 def _to_fifth(rows: ArrayOrCSR, known: ArrayOrCSR) -> Floats:

@@ -142,7 +142,7 @@ class PenalisedSearch:
         if self.lam == "farthest-first" or (self.sweep and self.target_k is not None):
             assert self.target_k is not None  # as parameters are checked
             return farthest_first(rows, plain, self.target_k), None, None
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         if self.target_k is not None:
             return self._penalty_for(self.target_k, staircase_to(rows, plain, rng, self.target_k)), None, None
         path, kept = lam_path(rows, plain, rng, tell=monitor.path)

@@ -19,7 +19,7 @@ from kfree.core.cached import cached
 from kfree.core.hashing import fingerprints
 from kfree.core.rules import Rule
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels
+from kfree.core.stats import Floats, Index, Labels, members_of
 from kfree.engines.cost_rules.responsibilities import sums_over
 
 # Rows per block when all their costs are computed.
@@ -143,9 +143,7 @@ class Members(Generic[S]):
 
     @cached
     def _rows(self) -> list[Index]:
-        labels = self._assignment.labels
-        ends = np.cumsum(np.bincount(labels, minlength=self._assignment.n_clusters))
-        return np.split(np.argsort(labels, kind="stable"), ends[:-1])
+        return members_of(self._assignment.labels, self._assignment.n_clusters)
 
     def alone(self, cluster: int) -> LabelledRows[S]:
         """The rows of one cluster."""

@@ -59,7 +59,7 @@ class SharedSearch:
         local = self._by_rule(self.lam_local, local_penalty, rows, self.target_k_local)
         global_ = self._by_rule(self.lam_global, global_penalty, rows, self.target_k)
         if local is None or global_ is None:
-            rng = random_generator(0 if self.random_state is None else self.random_state)
+            rng = random_generator(self.random_state, if_none=0)
             local, global_ = fitting_penalties(rows, local, global_, rng)
         return HDPObjective(global_, local)
 

@@ -47,7 +47,7 @@ class NestedSearch:
 
     def __call__(self, found: Result, monitor: Monitor) -> NestedResult:
         """Clusters of clusters from the result of ``finest``."""
-        rng = random_generator(0 if self.random_state is None else self.random_state)
+        rng = random_generator(self.random_state, if_none=0)
         levels, evidence = self.choice.levels(found.rows, found.state.stats, rng)
         penalties = (found.objective.lam, *(level.lam for level in levels))
         objective = self._objective(penalties, tuple(level.tau for level in levels))
