@@ -14,6 +14,9 @@ class Costed(Protocol):
     @property
     def cost(self) -> float: ...
 
+    @property
+    def n_clusters(self) -> int: ...
+
     def same_partition(self, later: Self) -> bool: ...
 
 

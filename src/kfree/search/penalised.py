@@ -31,7 +31,7 @@ from kfree.search.summary.exact import Step, merged_means
 from kfree.search.summary.micro import Summary, SummaryObjective, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
-from kfree.search.target import nearest_to
+from kfree.search.target import Trial, nearest_to
 from kfree.validation.parameters import is_positive_number, random_generator
 
 
@@ -163,15 +163,15 @@ class PenalisedSearch:
     def _with_target_k(self, rows: MemoryRows, lam: float, budget: Budget) -> tuple[float, Descent[State]]:
         """A penalty whose search ends with ``target_k`` clusters; else the best clustering with so many that is found,
         and the penalty at which those with fewer and more clusters cost the same."""
-        k, found = self.target_k, list[tuple[float, Descent[State]]]()
+        k = self.target_k
         assert k is not None  # the caller has looked
-        lam, descent = self._nearest_to(k, rows, lam, budget, found=found)
-        if len(descent.state.stats.n) == k or not budget.may_go_on():
+        (lam, descent), found = self._nearest_to(k, rows, lam, budget)
+        if descent.state.n_clusters == k or not budget.may_go_on():
             return lam, descent
         near = around(k, [one.state for _, one in found])
         lam = crossing(*near) if len(near) == 2 else lam
         exact = with_exactly(k, near, rows, self.family(lam), self.max_iter, budget)
-        self._warn_of_number(len(exact.state.stats.n), lam)
+        self._warn_of_number(exact.state.n_clusters, lam)
         return lam, exact
 
     def _warn_of_number(self, n_found: int, lam: float) -> None:
@@ -200,8 +200,10 @@ class PenalisedSearch:
         step = path.suggest()
         if self.max_clusters is not None and self.max_clusters < step.k:
             return lam, self._split_merge(rows, lam, self._start(rows), budget)
-        lam, descent = self._nearest_to(step.k, rows, lam, budget, (step.lam_low / 2, step.lam_high * 2))
-        n_found = len(descent.state.stats.n)
+        (lam, descent), found = self._nearest_to(step.k, rows, lam, budget)
+        if not step.lam_low / 2 <= lam <= step.lam_high * 2:
+            lam, descent = found[0]
+        n_found = descent.state.n_clusters
         if not path.suggests(n_found) and budget.watch.may_go_on():
             warn(
                 f"{self.estimator} found {n_found} clusters where path_ suggests {step.k}: all rows together have "
@@ -211,27 +213,15 @@ class PenalisedSearch:
         return lam, descent
 
     def _nearest_to(
-        self,
-        k: int,
-        rows: MemoryRows,
-        lam: float,
-        budget: Budget,
-        within: tuple[float, float] = (0.0, np.inf),
-        found: list[tuple[float, Descent[State]]] | None = None,
-    ) -> tuple[float, Descent[State]]:
-        """A penalty whose search ends with k clusters, or comes nearest, and that search; the first if outside.
-
-        All penalties and searches are appended to ``found``.
-        """
+        self, k: int, rows: MemoryRows, lam: float, budget: Budget
+    ) -> tuple[Trial[State], list[Trial[State]]]:
+        """A penalty whose search ends with k clusters, or comes nearest, and that search; and all that were tried."""
         given = self._start(rows)
-        found = [] if found is None else found
 
         def search(lam: float, last: State | None) -> Descent[State]:
-            found.append((lam, self._split_merge(rows, lam, given if last is None else last.sites, budget)))
-            return found[-1][1]
+            return self._split_merge(rows, lam, given if last is None else last.sites, budget)
 
-        lam, descent = nearest_to(k, lam, search, budget)
-        return (lam, descent) if within[0] <= lam <= within[1] else found[0]
+        return nearest_to(k, lam, search, budget)
 
     def _at(self, rows: MemoryRows, lam: float, budget: Budget) -> Descent[State]:
         """The search at a penalty that was given."""

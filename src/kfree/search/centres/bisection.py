@@ -40,7 +40,7 @@ class Bisections:
 
     def cut(self, state: State, chosen: Index, objective: SplitMergeObjective) -> State:
         """The state in which the ``chosen`` clusters are split and no other row has moved."""
-        whole, n_before = self.clusters[chosen], len(state.stats.n)
+        whole, n_before = self.clusters[chosen], state.n_clusters
         stats = state.stats.copy()
         stats.put(whole, self.stats.take(2 * chosen))
         stats = stats.followed_by(self.stats.take(2 * chosen + 1))

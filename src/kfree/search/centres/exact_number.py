@@ -18,14 +18,14 @@ from kfree.search.loop import Descent, descend
 
 def crossing(fewer: State, more: State) -> float:
     """The penalty at which two states with different numbers of clusters cost the same."""
-    return (fewer.inertia - more.inertia) / (len(more.stats.n) - len(fewer.stats.n))
+    return (fewer.inertia - more.inertia) / (more.n_clusters - fewer.n_clusters)
 
 
 def around(k: int, found: Sequence[State]) -> list[State]:
     """The states with the largest number of clusters below k and the smallest above, where there are such."""
-    by_number = sorted(found, key=lambda state: len(state.stats.n))
-    fewer = [state for state in by_number if len(state.stats.n) < k][-1:]
-    return [*fewer, *[state for state in by_number if len(state.stats.n) > k][:1]]
+    by_number = sorted(found, key=lambda state: state.n_clusters)
+    fewer = [state for state in by_number if state.n_clusters < k][-1:]
+    return [*fewer, *[state for state in by_number if state.n_clusters > k][:1]]
 
 
 def with_exactly(
@@ -41,7 +41,7 @@ def with_exactly(
     It has another number only where clusters cannot be split, as with too few distinct rows.
     """
     starts = [with_number(k, state, rows, objective) for state in near]
-    best = min(starts, key=lambda state: (abs(len(state.stats.n) - k), state.cost))
+    best = min(starts, key=lambda state: (abs(state.n_clusters - k), state.cost))
     moves: list[Move[SplitMergeObjective]] = [CONVERGE, exchange_rows, relocate]
     return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
@@ -49,16 +49,16 @@ def with_exactly(
 def relocate(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     """Split the cluster that gains most, then merge the cheapest pair."""
     more = _split(state, 1, rows, objective)
-    if more is None or len(more.stats.n) != len(state.stats.n) + 1:
+    if more is None or more.n_clusters != state.n_clusters + 1:
         return state
     new = _merged(more, 1, rows, objective)
-    return new if len(new.stats.n) == len(state.stats.n) else state
+    return new if new.n_clusters == state.n_clusters else state
 
 
 def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     """k clusters: the cheapest pairs are merged, or the clusters split that gain most, and k-means follows."""
-    for _ in range(2 * abs(len(state.stats.n) - k)):
-        n_found = len(state.stats.n)
+    for _ in range(2 * abs(state.n_clusters - k)):
+        n_found = state.n_clusters
         if n_found == k:
             break
         at_once = max(1, abs(n_found - k) // 2)

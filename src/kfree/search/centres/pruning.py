@@ -35,12 +35,12 @@ def pruned(
     """
     limit = rows.n_rows if max_clusters is None else max_clusters
     best, n_idle, costs = state, 0, None
-    while len(state.stats.n) > 1 and ((n_idle < PATIENCE and watch.may_go_on()) or len(state.stats.n) > limit):
+    while state.n_clusters > 1 and ((n_idle < PATIENCE and watch.may_go_on()) or state.n_clusters > limit):
         costs = costs or rows.deletion_costs()
         costs.update(state.assignment, state.sites)
         dead = independent_deaths(costs, objective.lam, share)
         state = ROUGHLY.start(recentred(state, objective).kept(~dead), rows, objective)
-        if state.cost < best.cost or len(best.stats.n) > limit:
+        if state.cost < best.cost or best.n_clusters > limit:
             best, n_idle = state, 0
         else:
             n_idle += 1

@@ -39,7 +39,7 @@ def exchange_rows(state: State, rows: MemoryRows, objective: SplitMergeObjective
 
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
     """
-    if len(state.stats.n) < 2:
+    if state.n_clusters < 2:
         return state
     assignment, stats = state.assignment, state.stats
     centres = objective.centres(stats, previous=state.sites.centres)
@@ -82,8 +82,8 @@ def merge_clusters(state: State, rows: MemoryRows, objective: SplitMergeObjectiv
 
 def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> Index:
     """Clusters that have any other so near that merging with the smallest one there would lower J."""
-    if len(state.stats.n) < 2:
-        return np.arange(len(state.stats.n))
+    if state.n_clusters < 2:
+        return np.arange(state.n_clusters)
     sizes = objective.sizes(state.stats)
     centres = objective.centres(state.stats, previous=state.sites.centres)
     least = sizes * sizes.min() / (sizes + sizes.min()) * rows.gaps(centres)
@@ -93,7 +93,7 @@ def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective)
 def delete_clusters(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
     """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
     lam."""
-    if len(state.stats.n) < 2:
+    if state.n_clusters < 2:
         return state
     costs = rows.deletion_costs()
     costs.update(state.assignment, state.sites)
@@ -143,7 +143,7 @@ def _highest(gain: Floats, penalty: float) -> Index:
 
 
 def _room(state: State, max_clusters: int | None) -> int | None:
-    return None if max_clusters is None else max(max_clusters - len(state.stats.n), 0)
+    return None if max_clusters is None else max(max_clusters - state.n_clusters, 0)
 
 
 def _refusing(state: State, pays: Index) -> State:

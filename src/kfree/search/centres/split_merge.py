@@ -106,12 +106,12 @@ def grown(
     divisible: float = 1.0,
 ) -> State:
     """Repeated bisection while a split saves enough, then pruning; or ``state`` if that costs less."""
-    start, wanted = state, np.ones(len(state.stats.n), dtype=bool)
+    start, wanted = state, np.ones(state.n_clusters, dtype=bool)
     while wanted.any() and watch.may_go_on():
         bisections = bisect(state, rows, objective, wanted, RESTLESS)
         chosen = np.flatnonzero(bisections.gain > SPLIT_MARGIN * objective.lam)
-        wanted = np.zeros(len(state.stats.n) + len(chosen), dtype=bool)
-        wanted[bisections.clusters[chosen]], wanted[len(state.stats.n) :] = True, True
+        wanted = np.zeros(state.n_clusters + len(chosen), dtype=bool)
+        wanted[bisections.clusters[chosen]], wanted[state.n_clusters :] = True, True
         state = bisections.cut(state, chosen, objective)
     if watch.may_go_on():
         state = ROUGHLY.start(recentred(state, objective), rows, objective)

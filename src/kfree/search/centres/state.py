@@ -66,6 +66,10 @@ class State:
     was_full: bool = False
 
     @property
+    def n_clusters(self) -> int:
+        return len(self.stats.n)
+
+    @property
     def inertia(self) -> float:
         """Squared distances alone."""
         return exact_sum(self.stats.sse)

@@ -38,6 +38,10 @@ class CutState:
         clusters = graph.contracted(labels)
         return cls(labels, clusters, objective.cost(clusters))
 
+    @property
+    def n_clusters(self) -> int:
+        return self.clusters.n_nodes
+
     def same_partition(self, later: CutState) -> bool:
         return np.array_equal(self.labels, later.labels)
 
@@ -64,7 +68,7 @@ def split_clusters(state: CutState, graph: Graph, objective: NormalizedCut) -> C
     pieces = graph.contracted(parts)
     after = totals(_of_clusters(parts, state.labels), objective.rates(pieces) + objective.lam)
     better = after < objective.rates(state.clusters) + objective.lam - _least_gain(graph, objective)
-    labels = np.where(better[state.labels], parts + state.clusters.n_nodes, state.labels)
+    labels = np.where(better[state.labels], parts + state.n_clusters, state.labels)
     return CutState.of(in_order_of_first(labels.astype(np.int32)), graph, objective)
 
 
@@ -97,7 +101,7 @@ class Scatter:
     def __call__(self, state: CutState, graph: Graph, objective: NormalizedCut) -> CutState:
         share = self.rng.uniform(0, self.most)
         leaves = self.rng.uniform(size=graph.n_nodes) < share
-        labels = np.where(leaves, graph.alone() + state.clusters.n_nodes, state.labels)
+        labels = np.where(leaves, graph.alone() + state.n_clusters, state.labels)
         order = self.rng.permutation(graph.n_nodes)
         labels = _moved(graph, objective, in_order_of_first(labels.astype(np.int32)), order)
         new = merge_clusters(CutState.of(labels, graph, objective), graph, objective)

@@ -147,7 +147,7 @@ class _Walk:
         """Whether groups have half as many clusters as they can have, or there is one for each row."""
         n_rows, n_groups = self._rows.n_rows, self._rows.n_groups
         n_more = state.stats.n_local - n_groups
-        return bool(2 * n_more > n_rows - n_groups or len(state.stats.n) == n_rows)
+        return bool(2 * n_more > n_rows - n_groups or state.n_clusters == n_rows)
 
     def _first_penalty(self) -> float:
         """The penalty of a local cluster at which the first split pays."""

@@ -65,7 +65,7 @@ def merge_clusters(state: NestedState, rows: Rows, objective: NestedObjective) -
 
 def _paying_pairs(state: NestedState, objective: NestedObjective) -> list[tuple[int, int]]:
     """Pairs (a, b) of which b takes the rows of a, the largest gain first, each cluster at most once."""
-    n, mean, k = state.stats.n, state.mean, len(state.stats.n)
+    n, mean, k = state.stats.n, state.mean, state.n_clusters
     parent = _parents_centres(state)
     saved = np.zeros((k, k))
     if state.tree.parents:  # a group that is left empty
@@ -85,7 +85,7 @@ def _paying_pairs(state: NestedState, objective: NestedObjective) -> list[tuple[
 
 
 def _merged(state: NestedState, pairs: list[tuple[int, int]], objective: NestedObjective) -> Plan:
-    target = np.arange(len(state.stats.n))
+    target = np.arange(state.n_clusters)
     for a, b in pairs:
         target[a] = b
     alive = target == np.arange(len(target))
@@ -149,7 +149,7 @@ def exchange_rows(state: NestedState, rows: MemoryRows, objective: NestedObjecti
     A cluster that is pulled to ν with p is one that has a further row of weight p there, which never moves. By rows, p
     changes with every row, so that J decides about all moves together.
     """
-    if len(state.stats.n) < 2:
+    if state.n_clusters < 2:
         return state
     flat, held = flat_objective(objective, objective.lam), _with_pull(state, recentred(state, objective), objective)
     centres = flat.centres(held, previous=state.sites.centres)

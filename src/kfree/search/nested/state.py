@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Stats, exact_sum
+from kfree.core.stats import Floats, Stats
 from kfree.engines.contract import Rows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
@@ -43,14 +43,14 @@ class NestedState:
     cost: float
 
     @property
-    def inertia(self) -> float:
-        """Squared distances of rows alone."""
-        return exact_sum(self.stats.sse)
+    def n_clusters(self) -> int:
+        """The number of clusters of the finest level."""
+        return len(self.stats.n)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Numbers of nodes by level, finest first."""
-        return len(self.stats.n), *map(len, self.tree.upper)
+        return self.n_clusters, *map(len, self.tree.upper)
 
     @property
     def mean(self) -> Floats:

@@ -141,7 +141,7 @@ class BestByK:
 
     def _with_one_less(self, state: State) -> Sites:
         a, b, _ = self._cheapest_pair(state)
-        kept = np.arange(len(state.stats.n)) != b
+        kept = np.arange(state.n_clusters) != b
         stats, sites = state.stats.take(kept), state.sites.kept(kept)
         stats.n[a] += state.stats.n[b]  # a comes before b
         stats.sum[a] += state.stats.sum[b]

@@ -96,10 +96,10 @@ def summarised(
     usual = _FEWEST if is_known else min(_USUAL, _MOST_DISTANCES // rows.n_rows)
     state = _settled(sample, objective, _n_micro(expected, usual, plan, sample.n_rows), rng)
     # A row founds a micro-cluster if it alone would add more than the mean cost of one.
-    most_added = scale * state.inertia / len(state.stats.n)
+    most_added = scale * state.inertia / state.n_clusters
     threshold = min(most_added, objective.lam) if objective.lam else most_added
     give_back_free_memory()
-    done = rows.sweep(state.sites, threshold, None, plan.most_micro - len(state.stats.n))
+    done = rows.sweep(state.sites, threshold, None, plan.most_micro - state.n_clusters)
     points, weight = objective.as_rows(done.stats)
     # The mean of equal rows may differ from them by rounding.
     points = np.where((done.stats.sse == 0)[:, None], done.centres, points)
