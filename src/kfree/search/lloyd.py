@@ -15,7 +15,7 @@ from kfree.core.warning import warn
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import lloyd
-from kfree.search.centres.state import Objective, State, assigned, one_cluster
+from kfree.search.centres.state import State, assigned, one_cluster
 from kfree.search.loop import Descent, descend
 from kfree.search.monitor import Monitor
 from kfree.search.result import Result
@@ -95,7 +95,7 @@ class LloydSearch:
         for _ in range(self.n_init):
             yield self.seeds(rows, self.n_clusters, rng)
 
-    def _limit(self, rows: MemoryRows, objective: Objective) -> float:
+    def _limit(self, rows: MemoryRows, objective: DPMeansObjective) -> float:
         """The summed squared shift of the centres that ``tol`` allows at the end."""
         if self.tol == 0:
             return 0.0

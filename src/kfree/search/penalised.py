@@ -28,7 +28,7 @@ from kfree.search.path.lam_path import lam_path, staircase_to
 from kfree.search.path.staircase import Staircase
 from kfree.search.result import Result
 from kfree.search.summary.exact import Step, merged_means
-from kfree.search.summary.micro import Summary, SummaryObjective, summarised
+from kfree.search.summary.micro import Summary, summarised
 from kfree.search.summary.plan import Plan
 from kfree.search.summary.regions import Search as RegionSearch
 from kfree.search.target import Trial, nearest_to
@@ -127,7 +127,7 @@ class PenalisedSearch:
             return None
         budget = Budget(random_generator(self.random_state), watch=Silent(monitor))
 
-        def search(rows: MemoryRows, objective: SummaryObjective, sites: Sites, divisible: float) -> State:
+        def search(rows: MemoryRows, objective: DPMeansObjective, sites: Sites, divisible: float) -> State:
             return split_merge(rows, objective, sites, self.max_iter, self.max_clusters, budget, divisible).state
 
         return search
@@ -283,7 +283,7 @@ class PenalisedSearch:
             )
 
 
-def _finished(descent: Descent[State], rows: Rows, objective: SummaryObjective, searched_all: bool) -> State:
+def _finished(descent: Descent[State], rows: Rows, objective: DPMeansObjective, searched_all: bool) -> State:
     """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
     state = descent.state
     if not searched_all or not state.settled or not np.all(state.stats.n > 0):

@@ -12,7 +12,8 @@ from kfree.core.spaces import Space
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import Bisection
-from kfree.search.centres.state import SplitMergeObjective, State
+from kfree.objectives.dp_means import DPMeansObjective
+from kfree.search.centres.state import State
 
 # Rounds of power iteration. The axis is a place to start from; 2-means finds the two halves.
 AXIS_ROUNDS = 8
@@ -38,7 +39,7 @@ class Bisections:
         centres[self.clusters[chosen]] = self.centres[2 * chosen]
         return sites.moved(centres).born(np.vstack([centres, self.centres[2 * chosen + 1]]))
 
-    def cut(self, state: State, chosen: Index, objective: SplitMergeObjective) -> State:
+    def cut(self, state: State, chosen: Index, objective: DPMeansObjective) -> State:
         """The state in which the ``chosen`` clusters are split and no other row has moved."""
         whole, n_before = self.clusters[chosen], state.n_clusters
         stats = state.stats.copy()
@@ -53,7 +54,7 @@ class Bisections:
 def bisect(
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     wanted: NDArray[np.bool_] | None = None,
     restless: float = 0.0,
 ) -> Bisections:
@@ -94,9 +95,7 @@ def _principal_axes(sides: Bisection, means: Floats, radius: Floats, rows: Memor
     return axis
 
 
-def _two_means(
-    sides: Bisection, pairs: Floats, objective: SplitMergeObjective, restless: float
-) -> tuple[Floats, Stats]:
+def _two_means(sides: Bisection, pairs: Floats, objective: DPMeansObjective, restless: float) -> tuple[Floats, Stats]:
     """K-means within every cluster, from two sites each; a cluster in which few rows change sides is not iterated
     further.
 

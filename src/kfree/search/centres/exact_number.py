@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.refine import CONVERGE, exchange_rows
 from kfree.search.centres.split_merge import Budget, no_gain
-from kfree.search.centres.state import SplitMergeObjective, State, after_merges, recentred
+from kfree.search.centres.state import State, after_merges, recentred
 from kfree.search.loop import Descent, descend
 
 
@@ -32,7 +33,7 @@ def with_exactly(
     k: int,
     near: Sequence[State],
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_iter: int,
     budget: Budget,
 ) -> Descent[State]:
@@ -42,11 +43,11 @@ def with_exactly(
     """
     starts = [with_number(k, state, rows, objective) for state in near]
     best = min(starts, key=lambda state: (abs(state.n_clusters - k), state.cost))
-    moves: list[Move[SplitMergeObjective]] = [CONVERGE, exchange_rows, relocate]
+    moves: list[Move] = [CONVERGE, exchange_rows, relocate]
     return descend(best, moves, rows, objective, max_iter, no_gain, budget)
 
 
-def relocate(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def relocate(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Split the cluster that gains most, then merge the cheapest pair."""
     more = _split(state, 1, rows, objective)
     if more is None or more.n_clusters != state.n_clusters + 1:
@@ -55,7 +56,7 @@ def relocate(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> 
     return new if new.n_clusters == state.n_clusters else state
 
 
-def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def with_number(k: int, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """k clusters: the cheapest pairs are merged, or the clusters split that gain most, and k-means follows."""
     for _ in range(2 * abs(state.n_clusters - k)):
         n_found = state.n_clusters
@@ -69,13 +70,13 @@ def with_number(k: int, state: State, rows: MemoryRows, objective: SplitMergeObj
     return state
 
 
-def _merged(state: State, n_merges: int, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def _merged(state: State, n_merges: int, rows: MemoryRows, objective: DPMeansObjective) -> State:
     merges = agglomerate(state.stats, objective)
     sites = after_merges(state, merges.pairs[:n_merges], merges.costs[:n_merges], objective)
     return CONVERGE.start(sites, rows, objective)
 
 
-def _split(state: State, n_splits: int, rows: MemoryRows, objective: SplitMergeObjective) -> State | None:
+def _split(state: State, n_splits: int, rows: MemoryRows, objective: DPMeansObjective) -> State | None:
     halves = bisect(state, rows, objective)
     by_gain = np.argsort(-halves.gain, kind="stable")[: np.count_nonzero(halves.gain > 0)]
     if not len(by_gain):

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from kfree.core.stats import Index
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import DeletionCosts
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import Converge
-from kfree.search.centres.state import Objective, State, recentred
+from kfree.search.centres.state import State, recentred
 from kfree.search.loop import UNWATCHED, Watch
 
 # This share of the clusters may be removed at a time although no single removal lowers J: its cost is known only after
@@ -24,7 +25,7 @@ PATIENCE = 2
 def pruned(
     state: State,
     rows: MemoryRows,
-    objective: Objective,
+    objective: DPMeansObjective,
     max_clusters: int | None = None,
     watch: Watch = UNWATCHED,
     share: float = SHARE,

@@ -12,19 +12,12 @@ import numpy as np
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.agglomerate import agglomerate
 from kfree.search.centres.bisection import bisect
 from kfree.search.centres.moves import Converge
 from kfree.search.centres.pruning import independent_deaths
-from kfree.search.centres.state import (
-    Objective,
-    SplitMergeObjective,
-    State,
-    after_merges,
-    assigned,
-    occupied_at,
-    recentred,
-)
+from kfree.search.centres.state import State, after_merges, assigned, occupied_at, recentred
 
 # What a move must gain, as a share of the cost, to be more than rounding.
 LEAST_GAIN = 1e-12
@@ -34,7 +27,7 @@ CONVERGE = Converge(1e-5)
 MOST_ROUNDS = 100
 
 
-def exchange_rows(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def exchange_rows(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Rows move to the cluster where they cost least, with the shift of both centres included (Hartigan 1975).
 
     delta = w·n_b/(n_b + w)·d_b² − w·n_a/(n_a − w)·d_a². No row can then be nearer to another centre either.
@@ -55,7 +48,7 @@ def exchange_rows(state: State, rows: MemoryRows, objective: SplitMergeObjective
     return occupied_at(sites, rows, objective)
 
 
-def exchanged(state: State, rows: MemoryRows, objective: Objective) -> State:
+def exchanged(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """The same with all rows compared with all clusters, which takes few passes: for few rows.
 
     There are several clusters, and none is empty.
@@ -71,7 +64,7 @@ def exchanged(state: State, rows: MemoryRows, objective: Objective) -> State:
     return assigned(sites, rows, objective)
 
 
-def merge_clusters(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def merge_clusters(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Merge the cheapest pairs: delta = n_a·n_b/(n_a + n_b)·‖μ_a − μ_b‖² − lam."""
     near = _near_enough(state, rows, objective)
     merges = agglomerate(state.stats.take(near), objective, below=objective.lam)
@@ -80,7 +73,7 @@ def merge_clusters(state: State, rows: MemoryRows, objective: SplitMergeObjectiv
     return CONVERGE.start(after_merges(state, near[merges.pairs], merges.costs, objective), rows, objective)
 
 
-def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> Index:
+def _near_enough(state: State, rows: MemoryRows, objective: DPMeansObjective) -> Index:
     """Clusters that have any other so near that merging with the smallest one there would lower J."""
     if state.n_clusters < 2:
         return np.arange(state.n_clusters)
@@ -90,7 +83,7 @@ def _near_enough(state: State, rows: MemoryRows, objective: SplitMergeObjective)
     return np.flatnonzero(least < objective.most_saved_by_merging(state.stats))
 
 
-def delete_clusters(state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+def delete_clusters(state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
     """Remove a cluster; its rows join their second-nearest centres: delta ≤ Σ w·(second − nearest squared distance) −
     lam."""
     if state.n_clusters < 2:
@@ -109,7 +102,7 @@ class Split:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         bisections = bisect(state, rows, objective)
         pays = _highest(bisections.gain, objective.lam)
         chosen = pays[: _room(state, self.max_clusters)]
@@ -124,7 +117,7 @@ class Birth:
 
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         centres = objective.centres(state.stats, previous=state.sites.centres)
         pays = rows.best_departures(
             state.assignment, centres, state.stats, objective.row_costs, objective.birth_penalty

@@ -16,6 +16,7 @@ import numpy as np
 from kfree.core.sites import Sites
 from kfree.core.stats import Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.bisection import Bisections, bisect
 from kfree.search.centres.moves import Move
 from kfree.search.centres.pruning import ROUGHLY, SHARE, pruned
@@ -28,7 +29,7 @@ from kfree.search.centres.refine import (
     exchange_rows,
     merge_clusters,
 )
-from kfree.search.centres.state import SplitMergeObjective, State, occupied_at, one_cluster, recentred
+from kfree.search.centres.state import State, occupied_at, one_cluster, recentred
 from kfree.search.loop import UNWATCHED, Descent, Watch, descend, require_finite
 
 # While growing, a cluster is split if that saves this share of the penalty. This over-splits; pruning follows.
@@ -64,7 +65,7 @@ class Budget(Watch):
 
 def split_merge(
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     sites: Sites | None,
     max_iter: int,
     max_clusters: int | None,
@@ -84,7 +85,7 @@ def split_merge(
     elif sites is None:
         grow = grown if budget.deadline == np.inf else grown_in_haste
         state = grow(state, rows, objective, max_clusters, budget)
-    moves: list[Move[SplitMergeObjective]] = [
+    moves: list[Move] = [
         CONVERGE,
         exchange_rows,
         merge_clusters,
@@ -100,7 +101,7 @@ def split_merge(
 def grown(
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_clusters: int | None,
     watch: Watch = UNWATCHED,
     divisible: float = 1.0,
@@ -119,7 +120,7 @@ def grown(
 
 
 def grown_in_haste(
-    state: State, rows: MemoryRows, objective: SplitMergeObjective, max_clusters: int | None, watch: Watch
+    state: State, rows: MemoryRows, objective: DPMeansObjective, max_clusters: int | None, watch: Watch
 ) -> State:
     """``grown`` on a sample of the rows, then on larger ones, at last on all; each begins where the last one ended.
 
@@ -151,7 +152,7 @@ class Oversplit:
     watch: Watch = UNWATCHED
     divisible: float = 1.0
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         bisections = bisect(state, rows, objective, restless=RESTLESS)
         by_gain = np.argsort(-bisections.gain, kind="stable")[: np.count_nonzero(bisections.gain > 0)]
         n_divisible = self.divisible * len(bisections.gain)
@@ -167,7 +168,7 @@ class Perturb:
     budget: Budget
     max_clusters: int | None = None
 
-    def __call__(self, state: State, rows: MemoryRows, objective: SplitMergeObjective) -> State:
+    def __call__(self, state: State, rows: MemoryRows, objective: DPMeansObjective) -> State:
         if not self.budget.patience:
             return state
         bisections = bisect(state, rows, objective, restless=RESTLESS)
@@ -187,7 +188,7 @@ def _first_that_pays(
     bisections: Bisections,
     state: State,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     max_clusters: int | None,
     divisible: float = 1.0,
 ) -> State:

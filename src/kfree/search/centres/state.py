@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from kfree.core.assignment import Assignment
-from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
-from kfree.core.spaces import Space
 from kfree.core.stats import Floats, Index, Stats, exact_sum
 from kfree.engines.contract import Pass, Rows
-
-
-class Objective(Protocol):
-    """The part of an objective that a search uses."""
-
-    @property
-    def lam(self) -> float: ...
-
-    @property
-    def space(self) -> Space: ...
-
-    def cost(self, stats: Stats) -> float: ...
-
-    def centres(self, stats: Stats, previous: Floats) -> Floats: ...
-
-
-class SplitMergeObjective(Objective, Protocol):
-    """The further part of an objective that split-merge search uses."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def row_costs(self) -> type[RowCosts]: ...
-
-    def sizes(self, stats: Stats) -> Floats: ...
-
-    def least_cost(self, stats: Stats, sites: Floats) -> Floats: ...
-
-    def most_saved_by_merging(self, stats: Stats) -> Floats: ...
-
-    @property
-    def birth_penalty(self) -> float: ...
-
-    def merge_costs(self, stats: Stats, clusters: int | slice) -> Floats: ...
+from kfree.objectives.dp_means import DPMeansObjective
 
 
 @dataclass(frozen=True)
@@ -85,13 +49,13 @@ class State:
         )
 
 
-def one_cluster(rows: Rows, objective: Objective) -> Sites:
+def one_cluster(rows: Rows, objective: DPMeansObjective) -> Sites:
     """A single site at the mean of all rows (under cosine at their mean direction, else at the first row)."""
     start = Sites.of(rows.first_point()[None, :])
     return start.moved(objective.centres(rows.nearest(start).stats, previous=start.centres))
 
 
-def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
+def state_of(sites: Sites, done: Pass, objective: DPMeansObjective) -> State:
     """The state that a pass against ``sites`` ended in, newborn clusters included."""
     n_born = len(done.centres) - len(sites.uids)
     return State(
@@ -104,12 +68,12 @@ def state_of(sites: Sites, done: Pass, objective: Objective) -> State:
     )
 
 
-def assigned(sites: Sites, rows: Rows, objective: Objective) -> State:
+def assigned(sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
     """Every row with its nearest site."""
     return state_of(sites, rows.nearest(sites), objective)
 
 
-def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
+def at_means(sites: Sites, stats: Stats, objective: DPMeansObjective) -> Sites:
     """Sites at the means of their rows, in number unchanged; one without rows stays where it is.
 
     Raises where a sum of rows overflows. The cost may be finite even so: it is about the old sites, and no row need be
@@ -124,7 +88,7 @@ def at_means(sites: Sites, stats: Stats, objective: Objective) -> Sites:
     return sites.moved(centres)
 
 
-def after_merges(state: State, pairs: Index, costs: Floats, objective: Objective) -> Sites:
+def after_merges(state: State, pairs: Index, costs: Floats, objective: DPMeansObjective) -> Sites:
     """Sites at the means of their rows after merges of ``pairs`` (m, 2), which add ``costs`` (m,) to the SSE.
 
     Clusters without weight are deleted.
@@ -136,13 +100,13 @@ def after_merges(state: State, pairs: Index, costs: Floats, objective: Objective
     return state.sites.moved(objective.centres(stats, previous=state.sites.centres)).kept(alive)
 
 
-def recentred(state: State, objective: Objective) -> Sites:
+def recentred(state: State, objective: DPMeansObjective) -> Sites:
     """Sites at the means of their rows; clusters without weight are deleted."""
     moved = state.sites.moved(objective.centres(state.stats, previous=state.sites.centres))
     return moved.kept(state.stats.n > 0)
 
 
-def occupied(state: State, rows: Rows, objective: Objective) -> State:
+def occupied(state: State, rows: Rows, objective: DPMeansObjective) -> State:
     """The same rows without the clusters that hold none of weight; their other rows go to the nearest of the rest.
 
     Moves rely on it: they number clusters as ``state`` does and then recentre it, which deletes empty ones.
@@ -152,12 +116,12 @@ def occupied(state: State, rows: Rows, objective: Objective) -> State:
     return state
 
 
-def occupied_at(sites: Sites, rows: Rows, objective: Objective) -> State:
+def occupied_at(sites: Sites, rows: Rows, objective: DPMeansObjective) -> State:
     """Every row with its nearest site, without sites that hold no weight."""
     return occupied(assigned(sites, rows, objective), rows, objective)
 
 
-def settle(state: State, rows: Rows, objective: Objective) -> State:
+def settle(state: State, rows: Rows, objective: DPMeansObjective) -> State:
     """Every row to its nearest mean, no cluster opened; clusters that this empties are deleted.
 
     Centres stay where they are if their means cost more: rounding them may, where rows are very heavy.

@@ -12,12 +12,13 @@ from kfree.core.sites import Sites
 from kfree.core.stats import Floats, Index, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import lloyd
 from kfree.search.centres.refine import exchanged
 from kfree.search.centres.state import State, assigned, one_cluster, state_of
 from kfree.search.loop import Descent, descend
 from kfree.search.path.gram_merges import AT_ONCE, cheapest_pair, cheapest_pair_with, merge_all, products_overflow
-from kfree.search.path.micro_clusters import MicroClusters, PathObjective, make_micro_clusters
+from kfree.search.path.micro_clusters import MicroClusters, make_micro_clusters
 
 _MAX_LLOYD = 20
 # Up to so many rows, all clusterings of a path take about as long as a search.
@@ -41,7 +42,7 @@ class BestByK:
     local minima: for few rows.
     """
 
-    def __init__(self, rows: LocalRows, objective: PathObjective, by_rows: bool = False):
+    def __init__(self, rows: LocalRows, objective: DPMeansObjective, by_rows: bool = False):
         self._rows, self._objective, self._by_rows = rows, objective, by_rows
         self._alone = single_rows(rows)
         if products_overflow(self._alone):
@@ -163,7 +164,7 @@ class BestByK:
 def best_by_k(
     rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int,
     is_published: bool = True,

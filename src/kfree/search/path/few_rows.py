@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
 from kfree.core.sites import Sites
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.split_merge import Budget, no_gain, split_merge
-from kfree.search.centres.state import SplitMergeObjective, State, assigned
+from kfree.search.centres.state import State, assigned
 from kfree.search.loop import Descent
 from kfree.search.path.best_by_k import FEW_ROWS, BestByK, single_rows
 from kfree.search.path.gram_merges import products_overflow
 from kfree.search.path.lam_path import LEAST_REACH, ROWS_PER_CLUSTER
-from kfree.search.path.micro_clusters import PathObjective, make_micro_clusters, sample_of
-
-
-class PenalisedPathObjective(PathObjective, SplitMergeObjective, Protocol):
-    """An objective with a path and a search."""
+from kfree.search.path.micro_clusters import make_micro_clusters, sample_of
 
 
 def split_merge_from_path(
     rows: MemoryRows,
-    objective: PenalisedPathObjective,
+    objective: DPMeansObjective,
     sites: Sites | None,
     max_iter: int,
     max_clusters: int | None,
@@ -54,7 +50,7 @@ def continued(
     descent: Descent[State],
     start: Sites,
     rows: MemoryRows,
-    objective: SplitMergeObjective,
+    objective: DPMeansObjective,
     search: Callable[[Sites], Descent[State]],
 ) -> Descent[State]:
     """A finished descent, followed by the search from ``start`` where that costs less than what was found."""
@@ -65,7 +61,7 @@ def continued(
     return replace(further, cost_history=history, n_iter=descent.n_iter + further.n_iter)
 
 
-def _sites_of_path(rows: MemoryRows, objective: PenalisedPathObjective) -> Sites:
+def _sites_of_path(rows: MemoryRows, objective: DPMeansObjective) -> Sites:
     """The centres of the path's clustering that is cheapest at the penalty of ``objective``."""
     rng, plain = np.random.RandomState(0), replace(objective, lam=0.0)
     # More micro-clusters than rows: every row is one.

@@ -10,11 +10,12 @@ import numpy as np
 
 from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.monitor import Tell
 from kfree.search.path.best_by_k import BestByK, best_by_k
 from kfree.search.path.density_dips import DensityDips, Trial, density_dips, median_dips, unimodality
 from kfree.search.path.lattice import with_lattice_noise
-from kfree.search.path.micro_clusters import MicroClusters, PathObjective
+from kfree.search.path.micro_clusters import MicroClusters
 from kfree.search.path.step_tests import StepTests
 
 # Number of reference rows: rows with equal distances to all of these count as equal.
@@ -28,7 +29,7 @@ def tested_on_halves(
     closely: set[int],
     score: Floats,
     stratified: tuple[MemoryRows, Index],
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     tell: Tell,
 ) -> dict[int, DensityDips]:
@@ -76,7 +77,7 @@ class _Split:
         sample: MemoryRows,
         strata: Index,
         candidates: list[int],
-        objective: PathObjective,
+        objective: DPMeansObjective,
         rng: np.random.RandomState,
     ) -> _Split:
         whole = with_lattice_noise(sample, objective.space, rng)

@@ -9,11 +9,12 @@ from threadpoolctl import threadpool_limits
 
 from kfree.core.stats import Floats
 from kfree.engines.contract import MemoryRows
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.judge.for_path import FEWEST_COLUMNS, MOST_COLUMNS, MOST_ROWS, judged_steps
 from kfree.search.monitor import Tell, silent
 from kfree.search.path.best_by_k import BestByK, best_by_k
 from kfree.search.path.held_out import tested_on_halves
-from kfree.search.path.micro_clusters import PathObjective, sample_of
+from kfree.search.path.micro_clusters import sample_of
 from kfree.search.path.outliers import far_rows, may_have_far_rows
 from kfree.search.path.staircase import Staircase
 
@@ -45,7 +46,7 @@ class Path(NamedTuple):
 
 def lam_path(
     rows: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None = None,
     tell: Tell = silent,
@@ -70,7 +71,7 @@ def _compared(
     path: Staircase,
     rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
 ) -> Staircase:
@@ -89,7 +90,7 @@ def _compared(
 def _tested(
     rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
     tell: Tell,
@@ -124,7 +125,7 @@ def _replaces(rest: Staircase, path: Staircase) -> bool:
 def _staircase(
     rows: MemoryRows,
     sample: MemoryRows,
-    objective: PathObjective,
+    objective: DPMeansObjective,
     rng: np.random.RandomState,
     max_k: int | None,
     tell: Tell,
@@ -156,7 +157,7 @@ def _staircase(
     return Staircase(cost, reach, is_complete, dips, k_beyond=widest if widest > len(path) else None)
 
 
-def staircase_to(rows: MemoryRows, objective: PathObjective, rng: np.random.RandomState, k: int) -> Staircase:
+def staircase_to(rows: MemoryRows, objective: DPMeansObjective, rng: np.random.RandomState, k: int) -> Staircase:
     """The staircase up to k clusters, or to the number of distinct rows if there are fewer; no step is tested.
 
     Where k is large, finding the best clustering for each smaller number would take long and change the penalty little:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from kfree.core.memory import require_memory
 from kfree.core.sites import Sites
 from kfree.core.spaces import EUCLIDEAN, Space, exponent_of, spanned, times_power_of_two
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
 from kfree.engines.registry import open_local
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import lloyd
-from kfree.search.centres.state import Objective, assigned, one_cluster, recentred
+from kfree.search.centres.state import assigned, one_cluster, recentred
 from kfree.search.loop import require_finite
-from kfree.search.path.gram_merges import GramObjective
 
 # Micro-clusters are seeded and refined on this many rows at most; the others then join the nearest of them.
 SAMPLE = 20_000
 _LLOYD_PASSES = 4
 # Copies of their centres that exist at once: seeds, two states of k-means with sums and centres, rows and their basis.
 _COPIES = 8
-
-
-class PathObjective(Objective, GramObjective, Protocol):
-    """An objective whose clusters can be merged and represent their rows."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def as_rows(self, stats: Stats) -> tuple[Floats, Floats]: ...
-
-    def sizes(self, stats: Stats) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -47,7 +36,7 @@ class MicroClusters:
     """
 
     rows: LocalRows
-    objective: PathObjective
+    objective: DPMeansObjective
     offset: float
     complete: bool
     basis: Floats | None = None
@@ -57,7 +46,7 @@ class MicroClusters:
         return centres if self.basis is None else centres @ self.basis
 
 
-def sample_of(rows: MemoryRows, objective: Objective, rng: np.random.RandomState) -> MemoryRows:
+def sample_of(rows: MemoryRows, objective: DPMeansObjective, rng: np.random.RandomState) -> MemoryRows:
     """At most ``SAMPLE`` rows in a random order; where that is all of them, their given order does not matter."""
     centre = one_cluster(rows, objective)
     require_finite(assigned(centre, rows, objective).cost)
@@ -67,7 +56,7 @@ def sample_of(rows: MemoryRows, objective: Objective, rng: np.random.RandomState
 
 
 def make_micro_clusters(
-    rows: MemoryRows, sample: MemoryRows, objective: PathObjective, n_micro: int, rng: np.random.RandomState
+    rows: MemoryRows, sample: MemoryRows, objective: DPMeansObjective, n_micro: int, rng: np.random.RandomState
 ) -> MicroClusters:
     """About ``n_micro`` micro-clusters: seeds spread over the sample, then a few iterations of k-means.
 
@@ -94,7 +83,7 @@ def make_micro_clusters(
 
 
 def _with_missed(
-    seeds: Floats, everyone: MemoryRows, objective: Objective, n_micro: int, rng: np.random.RandomState
+    seeds: Floats, everyone: MemoryRows, objective: DPMeansObjective, n_micro: int, rng: np.random.RandomState
 ) -> Sites:
     """Seeds at all distinct rows of the sample, and at up to ``n_micro`` of the rows that are unlike any of these."""
     found = Sites.of(seeds)
@@ -117,7 +106,7 @@ def _in_basis(rows: Floats, space: Space) -> tuple[Floats, Floats | None]:
     return times_power_of_two(coordinates, exponent), basis.T @ rows
 
 
-def _one_cluster_cost(rows: MemoryRows, objective: Objective) -> float:
+def _one_cluster_cost(rows: MemoryRows, objective: DPMeansObjective) -> float:
     return objective.cost(rows.nearest(one_cluster(rows, objective)).stats) - objective.lam
 
 

@@ -7,7 +7,6 @@ stay together. So a search on micro-clusters minimises an upper bound of J.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -17,12 +16,12 @@ from kfree.core.stats import Floats, Index, exact_sum
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.moves import lloyd
 from kfree.search.centres.seeding import greedy_k_means_plus_plus
 from kfree.search.centres.split_merge import grown
-from kfree.search.centres.state import Objective, SplitMergeObjective, State, assigned, occupied, one_cluster
+from kfree.search.centres.state import State, assigned, occupied, one_cluster
 from kfree.search.loop import require_finite
-from kfree.search.path.micro_clusters import PathObjective
 from kfree.search.summary.plan import Plan
 
 # Micro-clusters per cluster, and the fewest, if memory allows them. Where the number of clusters is not known there are
@@ -36,10 +35,6 @@ _ROWS_PER_SEED, _LLOYD_PASSES = 5, 4
 _ROWS_TO_COUNT = 20_000
 # Rows that are copied at a time.
 _ROWS_AT_ONCE = 1024
-
-
-class SummaryObjective(SplitMergeObjective, PathObjective, Protocol):
-    """An objective of split-merge search whose clusters can represent their rows."""
 
 
 class SummaryRows(LocalRows):
@@ -75,7 +70,7 @@ class Summary:
 
 def summarised(
     rows: Rows,
-    objective: SummaryObjective,
+    objective: DPMeansObjective,
     plan: Plan,
     n_clusters: int | None,
     seed: int,
@@ -114,7 +109,7 @@ def _n_micro(n_clusters: int, usual: int, plan: Plan, n_sampled: int) -> int:
     return max(1, min(wanted, int((1 - _FOR_FAR_ROWS) * plan.most_micro), n_sampled))
 
 
-def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale: float) -> int:
+def _expected_clusters(sample: MemoryRows, objective: DPMeansObjective, scale: float) -> int:
     """How many clusters all rows will have, estimated on some rows with their share of the penalty."""
     if not objective.lam:
         return 1
@@ -126,7 +121,7 @@ def _expected_clusters(sample: MemoryRows, objective: SplitMergeObjective, scale
     return len(grown(state, some, share, None).stats.n)
 
 
-def _settled(sample: MemoryRows, objective: Objective, n_micro: int, rng: np.random.RandomState) -> State:
+def _settled(sample: MemoryRows, objective: DPMeansObjective, n_micro: int, rng: np.random.RandomState) -> State:
     """Micro-clusters of the sample: k-means++, then a few iterations of k-means."""
     enough = _ROWS_PER_SEED * n_micro
     some = sample.among(np.arange(enough)) if enough < sample.n_rows else sample

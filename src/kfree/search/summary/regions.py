@@ -24,9 +24,9 @@ from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.drawing import Region
 from kfree.engines.local.rows import LocalRows
 from kfree.native.memory import give_back_free_memory
+from kfree.objectives.dp_means import DPMeansObjective
 from kfree.search.centres.state import State, recentred, state_of
 from kfree.search.loop import UNWATCHED, Descent, Watch
-from kfree.search.summary.micro import SummaryObjective
 
 # If regions cannot hold all rows, all clusters are first searched at once on a random sample of so many rows per
 # cluster, or more.
@@ -49,7 +49,7 @@ _LEFT_FOR_LLOYD = 2
 _LEAST_SHARE = 5e-5
 
 # The search of a fit in memory, from rows, an objective, sites, and the share of clusters that can be divided.
-Search = Callable[[MemoryRows, SummaryObjective, Sites, float], State]
+Search = Callable[[MemoryRows, DPMeansObjective, Sites, float], State]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Proposal:
 def searched_by_regions(
     rows: Rows,
     start: Proposal,
-    objective: SummaryObjective,
+    objective: DPMeansObjective,
     search: Search,
     limits: Limits,
     watch: Watch = UNWATCHED,
@@ -171,7 +171,7 @@ def _proposed(
     uids: Index,
     rows: MemoryRows | None,
     is_all: bool,
-    objective: SummaryObjective,
+    objective: DPMeansObjective,
     search: Search,
 ) -> Proposal:
     """The result of a search on the rows of a region and on what is left of every other cluster, which is a row."""
