@@ -223,7 +223,10 @@ def open_rows(
     >>> DPMeans(lam=5.0).fit(rows).n_clusters_
     2
     """
-    table, described = open_table(paths, TextOptions(encoding, delimiter, header, decimal, thousands, tuple(na)))
+    text = TextOptions.of(
+        delimiter=delimiter, decimal=decimal, encoding=encoding, header=header, thousands=thousands, na=na
+    )
+    table, described = open_table(paths, text)
     if columns is None:
         require_same_columns(table, described)
     names = _chosen(table, columns, weight)

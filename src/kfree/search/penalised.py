@@ -74,23 +74,16 @@ class PenalisedSearch:
             lam, descent = self._with_target_k(rows, lam, self._budget(monitor))
         else:
             descent = self._at(rows, lam, self._budget(monitor))
-        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
-        objective = self.family(lam)
-        self._warn_of_limits(descent, lam)
-        state = _finished(descent, rows, objective, searched_all=self.sweep or kept is None)
-        return Result(rows, objective, state, descent, self.path if path is None else path)
+        result = self._finished(rows, lam, descent, monitor, searched_all=self.sweep or kept is None)
+        return replace(result, path=self.path if path is None else path)
 
     def swept_elsewhere(self, rows: Rows, sample_rows: int, seed: int, monitor: Monitor) -> Result:
         """Sweeps over rows that are not in memory, at a penalty that was given, and a sample of them."""
         lam = float(self.lam)
-        objective = self.family(lam)
         monitor.begins()
-        descent = self._swept(rows, lam, monitor)
-        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
-        self._warn_of_limits(descent, lam)
-        state = _finished(descent, rows, objective, searched_all=True)
-        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, objective))
-        return Result(rows, objective, state, descent, sample=sample)
+        result = self._finished(rows, lam, self._swept(rows, lam, monitor), monitor, searched_all=True)
+        sample = rows.sample(sample_rows, np.random.RandomState(seed), one_cluster(rows, result.objective))
+        return replace(result, sample=sample)
 
     @property
     def is_given(self) -> bool:
@@ -244,6 +237,19 @@ class PenalisedSearch:
         state = sweep.start(self._start(rows) or one_cluster(rows, objective), rows, objective)
         return descend(state, [sweep], rows, objective, self.max_iter, None, monitor)
 
+    def _finished(
+        self, rows: Rows, lam: float, descent: Descent[State], monitor: Monitor, *, searched_all: bool
+    ) -> Result:
+        """The result, with every row at its nearest centre even if the search was cut short or left rows out."""
+        descent.stop_reason = monitor.stop_reason(descent, self.max_iter)
+        self._warn_of_limits(descent, lam)
+        objective, state = self.family(lam), descent.state
+        if not searched_all or not state.settled or not np.all(state.stats.n > 0):
+            state = settle(state, rows, objective)
+            # Costs of a sample of the rows are not comparable with costs of all rows.
+            descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
+        return Result(rows, objective, state, descent)
+
     def _order_seed(self) -> int:
         """The seed of a random order: ``random_state`` if that is a number, else drawn from it."""
         given = self.random_state
@@ -281,13 +287,3 @@ class PenalisedSearch:
                 f"lam={self.sq_unit * lam:g}. Raise max_clusters, or lam.",
                 UserWarning,
             )
-
-
-def _finished(descent: Descent[State], rows: Rows, objective: DPMeansObjective, searched_all: bool) -> State:
-    """The last state, with every row at its nearest centre even if the search was cut short or left rows out."""
-    state = descent.state
-    if not searched_all or not state.settled or not np.all(state.stats.n > 0):
-        state = settle(state, rows, objective)
-        # Costs of a sample of the rows are not comparable with costs of all rows.
-        descent.cost_history = [*(descent.cost_history if searched_all else []), state.cost]
-    return state
