@@ -15,6 +15,7 @@ from kfree.clustering.frames import filtered, selected
 from kfree.clustering.preparation import Preparation
 from kfree.clustering.tables import require_columns, row_numbers
 from kfree.core.printing import first_few, quoted
+from kfree.core.stats import Floats, Mask
 from kfree.exceptions import DataAdvice
 from kfree.tables.encoder import TableEncoder
 from kfree.tables.fitting import TextColumnsError
@@ -140,7 +141,7 @@ def without_row_numbers(table: Any, columns: list[str], options: ColumnOptions, 
 
 def with_encoder(
     table: Any, plan: Preparation, encoder: TableEncoder, frame: Any, named: Sequence[str], say: Say
-) -> tuple[Preparation, Any, NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Preparation, Any, Floats, Mask]:
     """The preparation with its encoder, fitted to a frame; what is left of this frame; its rows, and a mask of them.
 
     Columns of text, and of names of rows, are left out, unless the caller ``named`` them. So are rows without a value.

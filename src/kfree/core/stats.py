@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from kfree.core.marks import FINITE, AtLeast, Shape
 
+# Arrays of numbers; of clusters, one per row; of row or cluster numbers; of yes and no. ``Used`` (k, groups) says which
+# groups use which cluster.
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 Index = NDArray[np.int64]
-Used = NDArray[np.bool_]
+Mask = NDArray[np.bool_]
+Used = Mask
 # Some clusters of several; with None, as the first axis of two.
 Selection: TypeAlias = Index | Labels | Used | list[int] | slice | tuple[int | slice, None]
 

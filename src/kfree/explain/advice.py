@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from kfree.core.lattice import lattice_steps
 from kfree.core.printing import first_few
+from kfree.core.stats import Floats, Labels
 from kfree.core.warning import warn
 from kfree.exceptions import DataAdvice
 from kfree.explain.column_advice import angles, date_line, hidden_groups
-from kfree.explain.view import Floats, Labels
 
 # Number of rows that are inspected, spread over the table, and the fewest rows for a reliable number of clusters.
 _SAMPLE, _FEW_ROWS = 5000, 20

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfree.core.printing import first_few
-from kfree.explain.view import Floats, Labels
+from kfree.core.stats import Floats, Labels, Mask
 
 # Windows per column between the two quantiles, and those of a smoothed histogram that are added up.
 _BINS, _TOGETHER, _TAIL = 40, 3, 0.02
@@ -90,7 +90,7 @@ def _distinct(rows: Floats) -> Floats:
     return rows[np.sort(first)]
 
 
-def _have_gap(rows: Floats) -> NDArray[np.bool_]:
+def _have_gap(rows: Floats) -> Mask:
     """Columns (d,) of which each half shows a gap, together clearly, at the place that the other half has named."""
     ordered = np.sort(np.ascontiguousarray(rows.T)).T  # columns in contiguous memory sort faster
     n_rows = len(rows)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
@@ -17,7 +16,7 @@ from scipy.spatial.distance import cdist
 from kfree.core.blocks import blocks
 from kfree.core.equal_rows import numbers_of_equal
 from kfree.core.sparse import ArrayOrCSR, dense
-from kfree.core.stats import Floats, Index, Labels, members_of
+from kfree.core.stats import Floats, Index, Labels, Mask, members_of
 from kfree.explain.view import Blocks
 
 # The default threshold, as a share of the usual distance of a row to the nearest other one.
@@ -62,7 +61,7 @@ class Duplicates:
         return members_of(self.group, int(self.group.max(initial=-1)) + 1)
 
     @property
-    def keep(self) -> NDArray[np.bool_]:
+    def keep(self) -> Mask:
         """All rows but those of a group after its first: ``X[keep]`` has no near duplicates of these."""
         keep = self.group < 0
         keep[[rows[0] for rows in self.groups]] = True
@@ -157,9 +156,7 @@ def _nearest_gaps(coordinates: Coordinates, rows: Index, some: Index) -> Floats:
     return nearest
 
 
-def _borders(
-    distances: Blocks, labels: Labels, is_first: NDArray[np.bool_], near: float, n_clusters: int
-) -> list[Index]:
+def _borders(distances: Blocks, labels: Labels, is_first: Mask, near: float, n_clusters: int) -> list[Index]:
     """For each cluster the rows of later clusters that may be near to one of its rows."""
     found: list[tuple[Index, Index]] = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
     for places, away in distances:

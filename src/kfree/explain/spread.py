@@ -12,8 +12,8 @@ from kfree.core.arrays import NUMPY, Array, Arrays, beside, namespace_of
 from kfree.core.blocks import row_blocks
 from kfree.core.fields import SpreadPerCluster
 from kfree.core.marks import AtLeast, Below, Shape, Size, require
-from kfree.core.stats import members_of
-from kfree.explain.view import Blocks, Floats, Labels, two_nearest
+from kfree.core.stats import Floats, Labels, Mask, members_of
+from kfree.explain.view import Blocks, two_nearest
 
 # Share of the rows of a cluster that count as outliers (false alarms).
 FALSE_ALARMS = 0.001
@@ -152,7 +152,7 @@ def _sizes(labels: Array, weight: Array | None, arrays: Arrays) -> NDArray[np.in
     return size
 
 
-def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> NDArray[np.bool_]:
+def _of_outliers(size: NDArray[np.intp], median: Floats, shapes: Shapes | None) -> Mask:
     """Which clusters consist of outliers, (k,); ``median`` (k,) are the distances of their rows.
 
     These hold less than a tenth of the rows and are more than twice as wide as the cluster of a typical row. A Gaussian

@@ -15,7 +15,7 @@ from kfree.core.label_order import ranks
 from kfree.core.marks import Shape
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Used
+from kfree.core.stats import Floats, Index, Labels, Used
 from kfree.engines.contract import Pass
 from kfree.engines.local.grouped import GroupedRows
 from kfree.explain.spread import spread_sample
@@ -106,7 +106,7 @@ class GroupModel(CentreModel):
         )
 
 
-def numbers_within(group: Index, labels: NDArray[np.int32], n_clusters: int) -> NDArray[np.int32]:
+def numbers_within(group: Index, labels: Labels, n_clusters: int) -> Labels:
     """Labels counted from 0 within each group, in the order of the labels."""
     pairs, local = np.unique(group * n_clusters + labels, return_inverse=True)
     owner = pairs // n_clusters

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.blocks import row_blocks
@@ -164,6 +163,6 @@ def _median(values: Floats, weights: Floats) -> float:
     return float(values[order[np.searchsorted(below, below[-1] / 2)]])
 
 
-def halves_along(projected: NDArray[np.float64]) -> Labels:
+def halves_along(projected: Floats) -> Labels:
     """Which of mean ± step along the axis is nearer: the side of the mean that a row lies on."""
     return (projected < 0).astype(np.int32)

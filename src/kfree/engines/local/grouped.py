@@ -15,7 +15,7 @@ from kfree.core.frame import Frame
 from kfree.core.row_costs import RowCosts
 from kfree.core.sites import Sites
 from kfree.core.sparse import ArrayOrCSR
-from kfree.core.stats import Floats, Index, Labels, Stats, Used, totals
+from kfree.core.stats import Floats, Index, Labels, Mask, Stats, Used, totals
 from kfree.engines.contract import MemoryRows, Pass
 from kfree.engines.local.rows import LocalRows, open_rows_here
 from kfree.engines.moves import NEARLY
@@ -144,7 +144,7 @@ class GroupedRows(LocalRows):
                 break
         return self.among(np.concatenate(chosen))
 
-    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, NDArray[np.bool_] | None]:
+    def assign(self, sites: Sites, lam: float) -> tuple[Labels, Floats, Sums, Mask | None]:
         labels, sq_dist = self.allot(sites, None, None)
         return labels, sq_dist, self.sums_of(labels, sq_dist, len(sites.uids)), None
 

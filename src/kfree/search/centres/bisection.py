@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.sites import Sites
 from kfree.core.spaces import Space
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import Bisection
 from kfree.objectives.dp_means import DPMeansObjective
@@ -55,7 +54,7 @@ def bisect(
     state: State,
     rows: MemoryRows,
     objective: DPMeansObjective,
-    wanted: NDArray[np.bool_] | None = None,
+    wanted: Mask | None = None,
     restless: float = 0.0,
 ) -> Bisections:
     """Split every cluster of ``state``, or those that are ``wanted`` (k,), in two.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kfree.core.stats import Index
+from kfree.core.stats import Index, Mask
 from kfree.engines.contract import MemoryRows
 from kfree.engines.moves import DeletionCosts
 from kfree.objectives.dp_means import DPMeansObjective
@@ -48,7 +47,7 @@ def pruned(
     return best
 
 
-def independent_deaths(deletion: DeletionCosts, lam: float, share: float = 0.0) -> NDArray[np.bool_]:
+def independent_deaths(deletion: DeletionCosts, lam: float, share: float = 0.0) -> Mask:
     """The cheapest clusters, none of which another one's rows would go to.
 
     All that cost less than ``lam``, and of the others up to ``share`` of the clusters, one at least if share > 0.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.assignment import Assignment
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Stats
+from kfree.core.stats import Floats, Mask, Stats
 from kfree.engines.contract import Rows
 from kfree.objectives.nested import NestedObjective, Parents, sq_gaps
 
@@ -21,7 +20,7 @@ class Tree:
     parents: Parents
     upper: tuple[Floats, ...]
 
-    def kept(self, alive: NDArray[np.bool_]) -> Tree:
+    def kept(self, alive: Mask) -> Tree:
         """The tree without some clusters, and without the groups that have lost all of theirs."""
         parents, upper = [], []
         for parent, centres in zip(self.parents, self.upper, strict=True):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows
 from kfree.engines.local.rows import LocalRows
 from kfree.objectives.dp_means import DPMeansObjective
@@ -214,7 +213,7 @@ class Partners:
         self._uids, self._sizes, self._centres, self._least, self._partner = uids, sizes, centres, least, partner
         return least
 
-    def _unchanged(self, uids: Index, sizes: Floats, centres: Floats) -> tuple[Index, NDArray[np.bool_]]:
+    def _unchanged(self, uids: Index, sizes: Floats, centres: Floats) -> tuple[Index, Mask]:
         """The place of each cluster when last asked about, and whether it was there with this size and centre."""
         if not len(self._uids):
             return np.zeros(len(uids), dtype=np.int64), np.zeros(len(uids), dtype=bool)

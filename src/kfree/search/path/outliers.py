@@ -8,10 +8,9 @@ import numpy as np
 from scipy.special import pdtrc  # the survival function of Poisson counts
 
 from kfree.core.spaces import EUCLIDEAN, Space
-from kfree.core.stats import Floats
+from kfree.core.stats import Floats, Mask
 from kfree.engines.contract import MemoryRows
 from kfree.native.implementations import implementation
-from kfree.search.path.cells import Mask
 
 # A row is as far out as its distance to this one of its nearest rows.
 _NEIGHBOUR = 5

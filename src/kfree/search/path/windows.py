@@ -13,9 +13,9 @@ from types import ModuleType
 import numpy as np
 
 from kfree.core.cached import cached
-from kfree.core.stats import Floats, Index
+from kfree.core.stats import Floats, Index, Mask
 from kfree.native.implementations import implementation
-from kfree.search.path.cells import Mask, Segment
+from kfree.search.path.cells import Segment
 
 # The windows are as wide as half the way between the centres, so that the three do not overlap.
 _HALF_WINDOW = 0.25

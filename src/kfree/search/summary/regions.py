@@ -15,11 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfree.core.blocks import row_blocks
 from kfree.core.sites import Sites
-from kfree.core.stats import Floats, Index, Stats
+from kfree.core.stats import Floats, Index, Mask, Stats
 from kfree.engines.contract import MemoryRows, Rows
 from kfree.engines.drawing import Region
 from kfree.engines.local.rows import LocalRows
@@ -200,7 +199,7 @@ def _left(whole: Stats, taken: Stats) -> Stats:
     return Stats(n[some], (whole.sum - taken.sum)[some], np.zeros(np.count_nonzero(some)))
 
 
-def _matched(rows: LocalRows, state: State, occupied: NDArray[np.bool_], inside: NDArray[np.bool_]) -> LocalRows:
+def _matched(rows: LocalRows, state: State, occupied: Mask, inside: Mask) -> LocalRows:
     """The same rows, weighted and shifted so that every cluster has the weight and the mean that all its rows have.
 
     So a cluster has the centre here that it has among all rows. One without any of the rows is a row at its mean.
